@@ -10,7 +10,7 @@ LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-recor
 SUPPORTED := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types unit quick locks fuzz bench schemas clean
+.PHONY: help setup demo test test-all lint types unit quick locks fuzz bench bench-quick schemas clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -61,8 +61,11 @@ test-all: ## the tests on every supported interpreter found here
 fuzz: $(STAMP) ## look for inputs that break a reader (SECONDS=60 for all targets together)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 
-bench: $(STAMP) ## speed, as ratios measured in one run
+bench: $(STAMP) ## speed, as ratios measured in one run; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
+
+bench-quick: $(STAMP) ## the same with fewer rounds and smaller inputs, in under a minute
+	$(BIN)/python -m benchmarks --quick
 
 schemas: $(STAMP) ## regenerate what is made from models, catalog sources and rules
 	$(BIN)/python -m tools.models.team.generate
@@ -73,6 +76,7 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m tools.rule_tables
 	$(BIN)/python -m tools.rule_pages
 	$(BIN)/python -m tools.precision
+	$(BIN)/python -m tools.engine_defects
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis

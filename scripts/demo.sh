@@ -21,9 +21,6 @@ run 'workrail-lint check --no-cache --fix --unsafe-fixes --select SY,SC,LP broke
 
 say "2. A picture of it: what runs after what, and how often"
 run 'workrail-lint graph workflows/refine-until-clean.json'
-picture="$(dirname "$demo")/workrail-demo.html"
-run "workrail-lint graph workflows/refine-until-clean.json --format html --output $picture"
-printf 'open %s in a browser to see it drawn\n' "$picture"
 
 say "3. Compile it to its hash, and pin the hashes of all workflows"
 run 'workrail-lint compile --emit hash workflows/refine-until-clean.json'
@@ -40,3 +37,8 @@ sh "$here/scripts/demo-run.sh"
 
 printf '\n\033[1m%s\033[0m\n' "== The two other agent contracts"
 sh "$here/scripts/demo-contracts.sh"
+
+say "The whole project on one page"
+page="$(dirname "$demo")/workrail-demo.html"
+run "workrail-lint studio workflows --routines routines --goldens $here/fixtures/scenarios --title demo --output $page"
+printf 'open %s in a browser\n' "$page"

@@ -1,6 +1,7 @@
 """Writes the metadata tables of the rules: `python -m tools.rule_tables [--check]`.
 
-One `table.json` in each package of rules, one line for each rule, by code.
+One `table.json` in each package of rules, one line for each rule, by code, and beside it `texts.json` with what is said
+about each rule.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib import import_module
 from workrail_lint.base.files import write_atomically
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.ruleset import overrides
-from workrail_lint.rules.table import TABLE_FILE, RuleInfo, info_of, row_of, rule_classes
+from workrail_lint.rules.table import TABLE_FILE, TEXTS_FILE, RuleInfo, info_of, row_of, rule_classes
 
 # Each package of rules, and the class whose hooks they override.
 PACKAGES: dict[str, type[Rule] | str] = {
@@ -35,8 +36,10 @@ def infos(package: str) -> list[RuleInfo]:
         members = vars(import_module(f"{package}.{module.name}"))
         for cls in rule_classes(members, f"{package}.{module.name}"):
             rule = cls()
-            runs = any(overrides(rule, base, hook) for hook in hooks)
-            found.append(info_of(rule, module.name, runs, overrides(rule, base, "fix_for")))
+            own = frozenset(hook for hook in hooks if overrides(rule, base, hook))
+            if own and overrides(rule, base, "applies"):
+                own |= {"applies"}
+            found.append(info_of(rule, module.name, own, overrides(rule, base, "fix_for")))
     return sorted(found, key=lambda info: info.code)
 
 
@@ -51,7 +54,12 @@ def _base(package: str) -> type[Rule]:
 
 def files() -> dict[str, str]:
     """Every table and its text."""
-    return {os.path.join(_folder(package), TABLE_FILE): _text(infos(package)) for package in PACKAGES}
+    found = {}
+    for package in PACKAGES:
+        rows, folder = infos(package), _folder(package)
+        found[os.path.join(folder, TABLE_FILE)] = _text(rows)
+        found[os.path.join(folder, TEXTS_FILE)] = _texts(rows)
+    return found
 
 
 def _folder(package: str) -> str:
@@ -60,6 +68,11 @@ def _folder(package: str) -> str:
 
 def _text(rows: list[RuleInfo]) -> str:
     return "[\n" + ",\n".join(json.dumps(row_of(row), ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+def _texts(rows: list[RuleInfo]) -> str:
+    lines = (f"{json.dumps(row.name)}: {json.dumps(row.texts, ensure_ascii=False)}" for row in rows)
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main(arguments: list[str]) -> int:

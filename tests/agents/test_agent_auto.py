@@ -191,7 +191,9 @@ def test_a_run_that_begins_with_a_loop_of_nothing_but_conditions(kind: str, prof
     run = auto(workflow(HIDDEN[kind], step("after", runCondition={"var": "late"})), profile)
     assert (run.status, run.blockers) == ("complete", ())
     assert run.steps
-    assert run.steps[0] == ("after" if kind == "passed by" else "work")
+    # Under profile locked the gate of the loop comes first, and the step waits for its condition.
+    starts = {"passed by": "after", "artifact": "again__gate" if profile == "locked" else "work"}
+    assert run.steps[0] == starts.get(kind, "work")
 
 
 def test_what_a_loop_needs_can_make_a_rule_apply() -> None:

@@ -55,7 +55,7 @@ def test_visits_tell_what_happened_at_each_step() -> None:
     judged = step("judge", outputContract={"contractRef": "wr.contracts.gate_verdict"}, notesOptional=True)
     authored = workflow(
         rated,
-        step("skipped", runCondition={"var": "never"}),
+        step("skipped", runCondition={"var": "goal", "equals": "another"}),
         judged,
         step("shown", promptFragments=[{"id": "yes", "text": "a"}, {"id": "no", "text": "b", "when": {"var": "x"}}]),
         assessments=[READINESS],

@@ -7,10 +7,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import get_args
 
 import pytest
 from event_samples import ATTEMPT
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_workrail.engine.core import reasons
 from pytest_workrail.engine.core.blockers import (
@@ -36,6 +39,7 @@ from pytest_workrail.engine.events.snapshot import (
     read_snapshot,
     snapshot_of,
 )
+from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Ok
 
 LOOP = LoopPosition("refine", 1)
@@ -111,3 +115,38 @@ def test_a_trace_can_be_stored():
     refs = (StepRef("draft"), LoopRef("refine"), IterationRef(0))
     shown = {"traceId": "t", "entries": [TraceEntry("entered_loop", "s", refs).to_json()]}
     assert DecisionTraceData.from_wire(shown).to_wire() == shown
+
+
+STEP_IDS = st.from_regex(r"[a-z0-9_-]{1,6}", fullmatch=True)
+
+
+@given(st.lists(STEP_IDS, min_size=1, max_size=12, unique=True), st.booleans())
+def test_a_state_that_grew_is_stored_like_one_that_was_read(steps, is_blocked):
+    """Keys are checked and put in order once, however many snapshots of a run hold them."""
+    block = RetryableBlock.from_wire(
+        {
+            "reason": snapshot_reason(reasons.MissingNotes("a.b")),
+            "blockers": {"blockers": [each.to_json() for each in blocker_report([REASONS[4]], FixContext({}))]},
+            "retryAttemptId": AttemptId(ATTEMPT),
+        }
+    )
+    completed = CompletedKeys()
+    for step, following in pairwise([*steps, None]):
+        completed = completed.with_key(step)
+        state = Running(completed, pending=StepInstance(following) if following else None)
+        snapshot = snapshot_of(state, blocked=block if is_blocked else None)
+        assert snapshot.to_bytes() == canonical_bytes(snapshot.to_wire())
+        assert read_snapshot(snapshot.to_bytes()) == Ok(snapshot)
+        assert read_snapshot(snapshot.to_bytes()).value.execution_state == snapshot.execution_state == state
+
+
+@pytest.mark.parametrize("before", [(), ("setup",)], ids=["first", "later"])
+def test_a_state_that_no_reader_would_take_is_not_stored(before):
+    completed = CompletedKeys(before)
+    snapshot_of(Running(completed))
+    with pytest.raises(ValueError, match="key of a step instance"):
+        snapshot_of(Running(completed.with_key("Not a step")))
+    with pytest.raises(ValueError, match="completed step can't be pending"):
+        snapshot_of(Running(completed.with_key("done"), pending=StepInstance("done")))
+    with pytest.raises(ValueError, match="loop stack"):
+        snapshot_of(Running(completed, (LoopFrame("loop", 0, 0),), StepInstance("draft")))

@@ -21,11 +21,18 @@ from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
-from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.engine.store.home import Home, in_memory, on_disk
 from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens.keys import read_keyring
-from pytest_workrail.golden.encoding import loads
+from pytest_workrail.golden import pending
+from pytest_workrail.golden.causes import Causes, grouped, headline
+from pytest_workrail.golden.encoding import encode, loads
+from pytest_workrail.golden.migration import migrated
+from pytest_workrail.golden.show import change_lines, golden_names
+from pytest_workrail.plugin.records import read_record
 from workrail_lint import check_text, compile_workflow
+from workrail_lint.base.canonical import digest
+from workrail_lint.base.terminal import Style
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
 from workrail_lint.documents.markdown_reader import read_markdown
@@ -38,6 +45,8 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SESSION = SessionId("sess_" + "a" * 26)
+_SEGMENT = f"{layout.EVENTS}/00000000-00000004.jsonl"
+_BETWEEN = b"\n--\n"  # where a target takes two files
 _SAMPLE = workflow(
     step("first", "Do {{goal}}."), step("second", validationCriteria=[{"type": "contains", "value": "x"}])
 )
@@ -82,13 +91,43 @@ def _cache(data: bytes) -> None:
         cache = Cache(None, "")
         cache.entries = {"a.json": entry}
         cache.get("a.json", entry[0])
-        cache.system_of("a.json")
+
+
+def _goldens(data: bytes) -> None:
+    """A golden and what a test saw instead: compared, shown, accepted in part."""
+    old, _, new = data.partition(_BETWEEN)
+    for each in (old, new):
+        migrated(each)
+        pending._read(each)
+    before, after = loads(old), loads(new or _GOLDEN)
+    if not before.is_ok or not after.is_ok:
+        return
+    causes = Causes(before.value, after.value)
+    for group in grouped([("a", list(causes))]):
+        headline(group.difference)
+        change_lines(group.difference, Style(True))
+        list(golden_names(group.goldens, all_goldens=False))
+    made = causes.with_only([cause.key.id for cause in causes][:1])
+    if made.is_ok:
+        assert loads(encode(made.value)).is_ok
+    pending._read(pending.pending_bytes("test", old, new or _GOLDEN))
+
+
+def _records(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "workrail-record.json")
+        path.write_bytes(data)
+        read_record(path)
 
 
 def _engine() -> Engine:
+    return _engine_at(in_memory(FixedClock(), SeededEntropy("fuzz")))
+
+
+def _engine_at(home: Home) -> Engine:
     library = MemoryLibrary()
     library.put_ir(compile_workflow(json.dumps(_SAMPLE)).value.ir)
-    return Engine(in_memory(FixedClock(), SeededEntropy("fuzz")), library, Options(profile="locked"))
+    return Engine(home, library, Options(profile="locked"))
 
 
 def _answered(answer: Any) -> None:
@@ -121,13 +160,24 @@ def _requests(data: bytes) -> None:
 
 
 def _sessions(data: bytes) -> None:
-    manifest, _, segment = data.partition(b"\n--\n")
-    contents = {layout.manifest(SESSION): manifest, f"{layout.session_dir(SESSION)}/events/0.jsonl": segment}
-    store = FileSessionStore(TreeFiles(contents))
-    store.load(SESSION)
-    store.load_validated_prefix(SESSION)
+    manifest, _, segment = data.partition(_BETWEEN)
+    for written in (manifest, _resealed(manifest, segment)):
+        contents = {layout.manifest(SESSION): written, f"{layout.session_dir(SESSION)}/{_SEGMENT}": segment}
+        store = FileSessionStore(TreeFiles(contents))
+        store.load(SESSION)
+        store.load_validated_prefix(SESSION)
     read_event(data)
     read_snapshot(data)
+
+
+def _resealed(manifest: bytes, segment: bytes) -> bytes:
+    """The manifest with the digest of a damaged segment, so that what reads the segment gets to see it."""
+    first, _, rest = manifest.partition(b"\n")
+    line = _json(first)
+    if not isinstance(line, dict):
+        return manifest
+    line |= {"bytes": len(segment), "sha256": digest(segment)}
+    return json.dumps(line, sort_keys=True, separators=(",", ":")).encode() + b"\n" + rest
 
 
 def _named(name: str) -> Callable[[bytes], object]:
@@ -138,13 +188,43 @@ def _of(pattern: str, most: int = 4) -> tuple[bytes, ...]:
     return tuple(path.read_bytes() for path in sorted(FIXTURES.glob(pattern), key=lambda p: p.stat().st_size)[:most])
 
 
-def _session_seeds() -> tuple[bytes, ...]:
+_START = {"workflowId": _SAMPLE["id"], "workspacePath": "/w", "goal": "x"}
+
+
+def _bundle_seeds() -> tuple[bytes, ...]:
     engine = _engine()
-    started = engine.start_workflow({"workflowId": _SAMPLE["id"], "workspacePath": "/w", "goal": "x"})
-    sessions = engine.home.stores.sessions.list_sessions().value if hasattr(engine, "home") else ()
-    bundles = [engine.export_session(entry.session_id) for entry in sessions]
-    made = [json.dumps(bundle.value).encode() for bundle in bundles if bundle.is_ok]
-    return (*made, json.dumps(started.value.to_json()).encode() if started.is_ok else b"{}")
+    started = engine.start_workflow(_START)
+    sessions = engine.home.stores.sessions.list_sessions().value
+    bundles = [engine.export_session(entry.session_id).value for entry in sessions]
+    return (*(json.dumps(bundle).encode() for bundle in bundles), json.dumps(started.value.to_json()).encode())
+
+
+def _token_seeds() -> tuple[bytes, ...]:
+    started = _engine().start_workflow(_START).value.to_json()
+    tokens = [value.encode() for name, value in started.items() if name.endswith("Token")]
+    return (*tokens, b"st_x", b"ack1qqqq", b'{"v":1,"current":"00"}')
+
+
+def _session_seeds() -> tuple[bytes, ...]:
+    """A session as it lies on disk, under the name that the target reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        _engine_at(on_disk(Path(folder), FixedClock(), SeededEntropy("fuzz")).value).start_workflow(_START)
+        [session] = Path(folder, layout.SESSIONS).iterdir()
+        manifest = (session / "manifest.jsonl").read_bytes()
+        segment = min((session / layout.EVENTS).iterdir()).read_bytes()
+    made = _BETWEEN.join((manifest, segment)).replace(session.name.encode(), SESSION.encode())
+    return (made, b'{"v":1,"manifestIndex":0,"kind":"segment_closed"}\n--\n{"v":1,"eventIndex":0}')
+
+
+def _golden_seeds() -> tuple[bytes, ...]:
+    plain = _of("**/__goldens__/**/*.golden.json")
+    edited = _GOLDEN.replace(b"the", b"a").replace(b'"stepId": "', b'"stepId": "x')
+    return (*plain, _BETWEEN.join((_GOLDEN, edited)), pending.pending_bytes("test", _GOLDEN, edited))
+
+
+_GOLDEN = _of("scenarios/__goldens__/*.golden.json", 1)[0]
+_RECORD = {"version": 1, "exit": 0, "failed": 0, "ran": ["a.py::t"], "deselected": [], "coverage": None, "locks": None}
+_RECORD["goldens"] = {"a.py::t": {"passed": True, "records": [["__goldens__/t", "same", ""]], "inline": []}}
 
 
 _WORKFLOW = (json.dumps(_SAMPLE).encode(), *_of("workflows/*.json"))
@@ -160,9 +240,10 @@ TARGETS: dict[str, Target] = {
     "lockfile": Target(parse_lockfile, (b'{"lockfileVersion": 1, "catalog": {}, "workflows": {}}',)),
     "baseline": Target(parse_baseline, (b'{"version": 1, "findings": {"a.json": {"x": 1}}}',)),
     "cache": Target(_cache, (b'["c", [["A", "a", "info", "m", "", "lint", null, null, {}, false, null]], null, 0]',)),
-    "goldens": Target(loads, _of("**/__goldens__/**/*.golden.json")),
-    "bundles": Target(_bundles, _session_seeds()),
-    "tokens": Target(_tokens, (b"st_x", b"ack1qqqq", b'{"v":1,"current":"00"}')),
+    "goldens": Target(_goldens, _golden_seeds()),
+    "records": Target(_records, (json.dumps(_RECORD).encode(),)),
+    "bundles": Target(_bundles, _bundle_seeds()),
+    "tokens": Target(_tokens, _token_seeds()),
     "requests": Target(_requests, (b'{"workflowId": "x", "goal": "y"}', b'{"output": {"artifacts": [{"kind": "x"}]}}')),
-    "sessions": Target(_sessions, (b'{"v":1,"manifestIndex":0,"kind":"segment_closed"}\n--\n{"v":1,"eventIndex":0}',)),
+    "sessions": Target(_sessions, _session_seeds()),
 }

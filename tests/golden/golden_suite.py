@@ -28,6 +28,8 @@ def golden(request):
 # The plugin by its module, whether it is installed or not; hypothesis would be imported anew by every run.
 OPTIONS = "-p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
 ENDING = ".golden.json"
+# How often parallel updates are repeated; WORKRAIL_ROUNDS=50 looks for what happens now and then.
+ROUNDS = int(os.environ.get("WORKRAIL_ROUNDS", "1"))
 
 
 class Suite:

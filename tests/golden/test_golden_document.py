@@ -87,6 +87,26 @@ def test_slots_have_names(profile: str, recap: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_banners_of_a_body_by_reference_have_names(profile: str) -> None:
+    loops = [
+        {
+            "id": ident,
+            "title": "Again",
+            "type": "loop",
+            "loop": {"type": "for", "count": 3, "maxIterations": limit},
+            "body": "pass",
+        }
+        for ident, limit in (("short", 3), ("long", 9))
+    ]
+    recorder = Recorder(workflow(step("pass", "Do it.", notesOptional=True), *loops), profile)
+    answer = recorder.start()
+    for _ in range(5):
+        answer = recorder.go(answer, intent="advance")
+    first, second = "⟪LOOP_FIRST⟫Do it.", "⟪LOOP_NEXT⟫Do it."
+    assert _prompts(golden_value(recorder.transcript())) == [first, second, second] * 2
+
+
 def test_requirements_stay_and_every_other_slot_is_named() -> None:
     authored = workflow(
         step(

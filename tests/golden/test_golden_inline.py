@@ -186,17 +186,22 @@ def test_a_file_that_changes_while_the_tests_run_is_left_alone(inline: Suite) ->
 
 
 def test_parallel_updates_lose_nothing(inline: Suite) -> None:
+    """400 texts in four modules, written once and then updated as often as `ROUNDS` says."""
     one = "def test_{0}_{1}(run):\n    run('step-{1}').match()\n"
-    for module in range(4):
-        text = "".join(one.format(module, n) for n in range(100))
-        (inline.path / f"test_m{module}.py").write_text(text)
-    result = inline.run_apart("-n", "4", mode="new")
-    result.assert_outcomes(passed=400)
-    result.stdout.fnmatch_lines(["400 written into tests:"])
-    for module in range(4):
-        source = _source(inline, f"test_m{module}")
-        assert all(f"\n        step-{n}\n" in source for n in range(100))
-    inline.run().assert_outcomes(passed=400)
+    paths = [inline.path / f"test_m{module}.py" for module in range(4)]
+    for module, path in enumerate(paths):
+        path.write_text("".join(one.format(module, n) for n in range(100)))
+    step = "step"
+    for turn in range(golden_suite.ROUNDS + 1):
+        result = inline.run_apart("-n", "4", mode="update" if turn else "new")
+        result.assert_outcomes(passed=400)
+        result.stdout.fnmatch_lines(["400 written into tests:"])
+        for path in paths:
+            source = path.read_text()
+            assert all(f"\n        {step}-{n}\n" in source for n in range(100))
+            assert source.count("\n") == 500
+            path.write_text(source.replace(f"('{step}-", f"('turn{turn}-"))
+        step = f"turn{turn}"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system can't kill a process outright")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from golden_suite import Suite, environment
+from golden_suite import ROUNDS, Suite, environment
 
 MANY = """
 import pytest
@@ -46,15 +46,14 @@ def _versions(suite: Suite) -> list[str]:
 
 
 def test_parallel_updates_lose_nothing(suite: Suite) -> None:
-    """The benchmark does this fifty times."""
-    suite.tests(test_it=MANY.format(count=400, version="old"))
-    assert suite.run_apart("-n", "4", mode="new").ret == 0
-    assert _versions(suite) == ["old"] * 400
-    suite.tests(test_it=MANY.format(count=400, version="new"))
-    result = suite.run_apart("-n", "4", mode="update")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["400 updated:", "  ... and 380 more"])
-    assert _versions(suite) == ["new"] * 400
+    """400 goldens, written once and then updated as often as `ROUNDS` says."""
+    for turn in range(ROUNDS + 1):
+        version = ("old", "new")[turn % 2]
+        suite.tests(test_it=MANY.format(count=400, version=version))
+        result = suite.run_apart("-n", "4", mode="update" if turn else "new")
+        assert result.ret == 0
+        result.stdout.fnmatch_lines([f"400 {'updated' if turn else 'written'}:", "  ... and 380 more"])
+        assert _versions(suite) == [version] * 400
     suite.run("-n", "0").assert_outcomes(passed=400)
 
 

@@ -192,20 +192,6 @@ def test_nothing_to_do_nothing_to_say(folder: Path) -> None:
     assert session.finish(OK, True) == []
 
 
-def test_a_link_is_written_through(folder: Path) -> None:
-    elsewhere = folder / "elsewhere.json"
-    elsewhere.write_text("{}")
-    golden = folder / "__goldens__" / "test_a" / "test_b.golden.json"
-    golden.parent.mkdir(parents=True)
-    golden.symlink_to(elsewhere)
-    session = _session(folder)
-    session.match("test_a.py::test_b", made_up("One."))
-    session.test_finished("test_a.py::test_b", True, False)
-    session.finish(OK, True)
-    assert golden.is_symlink()
-    assert "One." in elsewhere.read_text()
-
-
 def test_a_golden_keeps_its_permissions(folder: Path) -> None:
     golden = folder / "__goldens__" / "test_a" / "test_b.golden.json"
     golden.parent.mkdir(parents=True)

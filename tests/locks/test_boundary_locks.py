@@ -13,6 +13,7 @@ from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.kinds import AdvanceRecorded, NodeCreated
 from pytest_workrail.engine.events.plan import preferences_plan
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.files import Stamp
 from pytest_workrail.engine.store.filesystem import FileSessionStore
 from pytest_workrail.engine.store.home import Home, on_files
 from pytest_workrail.engine.store.identity import Holder
@@ -72,6 +73,11 @@ class FailingFiles(TreeFiles):
         if self.is_broken:
             raise OSError(5, "Input/output error")
         return super().read(path, offset)
+
+    def stamp(self, path: str) -> Stamp | None:
+        if self.is_broken:
+            raise OSError(5, "Input/output error")
+        return super().stamp(path)
 
     def list_dir(self, path: str) -> list[str]:
         if self.is_broken:

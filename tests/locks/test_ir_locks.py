@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -86,19 +87,38 @@ def test_an_ir_says_nothing_of_where_it_was_made(path: Path, tmp_path: Path, mon
     assert str(tmp_path) not in json.dumps(here.ir)
 
 
-def test_the_order_of_features_is_not_the_authors() -> None:
-    """@enforces ir-independent-of-surroundings"""
-    features = ["wr.features.memory_context", "wr.features.capabilities", "wr.features.subagent_guidance"]
+FEATURES = ["wr.features.memory_context", "wr.features.capabilities", "wr.features.subagent_guidance"]
+
+
+def with_features(features: list[str], **step: Any) -> Any:
+    """A workflow of one step that uses the features."""
     document = {
         "id": "many-features",
         "name": "Many",
         "description": "d",
         "version": "1.0.0",
-        "steps": [{"id": "only", "title": "Only", "promptBlocks": {"goal": "Do it."}}],
+        "features": features,
+        "steps": [{"id": "only", "title": "Only", **step}],
     }
-    one, other = (compiled({**document, "features": order}) for order in (features, features[::-1]))
-    assert [feature["id"] for feature in one.ir["features"]] == sorted(features)
-    assert one.hash == other.hash
+    return compiled(document)
+
+
+def test_the_member_features_is_sorted() -> None:
+    """@enforces ir-independent-of-surroundings"""
+    one, other = (with_features(order, prompt="Do it.") for order in (FEATURES, FEATURES[::-1]))
+    assert [feature["id"] for feature in one.ir["features"]] == sorted(FEATURES)
+    assert one.hash == other.hash, "no text is injected into a plain prompt"
+
+
+@pytest.mark.parametrize("order", [*permutations(FEATURES)])
+def test_features_add_their_text_in_authored_order(order: tuple[str, ...]) -> None:
+    """@enforces feature-order-authored"""
+    workflow = with_features([*order], promptBlocks={"goal": "Do it."})
+    [step] = workflow.ir["steps"]
+    injected = [item["id"] for item in step["provenance"]["injected"] if item["kind"] == "feature"]
+    assert injected == list(order)
+    assert [feature["id"] for feature in workflow.ir["features"]] == sorted(order)
+    assert step["prompt"] == workflow.engine_target().value["definition"]["steps"][0]["prompt"]
 
 
 def test_hash_seeds_change_nothing() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from plugin_project import Project
+
+from pytest_workrail.plugin.records import read_record
 
 WORKFLOW = {
     "id": "demo.two",
@@ -136,6 +140,68 @@ def test_what_is_no_record_is_told(project: Project, content: str | None, code: 
     result = _combined(project)
     assert result.ret == code
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+_RECORD: dict[str, Any] = {
+    "version": 1,
+    "exit": 0,
+    "failed": 0,
+    "ran": ["a.py::t"],
+    "deselected": [],
+    "coverage": None,
+    "locks": None,
+    "goldens": None,
+}
+
+
+def _golden(path: str) -> dict[str, Any]:
+    return {"a.py::t": {"passed": True, "records": [[path, "missing", "{}"]], "inline": []}}
+
+
+def _inline(path: str, new: str) -> dict[str, Any]:
+    return {"a.py::t": {"passed": True, "records": [], "inline": [[path, [1, 0, 1, 0], "missing", "digest", new]]}}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"ran": 5},
+        {"ran": [5]},
+        {"deselected": None},
+        {"failed": "x"},
+        {"exit": None},
+        {"goldens": 5},
+        {"goldens": {"x": 5}},
+        {"goldens": {"x": {"passed": True, "records": [[1, 2]], "inline": []}}},
+        {"goldens": {"x": {"passed": True, "records": [["a", "odd", ""]], "inline": []}}},
+        {"goldens": _golden("../outside/__goldens__/x.golden.json")},
+        {"goldens": _golden("/outside/x.golden.json")},
+        {"goldens": _golden("a/../../x.golden.json")},
+        {"goldens": _inline("../test_x.py", "'a'")},
+        {"goldens": _inline("test_x.py", "'a') or print('b'")},
+        {"coverage": 5},
+        {"coverage": [{"x": 1}]},
+        {"locks": 5},
+        {"locks": {"evidence": [5], "problems": []}},
+    ],
+    ids=repr,
+)
+def test_a_damaged_or_hostile_record_is_refused(damage: dict[str, Any], tmp_path: Path) -> None:
+    """It comes from another machine: what it names is written by an update, so it names nothing outside."""
+    path = tmp_path / "workrail-record.json"
+    path.write_text(json.dumps(_RECORD))
+    assert read_record(path).is_ok
+    path.write_text(json.dumps({**_RECORD, **damage}))
+    assert read_record(path).error.startswith(f"{path.as_posix()} is damaged: ")
+
+
+def test_a_damaged_record_ends_the_command(project: Project) -> None:
+    (project.path / "shards").mkdir()
+    project.write("shards/workrail-record.json", json.dumps({**_RECORD, "goldens": _golden("../x.golden.json")}))
+    result = _combined(project, "--workrail-golden=update")
+    assert result.ret == 2
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert not (project.path.parent / "x.golden.json").exists()
 
 
 def test_a_bad_command_line_is_two(project: Project) -> None:

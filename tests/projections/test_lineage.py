@@ -157,12 +157,12 @@ def test_artifacts_of_an_iteration():
     third = story.advance(stuck, "notes", artifacts=[{"n": 2}])
     fork = story.advance(second, artifacts=[{"n": "elsewhere"}])
     end = story.advance(third, artifacts=[None])
-    everything = past(story, end).artifacts(lambda node: True)
+    everything = past(story, end).artifacts(story.run.nodes)
     # As they were submitted, not as they are sorted in the log; without what was refused or left behind.
     assert everything == [{"n": 1}, {"n": 0}, {"n": 2}, None]
-    assert past(story, end).artifacts(lambda node: node.node_id == stuck) == [{"n": 2}]
-    assert past(story, fork).artifacts(lambda node: True) == [{"n": 1}, {"n": 0}, {"n": "elsewhere"}]
-    assert past(story, first).artifacts(lambda node: True) == []
+    assert past(story, end).artifacts([stuck]) == [{"n": 2}]
+    assert past(story, fork).artifacts(story.run.nodes) == [{"n": 1}, {"n": 0}, {"n": "elsewhere"}]
+    assert past(story, first).artifacts(story.run.nodes) == []
 
 
 def test_plain_facts():

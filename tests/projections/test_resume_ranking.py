@@ -94,6 +94,23 @@ def test_without_a_goal_the_earliest_notes_speak(notes, title):
     assert titled(notes=[notes, "These are later notes."]).title == title
 
 
+def test_only_the_notes_on_the_first_node_make_a_title():
+    story = Story()
+    first = story.start("  ")
+    tip = story.advance(first, None)
+    story.advance(tip, "These notes are on the second node.")
+    assert summarize(story.session_id, story.truth.events).title is None
+    story.advance(first, "A second way on from the first node.")
+    story.prefer(tip, "guided")
+    assert summarize(story.session_id, story.truth.events).title == "A second way on from the first node."
+
+
+def test_the_preview_is_trimmed_as_a_whole():
+    shown = preview(a_session(title=" \n", recap_snippet="  third  \n\n \n\n first \n"), frozenset())
+    assert shown == "third  \n\n \n\n first"
+    assert preview(a_session(title=" The title ", recap_snippet=" \n "), frozenset()) == "The title"
+
+
 def test_without_anything_there_is_no_title():
     assert titled().title is None
 

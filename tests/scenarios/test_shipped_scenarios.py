@@ -98,7 +98,7 @@ def variant(exchange: Exchange) -> str:
     kind = str(response["kind"])
     if kind == "blocked":
         return "blocked, retryable" if response["retryable"] else "blocked for good"
-    if kind == "ok":
+    if kind in ("ok", "step"):
         return str(response["nextIntent"])
     return kind
 
@@ -127,6 +127,8 @@ def test_every_response_variant_is_shown() -> None:
         "validation",
         "assessmentFollowup",
         "retryContinueToken",
+        "skipped",
+        "appliedFeatures",
     } <= members
 
 
@@ -136,7 +138,7 @@ def test_every_way_of_acting_is_shown() -> None:
     assert {agent["kind"] for agent in agents} == {kind.value for kind in AgentKind}
     turns = [turn for agent in agents for turn in agent.get("turns", ())]
     calls = {turn["call"] for turn in turns if "call" in turn}
-    assert calls >= {call.value for call in CallName} - {"resend", "restart", "checkpoint_workflow"}
+    assert calls >= {call.value for call in CallName} - {"raw", "resend", "restart", "checkpoint_workflow"}
     assert {fault["fault"] for agent in agents for fault in agent.get("faults", ())} == {
         kind.value for kind in FaultKind
     }

@@ -70,12 +70,15 @@ def test_a_committed_cache_does_not_make_a_broken_workflow_pass(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "attacker"))
     assert check() == 1
     entry = next((project / ".workrail-cache").glob("*.json"))
-    text = json.loads(entry.read_bytes()[64:])
-    for value in text["entries"].values():
-        value[1] = []
+    head, *lines = entry.read_bytes()[64:].decode().split("\n")
+    forged_lines = [head]
+    for line in lines:
+        path, _, kept = line.partition("\t")
+        value = json.loads(kept)
+        forged_lines.append(f"{path}\t{json.dumps([value[0], [], *value[2:]])}")
     key = _user_key(make=False)
     assert key is not None
-    forged = json.dumps(text).encode()
+    forged = "\n".join(forged_lines).encode()
     entry.write_bytes(_signature(key, str(entry), forged) + forged)
     assert check() == 0  # so the forgery works where its key is trusted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "victim"))
@@ -110,6 +113,22 @@ def test_a_key_that_others_may_know_is_not_used(key: str, project: Path, tmp_pat
         path.chmod(0o644 if key == "readable by others" else 0o600)
     assert check() == 0
     assert list(folder.glob("*.json")) == []
+
+
+def test_without_a_home_nothing_in_the_project_takes_its_place(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user without a name, as in some containers: `~` stays `~`, and a repository can hold a folder of that name."""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert check() == 0
+    assert [path.name for path in project.iterdir()] == ["a.json"]
+    folder = project / "~" / ".cache" / "workrail-lint"
+    folder.mkdir(parents=True)
+    (folder / "key").write_bytes(b"k" * 32)
+    (folder / "key").chmod(0o600)
+    assert check() == 0
+    assert [path.name for path in folder.iterdir()] == ["key"]
 
 
 def test_the_key_is_for_its_user_alone(project: Path, tmp_path: Path) -> None:
@@ -157,9 +176,9 @@ def test_records_of_any_other_shape_are_dropped(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(finding) - 1))
     finding[at] = data.draw(values)
     cache = Cache(None, "")
-    entry = ["content", [finding], None, 0]
+    entry = ["content", [finding], None, 0, []]
     if _is_entry(entry):
         cache.entries = {"a.json": entry}
-        result = cache.get("a.json", "content")
-        assert result is not None
-        assert isinstance(result.findings[0].message, str)
+        known = cache.get("a.json", "content")
+        assert known is not None
+        assert isinstance(known.result.findings[0].message, str)

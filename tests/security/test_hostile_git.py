@@ -268,6 +268,20 @@ def included_filter(folder: Path, trap: Trap) -> None:
     (folder / ".git" / "config").write_text("[include]\n\tpath = more\n")
 
 
+def conditional_filter(folder: Path, trap: Trap) -> None:
+    """A filter that only a worktree of the repository has."""
+    included_filter(folder, trap)
+    (folder / ".git" / "config").write_text(f'[includeIf "gitdir:**/worktrees/**"]\n\tpath = {folder}/.git/more\n')
+
+
+def filter_of_the_worktree(folder: Path, trap: Trap) -> None:
+    filters(folder, trap)
+    (folder / ".git" / "config").rename(folder / ".git" / "config.worktree")
+    (folder / ".git" / "config").write_text(
+        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n"
+    )
+
+
 def submodule(folder: Path, trap: Trap) -> None:
     inner = folder / "part"
     inner.mkdir()
@@ -300,7 +314,18 @@ def programs(folder: Path, trap: Trap) -> None:
 
 @pytest.mark.parametrize(
     "build",
-    [hooks, fsmonitor, filters, filter_process, included_filter, submodule, common_folder, programs],
+    [
+        hooks,
+        fsmonitor,
+        filters,
+        filter_process,
+        included_filter,
+        conditional_filter,
+        filter_of_the_worktree,
+        submodule,
+        common_folder,
+        programs,
+    ],
     ids=lambda build: build.__name__,
 )
 def test_the_block_driver_runs_nothing_that_a_workspace_names(

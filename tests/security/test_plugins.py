@@ -135,7 +135,16 @@ def test_a_plugin_that_fails_is_named_and_the_run_goes_on(
     assert shown.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("body", ["1 / 0", "raise SystemExit(0)", "self.missing()"])
+RAISED = [
+    "1 / 0",
+    "raise SystemExit(0)",
+    "self.missing()",
+    "raise GeneratorExit",
+    "raise type('X', (BaseException,), {})",
+]
+
+
+@pytest.mark.parametrize("body", RAISED)
 @pytest.mark.parametrize("options", [[], ["--exit-zero"], ["--diff"], ["--fix"], ["--write-baseline", "b.json"]])
 def test_a_rule_that_fails_is_named_and_the_run_goes_on(
     body: str, options: list[str], install: Install, capsys: pytest.CaptureFixture[str]
@@ -147,6 +156,88 @@ def test_a_rule_that_fails_is_named_and_the_run_goes_on(
     assert "internal error" not in shown.err
     if not options:
         assert "XX001" in shown.out
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "junit"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "report('/description', 5)",
+        "report(None, 'x')",
+        "report('/description', 'x', fix='garbage')",
+        "report('/description', 'x', severity='error')",
+        "report('/description', 'x', path=5)",
+        "report('/description', 'x', details=[5])",
+        "report('/description', 'x', at='ab')",
+    ],
+)
+def test_a_rule_that_reports_nonsense_is_named(
+    said: str, format_: str, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("plug_bad", HEAD + GOOD + BAD.format(body=said) + HOOK.format(rules="Bad, Good"))
+    assert main(["check", "--output-format", format_, "."]) == 2
+    shown = capsys.readouterr()
+    assert "plugin 'plug_bad': rule XX002 xx-bad failed: TypeError: " in shown.err
+    assert "XX001" in shown.out
+
+
+@pytest.mark.parametrize(
+    "fact", ["severity = 'error'", "summary = None", "why = 5", "origin = object()", "needs = 5", "fix = 1"]
+)
+def test_a_rule_whose_facts_are_nonsense_is_named(
+    fact: str, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("plug_good", HEAD + GOOD + HOOK.format(rules="Good"))
+    install("plug_bad", HEAD + BAD.format(body="pass") + f"    {fact}\n" + HOOK.format(rules="Bad"))
+    configure("plug_bad", "plug_good")
+    assert main(["check", "--output-format", "sarif", "."]) == 2
+    shown = capsys.readouterr()
+    assert f"plugin 'plug_bad': its rule Bad has no valid {fact.split()[0]}" in shown.err
+    assert "XX001" in shown.out
+
+
+def test_what_a_plugin_prints_is_no_result(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    said = "print('::error::' + chr(27) + '[2J')"
+    install("plug_loud", f"{HEAD}{said}\n{GOOD}{BAD.format(body=said)}{HOOK.format(rules='Good, Bad')}")
+    assert main(["check", "--output-format", "json", "."]) == 1
+    shown = capsys.readouterr()
+    assert "XX001" in codes(shown.out)
+    assert shown.err.count("\\u003a:error::\\u001b[2J\n") == 2
+
+
+BAD_SYSTEM = """
+from workrail_lint.systems.base import FileResult, System
+
+class Odd(System):
+    name = "odd"
+    def rules(self):
+        return ()
+    def rule(self, name):
+        raise KeyError(name)
+    def may_claim(self, *_):
+        return True
+    def claims(self, path, *_):
+        return "odd" if path.endswith(".odd.json") else None
+    def check(self, *_):
+        return {answer}
+    check_data = check
+
+@hookimpl
+def workrail_lint_systems():
+    return [Odd()]
+"""
+
+
+@pytest.mark.parametrize("answer", ["5", "FileResult(5)", "FileResult([5])"])
+def test_a_system_that_answers_nonsense_is_named(
+    answer: str, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("plug_odd", HEAD + BAD_SYSTEM.format(answer=answer))
+    Path("b.odd.json").write_text("[]")
+    assert main(["check", "."]) == 2
+    shown = capsys.readouterr()
+    assert "plugin 'plug_odd': system odd failed: TypeError: " in shown.err
+    assert "internal error" not in shown.err
 
 
 def test_an_entry_point_is_a_plugin(install: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

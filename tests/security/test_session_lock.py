@@ -174,7 +174,7 @@ def test_an_interrupt_unlocks(interrupt: type[BaseException], tmp_path: Path) ->
     assert tried(tmp_path) == "entered"
 
 
-@pytest.mark.parametrize("operation", ["read", "create", "link", "sweep", "sync_dir", "remove"])
+@pytest.mark.parametrize("operation", ["read", "create", "link", "sweep", "spare", "remove"])
 def test_an_interrupt_while_locking_unlocks(operation: str, tmp_path: Path) -> None:
     """At every step of taking the lock: whatever was taken is given back."""
 

@@ -157,6 +157,7 @@ COMPILING = [
     ["graph", "--format", "dot", "{}"],
     ["graph", "--format", "html", "{}"],
     ["graph", "--format", "json", "{}"],
+    ["compile", "--explain", "--json", "{}"],
     ["diff", "sound.json", "{}"],
     ["diff", "{}", "sound.json"],
     ["diff", "--output-format", "json", "sound.json", "{}"],
@@ -255,6 +256,7 @@ def test_neutral_changes_nothing_else() -> None:
 # ----------------------------------------------------------------------------------------------------------- pytest
 
 TEST = """
+import pytest
 HOSTILE = {hostile!r}
 
 def test_run(workrail):
@@ -276,13 +278,40 @@ def test_broken(workrail):
 
 def test_golden(workrail):
     workrail.run("a.json").match_golden(HOSTILE)
+
+def test_changed(workrail):
+    workrail.run("a.json").match_golden()
+
+def test_inline(workrail):
+    workrail.run("a.json").match('''
+        second
+    ''')
+
+def test_printed(workrail):
+    run = workrail.run("a.json")
+    assert run == repr(run), run.outline()
+
+def test_skipped(workrail):
+    pytest.skip(HOSTILE)
+
+@pytest.mark.xfail(reason="expected")
+def test_expected(workrail):
+    workrail.compile("broken.json")
+
+@pytest.fixture
+def torn_down(workrail):
+    yield
+    raise ValueError(HOSTILE)
+
+def test_torn_down(torn_down):
+    pass
 """
 
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("suite")
-    (folder / "pytest.ini").write_text("[pytest]\nworkrail_auto = true\n")
+    (folder / "pytest.ini").write_text("[pytest]\nworkrail_auto = auto/*.json nothing\x9b\u202e##[x]\n")
     (folder / "test_it.py").write_text(TEST.format(hostile=HOSTILE.replace("\ud800", "")), encoding="utf-8")
     hostile = poisoned(WORKFLOW, ("steps", 0, "prompt"))
     (folder / "a.json").write_text(json.dumps(hostile))
@@ -303,20 +332,29 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, each in enumerate(scenarios):
         (folder / f"s{number}.scenario.json").write_text(json.dumps(each))
     (folder / "n\x1b[2J\u202e##vso[x].scenario.json").write_text(json.dumps(scenario))
+    auto = folder / "auto"
+    auto.mkdir()
+    (auto / "n\x1b[2J\u202e##vso[x]\n::error::b.json").write_text(json.dumps(hostile))
+    (auto / "broken.json").write_text("{" + HOSTILE.replace("\ud800", ""))
+    (auto / "stuck.json").write_text((folder / "broken.json").read_text())
+    golden = folder / "__goldens__" / "test_it" / "test_changed.golden.json"
+    update = ["--workrail-golden=new", "-k", "test_changed"]
+    subprocess.run([sys.executable, "-m", "pytest", *update], cwd=folder, capture_output=True, check=True)
+    golden.write_text(golden.read_text().replace("Again", "Once more \\u009b31m ##[error]"))
     return folder
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["-v"],
-        ["-rA"],
+        ["-v", "-rA"],
         ["-vv", "--tb=long", "--showlocals"],
-        ["--tb=short"],
+        ["--tb=short", "--assert=plain"],
         ["--tb=line"],
         ["--tb=native"],
         ["--tb=no", "-ra"],
-        ["--assert=plain"],
+        ["--collect-only"],
+        ["-n", "1", "-v"],
         ["--workrail-cov", "--workrail-golden=update"],
     ],
     ids=" ".join,
@@ -326,8 +364,10 @@ def test_nothing_that_pytest_shows_acts(options: list[str], suite: Path) -> None
     ran = subprocess.run(command, cwd=suite, capture_output=True, check=False)
     text = ran.stdout.decode() + ran.stderr.decode()
     assert ran.returncode in (0, 1), text
-    assert "failed" in text
+    assert "failed" in text or "collected" in text
     assert acts(text) == []
+    if "--collect-only" in options:
+        return
     report = (suite / "out.xml").read_text()
     assert acts(report) == []
     assert {element.tag for element in ET.fromstring(report).iter()} <= {
