@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from pytest_workrail.explore.mutation_edit import Mutant, Removed, value_at
 from workrail_lint.base.canonical import canonical_bytes, digest
-from workrail_lint.base.files import CACHE_FOLDER, read_bytes, write_atomically
 from workrail_lint.base.version import VERSION
+from workrail_lint.project.cache import Cache
+from workrail_lint.systems.base import FileResult
 
-_FILE = "mutation.json"
+_MEMBERS = {"id", "operator", "place", "change", "pointer", "status"}
 _MOST = 50_000
 
 
@@ -38,33 +36,21 @@ def mutant_keys(mutants: Sequence[Mutant], payload: dict[str, Any]) -> dict[str,
 
 
 class MutationCache:
-    """Results by key, in the cache folder of a project. A cache that can't be read or written is none."""
+    """Results by key, in the user's cache folder: a cache that comes with a project could raise its score."""
 
     def __init__(self, root: str, *, enabled: bool = True) -> None:
-        self._root = root
-        self._path = os.path.join(root, CACHE_FOLDER, _FILE)
-        self._enabled = enabled
-        self._known: dict[str, Any] = {}
-        self._used: dict[str, Any] = {}
-        if enabled:
-            with suppress(OSError, ValueError, RecursionError):
-                known = json.loads(read_bytes(self._path, follow=False))
-                self._known = known if isinstance(known, dict) else {}
+        self._cache = Cache(root if enabled else None, f"mutation {VERSION}")
 
     def get(self, key: str) -> dict[str, Any] | None:
-        found = self._known.get(key)
-        if not isinstance(found, dict) or not {"id", "operator", "place", "change", "pointer", "status"} <= set(found):
-            return None
-        self._used[key] = found
-        return found
+        known = self._cache.get(key, key)
+        found = None if known is None else known.result.record
+        return found if isinstance(found, dict) and set(found) >= _MEMBERS else None
 
     def put(self, key: str, result: dict[str, Any]) -> None:
-        self._used[key] = result
+        self._cache.put(key, key, FileResult([], result))
 
     def save(self) -> None:
-        """Keep what was used now first, and of the rest as much as fits."""
-        if not self._enabled or self._used.keys() <= self._known.keys():
-            return
-        kept = dict(list({**self._used, **self._known}.items())[:_MOST])
-        with suppress(OSError):
-            write_atomically(self._path, json.dumps(kept).encode(), below=self._root)
+        """Keep what was judged last, and of the rest as much as fits."""
+        for key in list(self._cache.entries)[:-_MOST]:
+            del self._cache.entries[key]
+        self._cache.save()

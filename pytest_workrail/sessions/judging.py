@@ -76,6 +76,8 @@ class _Continuing(Auto):
 def _obstacle(run: Recorded, ir: dict[str, Any]) -> str | None:
     """What keeps the run from its end on a version; None when nothing does."""
     scenario = scenario_of(run, "", Redactor(()))
+    if any(turn["step"] is None for turn in scenario["agent"]["turns"]):  # a snapshot that was damaged or forged
+        return "the log does not say at which step a call was made"
     turns = [Turn(turn["step"], action) for turn in scenario["agent"]["turns"] if (action := _action(turn)) is not None]
     chosen: Any = (scenario["mode"], scenario["risk"])
     setup = Setup(

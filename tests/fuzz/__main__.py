@@ -71,14 +71,24 @@ def _run(name: str, seconds: int, *, blind: bool) -> bool:
 
 
 def _fuzz(name: str, options: list[str], *, blind: bool) -> None:
+    import random
     from contextlib import nullcontext
 
     import atheris
 
+    from tests.fuzz.damage import damaged_json
+
     with nullcontext() if blind else atheris.instrument_imports(include=["workrail_lint", "pytest_workrail"]):
         from tests.fuzz.targets import TARGETS
     target = TARGETS[name].run
-    atheris.Setup([sys.argv[0], *options], lambda data: target(data) and None)
+
+    def mutated(data: bytes, max_size: int, seed: int) -> bytes:
+        """Half of the time damage that keeps the JSON readable, which random bytes seldom do."""
+        drawn = random.Random(seed)
+        made = damaged_json(data, drawn) if drawn.random() < 0.5 else None
+        return made if made is not None and len(made) <= max_size else atheris.Mutate(data, max_size)
+
+    atheris.Setup([sys.argv[0], *options], lambda data: target(data) and None, custom_mutator=mutated)
     atheris.Fuzz()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz.damage import damaged_json
 from tests.fuzz.targets import TARGETS
 
 FOUND = Path(__file__).with_name("found")
@@ -28,11 +29,12 @@ def test_a_target_takes_its_seeds_and_damaged_ones(name: str) -> None:
                 at = drawn.randrange(len(damaged) + 1)
                 damaged[at : at + drawn.randrange(3)] = drawn.randbytes(drawn.randrange(3))
             target.run(bytes(damaged))
+            target.run(damaged_json(seed, drawn) or b"")
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.iterdir()) if FOUND.is_dir() else [], ids=lambda path: path.name)
 def test_what_was_found_is_mended(path: Path) -> None:
-    TARGETS[path.name.partition("-")[0]].run(path.read_bytes())
+    TARGETS[path.name.rpartition("-")[0]].run(path.read_bytes())
 
 
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed here")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_workrail.explore.mutation_cache import MutationCache
 from workrail_lint.cli import main
 from workrail_lint.project.cache import Cache, _is_entry, _signature, _user_key
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -182,3 +183,20 @@ def test_records_of_any_other_shape_are_dropped(data: st.DataObject) -> None:
         known = cache.get("a.json", "content")
         assert known is not None
         assert isinstance(known.result.findings[0].message, str)
+
+
+def test_a_committed_verdict_on_a_mutant_is_not_believed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would let a suite that notices nothing pass `mutate --fail-under`."""
+    names = ("id", "operator", "place", "change", "pointer")
+    killed = {**dict.fromkeys(names, "x"), "status": "killed"}
+    (project / ".workrail-cache").mkdir()
+    (project / ".workrail-cache" / "mutation.json").write_text(json.dumps({"key": killed}))
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    cache = MutationCache(str(project))
+    assert cache.get("key") is None
+    cache.put("key", killed)
+    cache.save()
+    assert MutationCache(str(project)).get("key") == killed
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "of-somebody-else"))
+    assert MutationCache(str(project)).get("key") is None

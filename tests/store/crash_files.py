@@ -240,8 +240,8 @@ class CrashState:
     after: Op | None
 
 
-def crash_states(ops: list[Op]) -> Iterator[CrashState]:
-    """Every distinct state that a crash after any of the operations may leave."""
+def crash_states(ops: list[Op], stride: int = 1) -> Iterator[CrashState]:
+    """Every distinct state that a crash after any of the operations may leave; torn at every `stride` bytes."""
     disk, notes, last = Disk(), [], None
     seen: set[tuple[int, int]] = set()
     for op in [None, *ops]:
@@ -250,7 +250,7 @@ def crash_states(ops: list[Op]) -> Iterator[CrashState]:
             last = op
             if op.name == "note":
                 notes.append(op.note)
-        for contents in disk.states():
+        for contents in disk.states(stride):
             mark = (len(notes), hash(frozenset(contents.items())))
             if mark not in seen:
                 seen.add(mark)

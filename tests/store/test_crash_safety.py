@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from crash_files import CrashState, Disk, RecordingFiles, crash_states
+from crash_files import CrashState, Disk, Op, RecordingFiles, crash_states
 from sample_sessions import Story, tell_medium, tell_short
 
 from pytest_workrail.engine.events.kinds import NodeCreated
@@ -158,23 +158,39 @@ def test_every_crash_state_is_a_healthy_prefix_or_says_what_is_wrong():
     }
 
 
-def tell_on_and_on(story: Story) -> Story:
+def tell_on_and_on(story: Story, turns: int) -> Story:
     """More plans than anybody wants to wait for."""
     node = story.start()
-    for turn in range(60):
+    for turn in range(turns):
         node = story.advance(
             node, f"turn {turn}", artifacts=[{"x": turn}, None], context={"goal": "demo", "turn": turn}
         )
     return story
 
 
+def spread(ops: list[Op], wanted: int) -> Iterator[CrashState]:
+    """At least so many states, from the first operation to the last: writes are torn as often as that takes."""
+    stride = 10_007
+    while (count := sum(1 for _ in crash_states(ops, stride))) < wanted:
+        stride //= 3
+    return itertools.islice(crash_states(ops, stride), 0, None, count // wanted)
+
+
 def test_crash_states_of_a_long_session():
     """WORKRAIL_CRASH_STATES=100000 looks at so many of them; the usual number only shows that the test works."""
     wanted = int(os.environ.get("WORKRAIL_CRASH_STATES", "500"))
     files = RecordingFiles()
-    judge = Judge(record(files, tell_on_and_on))
-    assert list(violations(itertools.islice(crash_states(files.ops), wanted), judge)) == []
-    assert judge.outcomes.total() == wanted
+    story = record(files, lambda story: tell_on_and_on(story, 60 if wanted > 5_000 else 5))
+    judge, moments = Judge(story), set()
+
+    def states() -> Iterator[CrashState]:
+        for state in spread(files.ops, wanted):
+            moments.add(len(state.notes))
+            yield state
+
+    assert list(violations(states(), judge)) == []
+    assert judge.outcomes.total() >= wanted
+    assert len(moments) == sum(op.name == "note" for op in files.ops) + 1  # before, during and after every plan
 
 
 def test_after_a_crash_the_same_plan_can_be_written_again():

@@ -11,9 +11,11 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.studio.runs import run_data
+from workrail_lint.studio.shapes import GOLDEN, LOCKS, PENDING, REPORT, fits
 
 Data = dict[str, Any]
 _GOLDEN = ".golden.json"
+_SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS}
 
 
 class Inputs(NamedTuple):
@@ -39,6 +41,8 @@ def read_data(path: str, what: str, member: str) -> Ok[Data] | Err[str]:
         return Err(f"{path} is not JSON")
     if not isinstance(data, dict) or member not in data:
         return Err(f"{path} is not {what}: it has no `{member}`")
+    if not fits(data, _SHAPES[member]):
+        return Err(f"{path} is not {what}: what it holds is of another shape")
     return Ok(data)
 
 
@@ -55,7 +59,7 @@ def read_runs(folders: list[str], root: str) -> Iterator[Data]:
                 continue
             shown = os.path.relpath(path, root).replace(os.sep, "/")
             name = os.path.basename(path).removesuffix(_GOLDEN)
-            run = run_data(golden, name, shown) if isinstance(golden, dict) else None
+            run = run_data(golden, name, shown) if fits(golden, GOLDEN) else None
             if run is not None:
                 yield run
 
@@ -70,8 +74,7 @@ def _goldens(folder: str) -> Iterator[str]:
 
 def of_workflow(listed: Data | None, ident: str, hashed: str | None) -> Data | None:
     """The entry about a workflow. One about another version of it is marked as stale."""
-    found = [item for item in (listed or {}).get("workflows", ()) if isinstance(item, dict)]
-    entries = [item for item in found if item.get("workflowId") == ident]
+    entries: list[Data] = [item for item in (listed or {}).get("workflows", ()) if item.get("workflowId") == ident]
     exact = [item for item in entries if item.get("workflowHash", hashed) == hashed]
     if exact:
         return exact[-1]

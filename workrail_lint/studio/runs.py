@@ -12,7 +12,7 @@ from workrail_lint.base.typed import Any
 
 Data = dict[str, Any]
 
-_SLOT = re.compile(r"⟪([A-Z_]+)(?: ([0-9]+))?⟫")
+_SLOT = re.compile(r"⟪([A-Z_]+)(?: ([0-9]{1,9}))?⟫")
 _TOKENS = ("continueToken", "retryContinueToken", "checkpointToken")
 
 
@@ -117,7 +117,7 @@ class _Story:
         while at is not None:
             turn = self.turns[at]
             if turn["step"] == pending.get("stepId"):
-                visits: int = turn["round"]
+                visits: int = turn.get("round", 0)
                 return visits + is_new
             at = turn.get("parent")
         return 1
