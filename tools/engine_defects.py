@@ -46,10 +46,16 @@ def _rule(defect: EngineDefect) -> str:
 
 def _section(defect: EngineDefect) -> str:
     return (
-        f"\n## {defect.id}\n\n{defect.title}. Seen in {', '.join(defect.seen)}.\n\n"
+        f"\n## {defect.id}\n\n{defect.title}. {_source(defect)}.\n\n"
         f"- When: {defect.when}.\n- The engine: {defect.engine}.\n- Here: {defect.ours}.\n"
         f"- Shown by `{defect.scenario}`\n"
     )
+
+
+def _source(defect: EngineDefect) -> str:
+    if defect.seen:
+        return f"Seen in {', '.join(defect.seen)}"
+    return f"Read in the source of {', '.join(defect.read)}, not seen in a run"
 
 
 if __name__ == "__main__":

@@ -20,12 +20,14 @@ class EngineDefect:
     """One known difference.
 
     `decided` says what shows it: the document alone, a submission that the document allows, the run, every run, or
-    nothing, where we do the same as the engine. `scenario` shows it; where no scenario can, it names tests.
+    nothing, where we do the same as the engine. `seen` are the versions that were seen to do it, `read` those of which
+    only the source says so. `scenario` shows it; where no scenario can, it names tests.
     """
 
     id: str
     title: str
     seen: tuple[str, ...]
+    read: tuple[str, ...]
     decided: tuple[str, ...]
     outcome: str
     when: str
@@ -49,6 +51,7 @@ def engine_defects() -> dict[str, EngineDefect]:
             each["id"],
             each["title"],
             tuple(each["seen"]),
+            tuple(each.get("read", ())),
             tuple(each["decided"]),
             each["outcome"],
             each["when"],
