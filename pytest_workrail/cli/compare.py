@@ -156,7 +156,7 @@ def _print(report: dict[str, Any]) -> None:
                 out(f"    {profile}: {ending}")
     marked = list(dict.fromkeys(ident for run in runs for ident in run["engineDefects"]))
     if marked:
-        out(f"  neither is what the public engine does: {', '.join(marked)} (docs/engine-defects.md)")
+        out(f"  the public engine differs from both: {', '.join(marked)} (docs/engine-defects.md)")
 
 
 def _alike(runs: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:

@@ -51,11 +51,19 @@ def test_every_defect_is_shown_by_its_scenario() -> None:
 def test_every_rule_that_the_data_names_exists() -> None:
     """@enforces engine-defects-are-data"""
     known = {rule.code for rule in rules()}
-    named = {ident: each.rule for ident, each in KNOWN.items() if each.rule is not None}
-    assert set(named.values()) <= known
-    assert {code for code in known if code.startswith("KD")} <= {*named.values()}
+    named = {ident: each.rules for ident, each in KNOWN.items() if each.rules}
+    codes = {code for rules in named.values() for code in rules}
+    assert codes <= known
+    assert {code for code in known if code.startswith("KD")} <= codes
     decided = {ident for ident, each in KNOWN.items() if not {"document", "submission"}.isdisjoint(each.decided)}
     assert decided | {"KD-32", "KD-35"} == set(named)
+
+
+def test_a_rule_says_which_defect_it_is_about() -> None:
+    """@enforces engine-defects-are-data"""
+    about = {rule.code: rule.why for rule in rules()}
+    for ident, each in KNOWN.items():
+        assert all(code.startswith("KD") or f"({ident})" in about[code] for code in each.rules)
 
 
 def test_the_page_is_the_generated_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -33,13 +34,17 @@ class EngineDefect:
     when: str
     engine: str
     ours: str
-    rule: str | None
+    rules: tuple[str, ...]
     scenario: str
 
     @property
     def is_marked(self) -> bool:
         """Whether runs mark the places where it strikes."""
         return self.outcome not in ("log", "none") and "always" not in self.decided
+
+
+def _codes(named: str | Iterable[str]) -> tuple[str, ...]:
+    return (named,) if isinstance(named, str) else tuple(named)
 
 
 @cache
@@ -57,7 +62,7 @@ def engine_defects() -> dict[str, EngineDefect]:
             each["when"],
             each["engine"],
             each["ours"],
-            each.get("rule"),
+            _codes(each.get("rule", ())),
             each["scenario"],
         )
         for each in document["defects"]
