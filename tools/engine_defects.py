@@ -9,7 +9,7 @@ PAGE = "docs/engine-defects.md"
 _HEAD = """# Defects of the public engine
 
 Workflows run on the public WorkRail engine, and that engine has defects. This page lists those that are known (KD).
-Profile `reference` goes on where the engine fails, and marks the place.
+Profile `reference` continues where the engine fails, and marks the place.
 
 - `check` reports what a document alone decides, and what it allows an agent to trigger; the table names the rule.
 - `run.engine_defects` contains a mark for each point of a run at which the engine would have failed or answered
@@ -41,15 +41,21 @@ def _decided(defect: EngineDefect) -> str:
 
 
 def _rule(defect: EngineDefect) -> str:
-    return "" if defect.rule is None else f"[{defect.rule}](rules/{defect.rule[:2]}.md#{defect.rule.lower()})"
+    return ", ".join(f"[{code}](rules/{code[:2]}.md#{code.lower()})" for code in defect.rules)
 
 
 def _section(defect: EngineDefect) -> str:
     return (
-        f"\n## {defect.id}\n\n{defect.title}. Seen in {', '.join(defect.seen)}.\n\n"
+        f"\n## {defect.id}\n\n{defect.title}. {_source(defect)}.\n\n"
         f"- When: {defect.when}.\n- The engine: {defect.engine}.\n- Here: {defect.ours}.\n"
         f"- Shown by `{defect.scenario}`\n"
     )
+
+
+def _source(defect: EngineDefect) -> str:
+    if defect.seen:
+        return f"Seen in {', '.join(defect.seen)}"
+    return f"Read in the source of {', '.join(defect.read)}, not seen in a run"
 
 
 if __name__ == "__main__":

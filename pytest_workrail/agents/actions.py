@@ -18,6 +18,7 @@ TokenSymbol: TypeAlias = Literal[
     "$resume",  # of the last checkpoint, or of the first session that resume_session found
     "$gate",  # of the last gate
     "$garbled",  # the continue token with its last character changed
+    "$foreign",  # a continue token of the same node that names another version of the workflow
 ]
 
 

@@ -1,8 +1,9 @@
-"""Agents that get things wrong on purpose: one that never learns, and one that never does the same twice."""
+"""Agents that get things wrong on purpose: they never learn, never do the same twice, or set no variables."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop
 from pytest_workrail.agents.agent import Agent, StartView, StepView
@@ -45,6 +46,24 @@ class Stubborn(Agent):
                 is_over = view.refusal in ("terminal", "gated", "error")
                 return Stop("The engine accepts no more attempts.") if is_over else answer.value
         return self._auto.act(view)
+
+
+class Unsetting(Agent):
+    """Does every step right and sets no variables, also when it is asked for them. Gives up when that is refused."""
+
+    def __init__(self) -> None:
+        self._refused: Json = None
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        self._refused = None
+        return {}
+
+    def act(self, view: StepView) -> Action:
+        blockers = view.response.get("blockers")
+        if view.refusal is not None and (view.refusal != "blocked" or blockers == self._refused):
+            return Stop("The right answer without variables was refused.")
+        self._refused = None if view.refusal is None else blockers
+        return replace(correct_answer(view), context=None)
 
 
 class Erratic(Agent):

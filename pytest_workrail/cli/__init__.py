@@ -12,6 +12,7 @@ COMMANDS = {
     "mutate": "measure how many changes of a workflow its scenarios would notice",
     "serve": "serve workflows to a real agent, as an MCP server",
     "explore": "look for runs that break a promise",
+    "compare": "show where the two profiles part on a workflow, and why",
     "combine": "put together what several machines saw of one suite",
 }
 PROGRAM = Program("workrail-test", __name__, "What comes with testing agent workflows.", COMMANDS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.golden.symbols import joined, lines
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
@@ -30,7 +31,7 @@ class Comparison:
         """Every place where the locked run differs from the reference run, apart from the form of its answers."""
         from pytest_workrail.golden.diff import compare
 
-        return list(compare(_behaviour(self.reference), _behaviour(self.locked)))
+        return list(compare(behaviour(self.reference), behaviour(self.locked)))
 
     @property
     def agree(self) -> bool:
@@ -45,7 +46,7 @@ class Comparison:
         if self.agree:
             return "Both profiles answer alike."
         shown: list[str] = []
-        for cause in Causes(_behaviour(self.reference), _behaviour(self.locked)):
+        for cause in Causes(behaviour(self.reference), behaviour(self.locked)):
             shown.append(headline(cause.difference))
             shown += [f"    {line}" for line in change_lines(cause.difference, Style(False))]
         return "\n".join(shown)
@@ -58,17 +59,25 @@ _ANNOUNCED = re.compile(
 )
 
 
-def _behaviour(run: Run) -> dict[str, Any]:
-    """The golden of a run with its answers in a form that both profiles share."""
+def behaviour(run: Run, profile: Profile | None = None) -> dict[str, Any]:
+    """The golden of a run with its answers in a form that both profiles share.
+
+    Marks of the engine's defects are about a third party, the public engine, so they are no difference.
+    """
     from pytest_workrail.golden.document import golden_value
 
-    value = golden_value(run.transcript)
-    exchanges = [
-        {**each, "response": _shared_form(each["response"])} if "response" in each else each
-        for each in value["transcript"]
-    ]
+    value = golden_value(run.transcript, profile)
+    exchanges = [_shared_exchange(each) for each in value["transcript"]]
     final = {name: member for name, member in value["final"].items() if name != "skipped"}
-    return {**value, "profile": "both", "transcript": exchanges, "final": final}
+    shared = {name: member for name, member in value.items() if name != "engineDefects"}
+    return {**shared, "profile": "both", "transcript": exchanges, "final": final}
+
+
+def _shared_exchange(exchange: dict[str, Any]) -> dict[str, Any]:
+    if "response" in exchange:
+        return {**exchange, "response": _shared_form(exchange["response"])}
+    error = {name: value for name, value in exchange["error"].items() if name != "kind"}
+    return {**exchange, "error": error}
 
 
 def _shared_form(response: dict[str, Any]) -> dict[str, Any]:

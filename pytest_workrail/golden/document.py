@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
-from pytest_workrail.engine.core.profiles import Answers, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.golden.encoding import FORMAT, METADATA, dumps, encode
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, lines
@@ -22,7 +22,7 @@ SNAPSHOT = Symbol("«SNAPSHOT»")
 
 # What a candidate to resume says about the machine and the hour.
 _CIRCUMSTANCES = {"lastModifiedMs": Symbol("«TIME»"), "gitBranch": Symbol("«BRANCH»")}
-_masks: dict[tuple[str, str], SlotMask] = {}
+_masks: dict[tuple[str, Profile], SlotMask] = {}
 _MAX_MASKS = 64
 
 
@@ -31,10 +31,11 @@ def golden_bytes(transcript: Transcript) -> bytes:
     return encode(golden_value(transcript))
 
 
-def golden_value(transcript: Transcript) -> dict[str, Any]:
-    """What a golden says, in the order in which it is read."""
+def golden_value(transcript: Transcript, profile: Profile | None = None) -> dict[str, Any]:
+    """What a golden says, in the order in which it is read. A profile is given where no name stands for it."""
     symbols = Symbols()
-    mask = _mask_of(transcript)
+    chosen = profile or _profile(transcript)
+    mask = _mask_of(transcript, chosen)
     value = {
         "format": FORMAT,
         "workflow": transcript.workflow_id,
@@ -42,7 +43,7 @@ def golden_value(transcript: Transcript) -> dict[str, Any]:
         "mode": transcript.mode,
         METADATA: _metadata(transcript, symbols),
         "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
-        "final": symbols.value(_final(transcript), abbreviate=True),
+        "final": symbols.value(_final(transcript, chosen), abbreviate=True),
     }
     if transcript.engine_defects:
         value["engineDefects"] = [_defect(mark) for mark in transcript.engine_defects]
@@ -54,10 +55,14 @@ def _defect(mark: EngineDefectMark) -> dict[str, Json]:
     return {name: value for name, value in mark.to_json().items() if name != "engine"}
 
 
-def _final(transcript: Transcript) -> dict[str, Json]:
+def _profile(transcript: Transcript) -> Profile:
+    return profile_of(cast(ProfileName, transcript.profile))
+
+
+def _final(transcript: Transcript, profile: Profile) -> dict[str, Json]:
     """How the run ended. What it passed over is told here where no answer tells of it."""
     final = _without_fixes(transcript.final)
-    match profile_of(cast(ProfileName, transcript.profile)).answers:
+    match profile.answers:
         case Answers.ENGINE if transcript.skipped:
             return {**final, "skipped": list(transcript.skipped)}
         case _:
@@ -73,7 +78,7 @@ def _metadata(transcript: Transcript, symbols: Symbols) -> dict[str, Any]:
 def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:
     """What was said and what was stored, and how it ended: the record of a run with prepared outputs."""
     symbols = Symbols()
-    mask = _mask_of(transcript)
+    mask = _mask_of(transcript, _profile(transcript))
     return dumps(
         {
             "workflowHash": transcript.workflow_hash,
@@ -100,14 +105,14 @@ def _event(event: Event, symbols: Symbols) -> dict[str, Any]:
     return {"index": wire["eventIndex"], "kind": wire["kind"], **symbols.value(kept)}
 
 
-def _mask_of(transcript: Transcript) -> SlotMask:
+def _mask_of(transcript: Transcript, profile: Profile) -> SlotMask:
     """Tests tend to run the same few workflows again and again; their hash stands for the IR."""
-    at = (transcript.workflow_hash, transcript.profile)
+    at = (transcript.workflow_hash, profile)
     mask = _masks.get(at)
     if mask is None:
         if len(_masks) >= _MAX_MASKS:
             _masks.clear()
-        mask = _masks[at] = SlotMask(transcript.ir, transcript.profile)
+        mask = _masks[at] = SlotMask(transcript.ir, profile)
     return mask
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, get_args
 
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.confirmation import Confirmer
 from pytest_workrail.engine.core.guidance import fixed_members
 from pytest_workrail.engine.core.modes import AUTONOMIES
 from pytest_workrail.engine.core.packs import contract_packs
-from pytest_workrail.engine.core.profiles import Answers, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
 from pytest_workrail.golden.symbols import Symbol
 
@@ -40,7 +40,7 @@ class SlotMask:
 
     __slots__ = ("_assessments", "_loops", "_metrics", "_packs", "_profile", "_slots", "_steps")
 
-    def __init__(self, ir: dict[str, Any], profile: str) -> None:
+    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
         loops = [step for step in ir["steps"] if step["type"] == "loop"]
         self._loops: dict[str, list[dict[str, Any]]] = {}
         for loop in loops:
@@ -51,7 +51,7 @@ class SlotMask:
         self._packs = contract_packs(ir)
         self._assessments = ir["assessments"]
         self._metrics = ir.get("metricsProfile")
-        self._profile = profile_of(cast(ProfileName, profile))
+        self._profile = profile
         self._slots: dict[str, _StepSlots] = {}
 
     def pieces(self, step_id: str, prompt: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.core.reasons import (
     ContextBudgetExceeded,
     EvaluationFailed,
@@ -56,7 +56,7 @@ class Setup:
     """What a run starts with. The seed decides about ids and tokens, and about nothing else."""
 
     ir: dict[str, Any]
-    profile: ProfileName = "reference"
+    profile: ProfileName | Profile = "reference"
     preferences: Preferences = DEFAULT_PREFERENCES
     goal: str = GOAL
     context: dict[str, Json] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from pytest_workrail.agents.agent import Agent, Refusal, StartView, StepView
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
-from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.events.ids import child_attempt, ref_of
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import StateGrant
@@ -39,8 +39,11 @@ from pytest_workrail.run.final_projection import empty_projection, final_project
 from pytest_workrail.run.position import Position, position_at
 from pytest_workrail.run.result import Ending, Run
 from pytest_workrail.run.visits import Visits
+from workrail_lint.base.canonical import digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
+
+_OTHER_VERSION = ref_of(digest(b"another version of the workflow"))
 
 
 def drive(setup: Setup, agent: Agent) -> Run:
@@ -224,7 +227,20 @@ class _RunDriver:
 
     def _with_tokens(self, request: dict[str, Json]) -> dict[str, Json]:
         symbols = {"$workspace": WORKSPACE, "$garbled": _garbled(self._tokens["$continue"]), **self._tokens}
+        if "$foreign" in request.values():
+            symbols["$foreign"] = self._foreign_token()
         return {name: symbols.get(value, value) if isinstance(value, str) else value for name, value in request.items()}
+
+    def _foreign_token(self) -> str:
+        issuer = self._bench.home.issuer
+        grant = issuer.resolve_continue(self._tokens["$continue"])
+        assert not isinstance(grant, Err), grant
+        own = grant.value
+        made = issuer.continue_token(
+            replace(own, attempt_id=child_attempt(own.attempt_id), workflow_ref=_OTHER_VERSION)
+        )
+        assert not isinstance(made, Err), made
+        return made.value
 
     def _call(self, tool: str, request: dict[str, Json], *, is_advance: bool = False) -> None:
         """Make a call, record what it did, and let the agent know."""

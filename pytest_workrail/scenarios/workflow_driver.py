@@ -164,8 +164,13 @@ def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
 
 def run_both(loaded: Loaded) -> Comparison:
     """Run the workflow of a scenario under both profiles, whichever it names itself."""
+    return both_profiles(*setup_and_agent(loaded))
+
+
+def setup_and_agent(loaded: Loaded) -> tuple[Setup, Agent]:
+    """What the run of a scenario starts with, and who plays it."""
     script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
-    return both_profiles(_setup(loaded), _agent(loaded.scenario, script))
+    return _setup(loaded), _agent(loaded.scenario, script)
 
 
 def _setup(loaded: Loaded) -> Setup:

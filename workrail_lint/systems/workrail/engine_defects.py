@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,24 +21,30 @@ class EngineDefect:
     """One known difference.
 
     `decided` says what shows it: the document alone, a submission that the document allows, the run, every run, or
-    nothing, where we do the same as the engine. `scenario` shows it; where no scenario can, it names tests.
+    nothing, where we do the same as the engine. `seen` are the versions that were seen to do it, `read` those of which
+    only the source says so. `scenario` shows it; where no scenario can, it names tests.
     """
 
     id: str
     title: str
     seen: tuple[str, ...]
+    read: tuple[str, ...]
     decided: tuple[str, ...]
     outcome: str
     when: str
     engine: str
     ours: str
-    rule: str | None
+    rules: tuple[str, ...]
     scenario: str
 
     @property
     def is_marked(self) -> bool:
         """Whether runs mark the places where it strikes."""
         return self.outcome not in ("log", "none") and "always" not in self.decided
+
+
+def _codes(named: str | Iterable[str]) -> tuple[str, ...]:
+    return (named,) if isinstance(named, str) else tuple(named)
 
 
 @cache
@@ -49,12 +56,13 @@ def engine_defects() -> dict[str, EngineDefect]:
             each["id"],
             each["title"],
             tuple(each["seen"]),
+            tuple(each.get("read", ())),
             tuple(each["decided"]),
             each["outcome"],
             each["when"],
             each["engine"],
             each["ours"],
-            each.get("rule"),
+            _codes(each.get("rule", ())),
             each["scenario"],
         )
         for each in document["defects"]

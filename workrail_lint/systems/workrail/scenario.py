@@ -89,9 +89,9 @@ class Calls(_Turn):
     request: Maybe[Context] = Field(
         None,
         description="Members to send to a tool, over those it would be sent by itself; null removes one. "
-        "$continue, $checkpoint, $first, $previous, $resume, $gate, $garbled and $workspace stand for what they name; "
-        "with raw, $continue-3, $checkpoint-3, $garbled-3 and $cut-3 are made from the token given out three before "
-        "the last one.",
+        "$continue, $checkpoint, $first, $previous, $resume, $gate, $garbled, $foreign and $workspace stand for "
+        "what they name; with raw, $continue-3, $checkpoint-3, $garbled-3 and $cut-3 are made from the token given out "
+        "three before the last one.",
     )
 
 

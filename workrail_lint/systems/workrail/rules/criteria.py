@@ -229,7 +229,7 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
     summary = "The agent does not see validation criteria that are a list until it fails them."
     why = (
         f"The engine adds up to {_SURFACED_MOST} `contains`, `regex` and `length` rules of an `and` to the prompt as "
-        "requirements, but none of a list."
+        "requirements, but none of a list (KD-35)."
     )
     fix = "Wrap the list in an `and`."
     fix_safety = "unsafe"

@@ -41,7 +41,10 @@ class CriteriaRegexInvalid(CriteriaRule):
     severity = Severity.ERROR
     origin = "runtime"
     summary = "The pattern of a regex rule is not a valid JavaScript regular expression."
-    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
+    why = (
+        "The rule can't be evaluated, which blocks the step for every answer, even next to a contract and in a run "
+        "that never stops (KD-17)."
+    )
     even_if_ignored = True
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:

@@ -1,7 +1,8 @@
 """KD: what the public engine gets wrong, where a document alone decides it or allows an agent to trigger it.
 
-The number of a code is that of the known difference in `engine_defects.json`. Each rule reports a document once, at the
-first of its places. Differences that rules of other families report have no rule here; the data names those.
+The number of a code is that of the known difference in `engine_defects.json`, plus 100 for its second rule. Each rule
+reports a document once, at the first of its places. Differences that rules of other families report have no rule here;
+the data names those.
 """
 
 from __future__ import annotations
@@ -157,6 +158,30 @@ def _messages(each: Step) -> Iterator[tuple[str, str]]:
     for index, rule in enumerate(criteria if isinstance(criteria, list) else ()):
         if isinstance(rule, dict) and isinstance(rule.get("message"), str):
             yield each.at("validationCriteria", index, "message"), rule["message"]
+
+
+class EngineLongEcho(EngineDefectRule):
+    code = "KD105"
+    name = "engine-echo-too-long"
+    severity = Severity.INFO
+    default_on = False  # true of every workflow with a contract or an assessment
+    summary = "A step takes values of a closed set, and the public engine stores a wrong one in full."
+    why = (
+        "A wrong value is repeated in the recorded issue. With more than 512 bytes it makes the session unreadable; "
+        "with more than 4096 the call fails. List the allowed values in the prompt."
+    )
+    needs = frozenset({"outputContract", "assessmentRefs"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for each in workflow.all_steps:
+            member = "outputContract" if each.contract is not None else "assessmentRefs"
+            if each.step.get(member):
+                what = f"a wrong value of more than {_ISSUE_BYTES} bytes can make the session unreadable"
+                report(each.at(member), f"KD-05: {label(each)}: {what}; list the allowed values in the prompt")
+                return
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(workflow(step(), loop(decision())), workflow())
 
 
 class EngineFirstPrompt(EngineDefectRule):

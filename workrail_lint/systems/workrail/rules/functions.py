@@ -306,7 +306,7 @@ class FunctionReferenceFiltered(FunctionRule):
     summary = "A step has `functionReferences`, so a resumed run shows no function definitions."
     why = (
         "The engine compares `name()` with `name`, so no reference ever matches and the recovery prompt omits all "
-        "definitions. Without references it shows all of them. Repeat important details in the prompt."
+        "definitions (KD-09). Without references it shows all of them. Repeat important details in the prompt."
     )
 
     def applies(self, workflow: Workflow) -> bool:

@@ -1,0 +1,177 @@
+"""`workrail-test compare`: where do the two profiles part on a workflow, and why?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pytest_workrail.agents.agent import Agent
+from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.misbehaving import Unsetting
+from pytest_workrail.cli.mutate_scenarios import workflow_scenarios
+from pytest_workrail.cli.searches import SearchedWorkflow, searched_workflows, shown_path
+from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES
+from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.golden.comparison import Comparison, both_profiles
+from pytest_workrail.golden.profile_reasons import ProfileReason, profile_reasons
+from pytest_workrail.run.bench import Setup
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.start import preferences
+from pytest_workrail.scenarios.workflow_driver import Loaded, setup_and_agent
+from workrail_lint.base.terminal import out, out_json, printable
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.systems.workrail.scenario import Scenario
+
+_MOST_HEADLINES = 5
+_MOST_STEPS = 8
+
+
+class _Case(NamedTuple):
+    """One run to compare: what it is called, what it starts with, and who plays it."""
+
+    name: str
+    setup: Setup
+    agent: Agent
+
+
+def main(arguments: list[str]) -> int:
+    """Run every workflow under both profiles and report where they part."""
+    args = parser().parsed(arguments)
+    if args is None:
+        return OK
+    config, workflows = searched_workflows(args)
+    if not workflows:
+        return NOTHING
+    folder = args.scenarios or config.root
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {printable(folder)}")
+    reports = [_report(workflow, folder) for workflow in workflows]
+    if args.json:
+        out_json({"workflows": reports}, indent=2)
+    else:
+        for report in reports:
+            _print(report)
+    return OK if all(run["agree"] for report in reports for run in report["runs"]) else FINDINGS
+
+
+def parser() -> Parser:
+    made = Parser("compare", "Show where the two profiles part on a workflow, and why.", "workrail-test")
+    made.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
+    made.add_argument("--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)")
+    made.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_inputs(made)
+    made.epilog = "Exit codes: 0 the profiles agree; 1 they part; 2 an error; 3 no workflow found."
+    return made
+
+
+def _cases(workflow: SearchedWorkflow, folder: str) -> Iterator[_Case]:
+    ir = workflow.compiled.ir
+    for mode in AUTONOMIES:
+        yield _Case(f"automatic agent ({mode})", Setup(ir, preferences=preferences(mode, None)), Auto())
+    yield _Case(f"agent that sets no variables ({DEFAULT_PREFERENCES.autonomy})", Setup(ir), Unsetting())
+    for each in workflow_scenarios(workflow, folder):
+        loaded = Loaded(Scenario.model_validate(each["value"]), each.get("ir", ir))
+        yield _Case(each["name"], *setup_and_agent(loaded))
+
+
+def _report(workflow: SearchedWorkflow, folder: str) -> dict[str, Any]:
+    """What is known of one workflow: its runs, and the reasons because of which they part, those of most runs first."""
+    runs: list[dict[str, Any]] = []
+    reasons: dict[str, dict[str, Any]] = {}
+    for name, setup, agent in _cases(workflow, folder):
+        compared = both_profiles(setup, agent)
+        found = profile_reasons(setup, agent, compared)
+        runs.append(_run(name, compared, found))
+        for reason in found:
+            group = reasons.setdefault(reason.choice, {**_reason(reason), "runs": []})
+            group["runs"].append({"run": name, "shows": reason.headlines})
+    return {
+        "workflowId": workflow.compiled.workflow_id,
+        "path": shown_path(workflow.path),
+        "runs": runs,
+        "reasons": sorted(reasons.values(), key=lambda group: -len(group["runs"])),
+    }
+
+
+def _run(name: str, compared: Comparison, reasons: list[ProfileReason]) -> dict[str, Any]:
+    return {
+        "run": name,
+        "agree": compared.agree,
+        "reference": _ending(compared.reference),
+        "locked": _ending(compared.locked),
+        "reasons": [reason.choice for reason in reasons],
+        "engineDefects": list(dict.fromkeys(mark.id for mark in compared.reference.engine_defects)),
+    }
+
+
+def _ending(run: Run) -> dict[str, Any]:
+    return {
+        "status": str(run.status),
+        "ending": run.ending.kind,
+        "why": run.ending.why,
+        "steps": list(run.steps),
+        "blockers": list(run.blockers),
+        "gaps": list(run.gaps),
+    }
+
+
+def _reason(reason: ProfileReason) -> dict[str, Any]:
+    topic, reference, locked, defects = reason.facts
+    return {
+        "choice": reason.choice,
+        "topic": topic,
+        "reference": reference,
+        "locked": locked,
+        "defects": list(defects),
+    }
+
+
+def _print(report: dict[str, Any]) -> None:
+    runs = report["runs"]
+    parted = [run for run in runs if not run["agree"]]
+    among = counted(len(runs), "run")
+    verdict = f"the profiles part in {len(parted)} of {among}" if parted else f"both profiles do the same in {among}"
+    out(f"{printable(report['workflowId'])}: {verdict}")
+    for reason in report["reasons"]:
+        known = f" ({', '.join(reason['defects'])})" if reason["defects"] else ""
+        out(f"  {reason['topic']}{known}")
+        out(f"    reference: {reason['reference']}")
+        out(f"    locked: {reason['locked']}")
+        for shown, names in _alike(reason["runs"]):
+            out(f"    in {printable('; '.join(names))}")
+            for line in shown[:_MOST_HEADLINES]:
+                out(f"      {printable(line)}")
+            if len(shown) > _MOST_HEADLINES:
+                out(f"      … and {len(shown) - _MOST_HEADLINES} more")
+    if parted and not report["reasons"]:
+        out("  no single choice decides it")
+    for run in parted:
+        told = {profile: _told(run[profile]) for profile in PROFILES}
+        if len(set(told.values())) > 1:
+            out(f"  {printable(run['run'])}")
+            for profile, ending in told.items():
+                out(f"    {profile}: {ending}")
+    marked = list(dict.fromkeys(ident for run in runs for ident in run["engineDefects"]))
+    if marked:
+        out(f"  the public engine differs from both: {', '.join(marked)} (docs/engine-defects.md)")
+
+
+def _alike(runs: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
+    """What runs show, each once, with the names of those that show it."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        found.setdefault(tuple(run["shows"]), []).append(run["run"])
+    return [(list(shown), names) for shown, names in found.items()]
+
+
+def _told(ending: dict[str, Any]) -> str:
+    """How a run ended, in one line."""
+    done = [printable(step) for step in ending["steps"]]
+    more = f", … ({counted(len(done), 'step')})" if len(done) > _MOST_STEPS else ""
+    told = f"{ending['status']} after {', '.join(done[:_MOST_STEPS]) or 'no step'}{more}"
+    codes = list(dict.fromkeys([*ending["blockers"], *ending["gaps"]]))
+    told += f" ({', '.join(codes)})" if codes else ""
+    return told if ending["ending"] != "misplayed" else f"{told}; the script does not fit: {printable(ending['why'])}"
