@@ -6,101 +6,86 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.engine.core.profiles import PROFILES
-from pytest_workrail.explore.executor import gather, open_executor
+from pytest_workrail.cli.searched_scenarios import scenarios_about
+from pytest_workrail.cli.searches import (
+    SearchedWorkflow,
+    add_profile_option,
+    add_search_options,
+    chosen_profiles,
+    perform,
+    searched_workflows,
+    shown_path,
+)
+from pytest_workrail.explore.generation import TASK, generation_piece
 from pytest_workrail.explore.writer import file_bytes
 from workrail_lint.base.files import remove_file, write_atomically
-from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import err, out, out_json, printable
+from workrail_lint.base.js import Json
+from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.parser import Parser
 
-_TASK = "pytest_workrail.explore.generation:generated_piece"
-
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if args.check and args.out is None:
         raise UsageError("--check needs --out DIR, the folder with the generated scenarios")
     if args.prune and (args.out is None or args.check):
         raise UsageError("--prune needs --out DIR and can't be combined with --check")
-    files = _workflows(args.paths)
-    if not files:
-        err("workrail-test generate: no workflow found")
-        return NOTHING
-    pieces: list[Any] = [
-        {
-            "workflow": path,
-            "profiles": args.profile or list(PROFILES),
-            "out": args.out,
-            "golden": args.golden,
-        }
-        for path in files
-    ]
-    opened = open_executor(args.jobs, args.scheduler)
-    if isinstance(opened, Err):
-        raise UsageError(opened.error)
-    with opened.value as executor:
-        gathered = gather(executor, _TASK, pieces)
+    searched = searched_workflows(args)
+    if not searched.workflows:
+        return USAGE if searched.has_broken else NOTHING
+    gathered = perform(args, TASK, [_piece(args, each) for each in searched.workflows], "workflows")
     results: list[Any] = gathered.values
-    broken = [each for each in results if "error" in each]
-    for each in broken:
-        err(f"workrail-test generate: {printable(each['workflow'])}: {printable(each['error'])}")
-    results = [each for each in results if "error" not in each]
-    if not args.check and args.out is not None:
-        for each in results:
+    for each in results:
+        if args.check:
+            each["covered"] -= len(each["new"])
+        elif args.out is not None:
             _write(Path(args.out), each, prune=args.prune)
     if args.json:
-        out_json({"workflows": [_public(each) for each in results]}, indent=2)
+        out_json({"workflows": [{"workflowId": each["workflowId"], **each} for each in results]}, indent=2)
     else:
         for each in results:
             _report(each, args)
-    if broken or gathered.is_interrupted:
-        return USAGE
-    return FINDINGS if args.check and any(each["new"] for each in results) else OK
+    return searched.exit_code(gathered, FINDINGS if args.check and any(each["new"] for each in results) else OK)
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test"
-    )
-    parser.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflow files, or folders with them")
-    parser.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
-    parser.add_argument(
-        "--profile",
-        action="append",
-        choices=list(PROFILES),
-        help="only for this profile; can be repeated (default: both)",
-    )
-    parser.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
-    parser.add_argument(
+def parser() -> Parser:
+    made = Parser("generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test")
+    add_search_options(made)
+    made.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
+    add_profile_option(made, "default: both")
+    made.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
+    made.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 if the scenarios in --out miss a feasible goal"
     )
-    parser.add_argument(
+    made.add_argument(
         "--prune", action="store_true", help="remove generated scenarios that others make needless or that fail"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="use this many processes")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="use the dask cluster at this address")
-    parser.epilog = (
+    made.epilog = (
         "Exit codes: 0 done; 1 --check found goals that a scenario could show and none does; 2 an error; "
         "3 no workflow found."
     )
-    return parser
+    return made
 
 
-def _workflows(paths: list[str]) -> list[str]:
-    from workrail_lint.cli.arguments import workflow_files
-    from workrail_lint.project.config import find_config
-
-    config = find_config(os.curdir)
-    if isinstance(config, Err):
-        raise UsageError(config.error)
-    return [each.path for each in workflow_files(paths, config.value)]
+def _piece(args: Any, workflow: SearchedWorkflow) -> Json:
+    folder = os.path.dirname(workflow.path) or os.curdir if args.out is None else args.out
+    # What the command line names, a scenario has to name as well; what the configuration names is found again.
+    named = {"workflow": workflow.path, "catalog": args.catalog, "routines": args.routines}
+    sources: dict[str, Json] = {
+        member: shown_path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder)))
+        for member, path in named.items()
+        if path is not None
+    }
+    present = [] if args.out is None else [each.to_json() for each in scenarios_about(workflow, args.out)]
+    profiles = chosen_profiles(args)
+    return generation_piece(
+        workflow.path, workflow.compiled.ir, profiles, sources=sources, scenarios=present, golden=args.golden
+    )
 
 
 def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
@@ -118,13 +103,6 @@ def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
                 result["pruned"].append(name)
     except OSError as problem:
         raise UsageError(f"{printable(os.fspath(folder))} can't be written: {problem.strerror}") from None
-
-
-def _public(result: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "workflowId": result["workflowId"],
-        **{name: value for name, value in result.items() if name != "workflowId"},
-    }
 
 
 def _report(result: dict[str, Any], args: Any) -> None:
