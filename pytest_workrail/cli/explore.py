@@ -19,7 +19,7 @@ from pytest_workrail.explore.hostile_task import TASK, combined, pieces, story_o
 from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser
 
 _RUNS = 150
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     searched = searched_workflows(args)
     workflows = searched.workflows
     if not workflows:
-        return USAGE if searched.has_broken else NOTHING
+        return searched.nothing_found()
     profiles = chosen_profiles(args)
     work = [
         piece

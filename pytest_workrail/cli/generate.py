@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.cli.generate_systems import (
+    Work,
+    document_work,
+    other_documents,
+    system_work,
+    systems_without_files,
+)
 from pytest_workrail.cli.searched_scenarios import scenarios_about
 from pytest_workrail.cli.searches import (
+    Searched,
     SearchedWorkflow,
     add_profile_option,
     add_search_options,
@@ -16,13 +25,15 @@ from pytest_workrail.cli.searches import (
     searched_workflows,
     shown_path,
 )
+from pytest_workrail.explore.executor import Gathered
 from pytest_workrail.explore.generation import TASK, generation_piece
-from pytest_workrail.explore.writer import file_bytes
+from pytest_workrail.scenarios.generated import file_bytes
 from workrail_lint.base.files import remove_file, write_atomically
 from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.arguments import configuration
 from workrail_lint.cli.parser import Parser
 
 
@@ -35,10 +46,12 @@ def main(arguments: list[str]) -> int:
         raise UsageError("--check needs --out DIR, the folder with the generated scenarios")
     if args.prune and (args.out is None or args.check):
         raise UsageError("--prune needs --out DIR and can't be combined with --check")
-    searched = searched_workflows(args)
-    if not searched.workflows:
-        return USAGE if searched.has_broken else NOTHING
-    gathered = perform(args, TASK, [_piece(args, each) for each in searched.workflows], "workflows")
+    if not args.paths and args.system is None:
+        raise UsageError("name a workflow, a folder, or a system (--system)")
+    work, searched = _work(args)
+    if not work:
+        return searched.nothing_found()
+    gathered = _performed(args, work)
     results: list[Any] = gathered.values
     for each in results:
         if args.check:
@@ -55,7 +68,12 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     made = Parser("generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test")
-    add_search_options(made)
+    add_search_options(made, "*")
+    made.add_argument(
+        "--system",
+        choices=systems_without_files(),
+        help="generate scenarios for the contract of this system, which needs no workflow",
+    )
     made.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
     add_profile_option(made, "default: both")
     made.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
@@ -72,7 +90,39 @@ def parser() -> Parser:
     return made
 
 
-def _piece(args: Any, workflow: SearchedWorkflow) -> Json:
+def _work(args: Any) -> tuple[list[Work], Searched]:
+    """A task and a piece for everything that scenarios are generated for."""
+    config = configuration(args, args.paths[0] if args.paths else os.curdir)
+    others = other_documents(args.paths, config)
+    args.paths = [path for path in args.paths if path not in {each for each, _ in others}]
+    searched = searched_workflows(args)
+    found: list[Work] = [(TASK, _piece(args, each)) for each in searched.workflows]
+    if args.system is not None:
+        found.append(system_work(args.system, args.out, args.golden))
+    for path, kind in others:
+        work = document_work(path, kind, args.out, args.golden)
+        if work is None:
+            searched = replace(searched, has_broken=True)
+        else:
+            found.append(work)
+    return found, searched
+
+
+def _performed(args: Any, work: list[Work]) -> Gathered:
+    """The results in the order of the pieces; pieces of one task are performed together."""
+    together = Gathered()
+    for task in dict.fromkeys(task for task, _ in work):
+        places = [place for place, (each, _) in enumerate(work) if each == task]
+        gathered = perform(args, task, [work[place][1] for place in places], "workflows")
+        together.results += [(places[place], value) for place, value in gathered.results]
+        together.is_interrupted = gathered.is_interrupted
+        if together.is_interrupted:
+            break
+    together.results.sort(key=lambda each: each[0])
+    return together
+
+
+def _piece(args: Any, workflow: SearchedWorkflow) -> dict[str, Any]:
     folder = os.path.dirname(workflow.path) or os.curdir if args.out is None else args.out
     # What the command line names, a scenario has to name as well; what the configuration names is found again.
     named = {"workflow": workflow.path, "catalog": args.catalog, "routines": args.routines}
@@ -114,8 +164,7 @@ def _report(result: dict[str, Any], args: Any) -> None:
     )
     missing = " (missing)" if args.check else "" if args.out else " (not written; add --out DIR)"
     for each in result["scenarios"]:
-        profiles = "both profiles" if len(each["profiles"]) > 1 else each["profiles"][0]
-        out(f"  {each['name']}: {counted(each['turns'], 'turn')}, {profiles}{missing}")
+        out(f"  {each['name']}{_extent(each)}{missing}")
     if args.check:
         for goal in result["new"]:
             out(f"  feasible and not covered: {goal}")
@@ -131,6 +180,14 @@ def _report(result: dict[str, Any], args: Any) -> None:
             if name not in result.get("pruned", ()):
                 out(f"  {word}: {name}")
     _cost(result["cost"])
+
+
+def _extent(scenario: dict[str, Any]) -> str:
+    """How long a scenario is and for which profiles, where its system has both."""
+    if not scenario["profiles"]:
+        return ""
+    profiles = "both profiles" if len(scenario["profiles"]) > 1 else scenario["profiles"][0]
+    return f": {counted(scenario['turns'], 'turn')}, {profiles}"
 
 
 def _shown(proof: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from pytest_workrail.explore.mutation_text import injections_of
 from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import err, out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser
 
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     searched = searched_workflows(args)
     config, workflows = searched.config, searched.workflows
     if not workflows:
-        return USAGE if searched.has_broken else NOTHING
+        return searched.nothing_found()
     folder = args.scenarios or config.root
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {printable(folder)}")

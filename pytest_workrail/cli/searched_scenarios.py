@@ -36,7 +36,7 @@ class FoundScenario:
 def scenarios_about(workflow: SearchedWorkflow, folder: str) -> Iterator[FoundScenario]:
     """The scenarios below a folder that run a workflow, in order; those that are skipped don't count."""
     target = os.path.realpath(workflow.path)
-    for path in _scenario_files(folder):
+    for path in scenario_files(folder):
         name = shown_path(os.path.relpath(path, folder))
         opened = open_scenario(Path(path), name)
         value: Any = opened.error.document.value if isinstance(opened, Err) else opened.value.value
@@ -61,7 +61,7 @@ def _loaded(scenario: ScenarioDocument, workflow: SearchedWorkflow) -> FoundScen
     return FoundScenario(scenario.file, scenario.value, None if ir == workflow.compiled.ir else ir)
 
 
-def _scenario_files(folder: str) -> Iterator[str]:
+def scenario_files(folder: str) -> Iterator[str]:
     """Every scenario file below a folder, in order."""
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)

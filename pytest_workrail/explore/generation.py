@@ -18,6 +18,7 @@ from pytest_workrail.explore.runs import plans_for
 from pytest_workrail.explore.writer import existing_scenario, scenario_document
 from pytest_workrail.golden.keys import SCENARIO_ENDING
 from pytest_workrail.run.project_sources import project_sources
+from pytest_workrail.scenarios.generated import redundant
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -164,21 +165,15 @@ class _Result:
         }
 
     def _redundant(self) -> list[str]:
-        """Scenarios of ours whose goals others show as well, beginning with the longest."""
+        """Scenarios of ours whose goals others show as well."""
         wanted = set(self._before)
         shows = {
             each.name: {(name, point) for name, points in (each.shown or {}).items() for point in points} & wanted
             for each in self._present
         }
-        found: list[str] = []
-        for each in sorted(self._present, key=lambda each: (len(shows[each.name]), each.name)):
-            name = each.name
-            if not each.is_ours or each.shown is None or name.endswith(f".complete{SCENARIO_ENDING}"):
-                continue
-            others = set().union(*(shown for other, shown in shows.items() if other != name and other not in found))
-            if shows[name] <= others:
-                found.append(name)
-        return sorted(found)
+        complete = f".complete{SCENARIO_ENDING}"
+        ours = [each.name for each in self._present if each.is_ours and each.shown and not each.name.endswith(complete)]
+        return redundant(shows, ours)
 
 
 def _goal(goal: Shown) -> str:

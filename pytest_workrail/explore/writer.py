@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +10,13 @@ from pytest_workrail.coverage.points import Point
 from pytest_workrail.explore.cost import RunCost, run_cost
 from pytest_workrail.explore.cover import Selected
 from pytest_workrail.explore.plans import Plan, expectations, turn_documents
+from pytest_workrail.scenarios.generated import is_generated, is_untouched, stamped
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from pytest_workrail.scenarios.workflow_expectations import unmet
-from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_check import scenario_profiles
 
-BY = "workrail-test generate"
 _PROFILES = ("reference", "locked")
 
 
@@ -45,23 +43,6 @@ def _played(plan: Plan) -> Any:
     return () if plan.run.ending.kind == "refused" else plan.taken
 
 
-def stamped(document: dict[str, Json], shown: list[str]) -> dict[str, Json]:
-    """The document with a note of who wrote it, and a digest that tells when somebody else changed it."""
-    bare = {name: value for name, value in document.items() if name != "generated"}
-    made: dict[str, Json] = {"by": BY, "goals": list[Json](shown), "digest": canonical_hash(bare)}
-    return {**bare, "generated": made}
-
-
-def is_edited(document: dict[str, Any]) -> bool:
-    """Whether a generated scenario is no longer what was written."""
-    bare = {name: value for name, value in document.items() if name != "generated"}
-    return bool(document.get("generated", {}).get("digest") != canonical_hash(bare))
-
-
-def file_bytes(document: dict[str, Json]) -> bytes:
-    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
-
-
 @dataclass(frozen=True, slots=True)
 class Existing:
     """A scenario about a workflow: what it shows where it passes, None where it fails, and what its run costs."""
@@ -73,12 +54,12 @@ class Existing:
 
     @property
     def is_generated(self) -> bool:
-        return bool(self.document.get("generated", {}).get("by") == BY)
+        return is_generated(self.document)
 
     @property
     def is_ours(self) -> bool:
         """Written by us, and nobody changed it since."""
-        return self.is_generated and not is_edited(self.document)
+        return is_untouched(self.document)
 
 
 def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | None) -> Existing:
