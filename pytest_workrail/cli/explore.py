@@ -19,7 +19,7 @@ from pytest_workrail.explore.hostile_task import TASK, combined, pieces, story_o
 from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser
 
 _RUNS = 150
@@ -32,9 +32,10 @@ def main(arguments: list[str]) -> int:
         return OK
     if args.runs < 1:
         raise UsageError("--runs must be at least 1")
-    _, workflows = searched_workflows(args)
+    searched = searched_workflows(args)
+    workflows = searched.workflows
     if not workflows:
-        return NOTHING
+        return searched.nothing_found()
     profiles = chosen_profiles(args)
     work = [
         piece
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> int:
     else:
         for report in reports:
             _print(report)
-    return FINDINGS if any(report["violations"] for report in reports) else OK
+    return searched.exit_code(gathered, FINDINGS if any(report["violations"] for report in reports) else OK)
 
 
 def parser() -> Parser:

@@ -3,104 +3,139 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.engine.core.profiles import PROFILES
-from pytest_workrail.explore.executor import gather, open_executor
-from pytest_workrail.explore.writer import file_bytes
+from pytest_workrail.cli.generate_systems import (
+    Work,
+    document_work,
+    other_documents,
+    system_work,
+    systems_without_files,
+)
+from pytest_workrail.cli.searched_scenarios import scenarios_about
+from pytest_workrail.cli.searches import (
+    Searched,
+    SearchedWorkflow,
+    add_profile_option,
+    add_search_options,
+    chosen_profiles,
+    perform,
+    searched_workflows,
+    shown_path,
+)
+from pytest_workrail.explore.executor import Gathered
+from pytest_workrail.explore.generation import TASK, generation_piece
+from pytest_workrail.scenarios.generated import file_bytes
 from workrail_lint.base.files import remove_file, write_atomically
-from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import err, out, out_json, printable
+from workrail_lint.base.js import Json
+from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.arguments import configuration
 from workrail_lint.cli.parser import Parser
-
-_TASK = "pytest_workrail.explore.generation:generated_piece"
 
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if args.check and args.out is None:
         raise UsageError("--check needs --out DIR, the folder with the generated scenarios")
     if args.prune and (args.out is None or args.check):
         raise UsageError("--prune needs --out DIR and can't be combined with --check")
-    files = _workflows(args.paths)
-    if not files:
-        err("workrail-test generate: no workflow found")
-        return NOTHING
-    pieces: list[Any] = [
-        {
-            "workflow": path,
-            "profiles": args.profile or list(PROFILES),
-            "out": args.out,
-            "golden": args.golden,
-        }
-        for path in files
-    ]
-    opened = open_executor(args.jobs, args.scheduler)
-    if isinstance(opened, Err):
-        raise UsageError(opened.error)
-    with opened.value as executor:
-        gathered = gather(executor, _TASK, pieces)
+    if not args.paths and args.system is None:
+        raise UsageError("name a workflow, a folder, or a system (--system)")
+    work, searched = _work(args)
+    if not work:
+        return searched.nothing_found()
+    gathered = _performed(args, work)
     results: list[Any] = gathered.values
-    broken = [each for each in results if "error" in each]
-    for each in broken:
-        err(f"workrail-test generate: {printable(each['workflow'])}: {printable(each['error'])}")
-    results = [each for each in results if "error" not in each]
-    if not args.check and args.out is not None:
-        for each in results:
+    for each in results:
+        if args.check:
+            each["covered"] -= len(each["new"])
+        elif args.out is not None:
             _write(Path(args.out), each, prune=args.prune)
     if args.json:
-        out_json({"workflows": [_public(each) for each in results]}, indent=2)
+        out_json({"workflows": [{"workflowId": each["workflowId"], **each} for each in results]}, indent=2)
     else:
         for each in results:
             _report(each, args)
-    if broken or gathered.is_interrupted:
-        return USAGE
-    return FINDINGS if args.check and any(each["new"] for each in results) else OK
+    return searched.exit_code(gathered, FINDINGS if args.check and any(each["new"] for each in results) else OK)
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        "generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test"
+def parser() -> Parser:
+    made = Parser("generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test")
+    add_search_options(made, "*")
+    made.add_argument(
+        "--system",
+        choices=systems_without_files(),
+        help="generate scenarios for the contract of this system, which needs no workflow",
     )
-    parser.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflow files, or folders with them")
-    parser.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
-    parser.add_argument(
-        "--profile",
-        action="append",
-        choices=list(PROFILES),
-        help="only for this profile; can be repeated (default: both)",
-    )
-    parser.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
-    parser.add_argument(
+    made.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
+    add_profile_option(made, "default: both")
+    made.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
+    made.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 if the scenarios in --out miss a feasible goal"
     )
-    parser.add_argument(
+    made.add_argument(
         "--prune", action="store_true", help="remove generated scenarios that others make needless or that fail"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="use this many processes")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="use the dask cluster at this address")
-    parser.epilog = (
+    made.epilog = (
         "Exit codes: 0 done; 1 --check found goals that a scenario could show and none does; 2 an error; "
         "3 no workflow found."
     )
-    return parser
+    return made
 
 
-def _workflows(paths: list[str]) -> list[str]:
-    from workrail_lint.cli.arguments import workflow_files
-    from workrail_lint.project.config import find_config
+def _work(args: Any) -> tuple[list[Work], Searched]:
+    """A task and a piece for everything that scenarios are generated for."""
+    config = configuration(args, args.paths[0] if args.paths else os.curdir)
+    others = other_documents(args.paths, config)
+    args.paths = [path for path in args.paths if path not in {each for each, _ in others}]
+    searched = searched_workflows(args)
+    found: list[Work] = [(TASK, _piece(args, each)) for each in searched.workflows]
+    if args.system is not None:
+        found.append(system_work(args.system, args.out, args.golden))
+    for path, kind in others:
+        work = document_work(path, kind, args.out, args.golden)
+        if work is None:
+            searched = replace(searched, has_broken=True)
+        else:
+            found.append(work)
+    return found, searched
 
-    config = find_config(os.curdir)
-    if isinstance(config, Err):
-        raise UsageError(config.error)
-    return [each.path for each in workflow_files(paths, config.value)]
+
+def _performed(args: Any, work: list[Work]) -> Gathered:
+    """The results in the order of the pieces; pieces of one task are performed together."""
+    together = Gathered()
+    for task in dict.fromkeys(task for task, _ in work):
+        places = [place for place, (each, _) in enumerate(work) if each == task]
+        gathered = perform(args, task, [work[place][1] for place in places], "workflows")
+        together.results += [(places[place], value) for place, value in gathered.results]
+        together.is_interrupted = gathered.is_interrupted
+        if together.is_interrupted:
+            break
+    together.results.sort(key=lambda each: each[0])
+    return together
+
+
+def _piece(args: Any, workflow: SearchedWorkflow) -> dict[str, Any]:
+    folder = os.path.dirname(workflow.path) or os.curdir if args.out is None else args.out
+    # What the command line names, a scenario has to name as well; what the configuration names is found again.
+    named = {"workflow": workflow.path, "catalog": args.catalog, "routines": args.routines}
+    sources: dict[str, Json] = {
+        member: shown_path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder)))
+        for member, path in named.items()
+        if path is not None
+    }
+    present = [] if args.out is None else [each.to_json() for each in scenarios_about(workflow, args.out)]
+    profiles = chosen_profiles(args)
+    return generation_piece(
+        workflow.path, workflow.compiled.ir, profiles, sources=sources, scenarios=present, golden=args.golden
+    )
 
 
 def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
@@ -120,13 +155,6 @@ def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
         raise UsageError(f"{printable(os.fspath(folder))} can't be written: {problem.strerror}") from None
 
 
-def _public(result: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "workflowId": result["workflowId"],
-        **{name: value for name, value in result.items() if name != "workflowId"},
-    }
-
-
 def _report(result: dict[str, Any], args: Any) -> None:
     found, infeasible = result["uncovered"], len(result["infeasible"])
     out(
@@ -136,8 +164,7 @@ def _report(result: dict[str, Any], args: Any) -> None:
     )
     missing = " (missing)" if args.check else "" if args.out else " (not written; add --out DIR)"
     for each in result["scenarios"]:
-        profiles = "both profiles" if len(each["profiles"]) > 1 else each["profiles"][0]
-        out(f"  {each['name']}: {counted(each['turns'], 'turn')}, {profiles}{missing}")
+        out(f"  {each['name']}{_extent(each)}{missing}")
     if args.check:
         for goal in result["new"]:
             out(f"  feasible and not covered: {goal}")
@@ -153,6 +180,14 @@ def _report(result: dict[str, Any], args: Any) -> None:
             if name not in result.get("pruned", ()):
                 out(f"  {word}: {name}")
     _cost(result["cost"])
+
+
+def _extent(scenario: dict[str, Any]) -> str:
+    """How long a scenario is and for which profiles, where its system has both."""
+    if not scenario["profiles"]:
+        return ""
+    profiles = "both profiles" if len(scenario["profiles"]) > 1 else scenario["profiles"][0]
+    return f": {counted(scenario['turns'], 'turn')}, {profiles}"
 
 
 def _shown(proof: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from pytest_workrail.explore.mutation_text import injections_of
 from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import err, out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser
 
 
@@ -36,9 +36,10 @@ def main(arguments: list[str]) -> int:
         return OK
     if args.fail_under is not None and not 0 <= args.fail_under <= 100:
         raise UsageError("--fail-under takes a number from 0 to 100")
-    config, workflows = searched_workflows(args)
+    searched = searched_workflows(args)
+    config, workflows = searched.config, searched.workflows
     if not workflows:
-        return NOTHING
+        return searched.nothing_found()
     folder = args.scenarios or config.root
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {printable(folder)}")
@@ -63,12 +64,8 @@ def main(arguments: list[str]) -> int:
             known[int(str(piece["workflow"]))][result["id"]] = result
             cache.put(keys[int(str(piece["workflow"]))][result["id"]], result)
     cache.save()
-    return _report(
-        args,
-        folder,
-        workflows,
-        [[each[name] for name in names if name in each] for each, names in zip(known, keys, strict=True)],
-    )
+    results = [[each[name] for name in names if name in each] for each, names in zip(known, keys, strict=True)]
+    return searched.exit_code(gathered, _report(args, folder, workflows, results))
 
 
 def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None) -> dict[str, Any]:

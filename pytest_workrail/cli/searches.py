@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLost, gather, open_executor
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, printable
-from workrail_lint.cli import UsageError
+from workrail_lint.cli import NOTHING, USAGE, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config
@@ -30,9 +31,29 @@ class SearchedWorkflow:
     compiled: CompiledWorkflow
 
 
-def add_search_options(parser: Parser) -> None:
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search was asked to work on. `has_broken`: some workflows don't compile and are left out."""
+
+    config: Config
+    workflows: list[SearchedWorkflow]
+    has_broken: bool
+
+    def nothing_found(self) -> int:
+        """The exit code where there is no workflow to search."""
+        if self.has_broken:
+            return USAGE
+        err("workrail-test: no workflow found")
+        return NOTHING
+
+    def exit_code(self, gathered: Gathered, otherwise: int) -> int:
+        """The exit code of a search that is over; one that left something out has failed."""
+        return USAGE if self.has_broken or gathered.is_interrupted else otherwise
+
+
+def add_search_options(parser: Parser, paths: Literal["+", "*"] = "+") -> None:
     """The options of every search."""
-    parser.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
+    parser.add_argument("paths", nargs=paths, metavar="WORKFLOW", help="workflows, or folders of workflows")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
     parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="use N processes (default: 1)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="use the dask cluster of this scheduler instead")
@@ -57,20 +78,20 @@ def chosen_profiles(args: argparse.Namespace) -> list[ProfileName]:
     return [name for name in PROFILES if name in (args.profile or PROFILES)]
 
 
-def searched_workflows(args: argparse.Namespace) -> tuple[Config, list[SearchedWorkflow]]:
-    """The workflows at and below the paths. One that does not compile is an error."""
-    config = configuration(args, args.paths[0])
+def searched_workflows(args: argparse.Namespace) -> Searched:
+    """The workflows at and below the paths. One that does not compile is reported, and the others are searched."""
+    config = configuration(args, args.paths[0] if args.paths else os.curdir)
     active = settings(args, config)
     found: list[SearchedWorkflow] = []
+    has_broken = False
     for file in workflow_files(args.paths, config):
         compiled = compile_source(file.data, active)
         if isinstance(compiled, Err):
-            first = compiled.error[0]
-            raise UsageError(f"{printable(file.path)} does not compile: {printable(first.message)}")
-        found.append(SearchedWorkflow(file.path, file.data, compiled.value))
-    if not found:
-        err(f"workrail-test: no workflow found in {', '.join(map(printable, args.paths))}")
-    return config, found
+            has_broken = True
+            err(f"workrail-test: {printable(file.path)} does not compile: {printable(compiled.error[0].message)}")
+        else:
+            found.append(SearchedWorkflow(file.path, file.data, compiled.value))
+    return Searched(config, found, has_broken)
 
 
 @contextmanager

@@ -114,11 +114,11 @@ def _serve_engine(args: argparse.Namespace) -> int:
 
 
 def _serve_authoring() -> int:
-    from pytest_workrail.explore.generation import generated_piece
+    from pytest_workrail.explore.generation import generated_for
     from pytest_workrail.mcp.authoring_tools import AuthoringTools
     from pytest_workrail.mcp.server import serve
 
-    serve(AuthoringTools(Path.cwd(), lambda path: generated_piece({"workflow": path, "profiles": list(PROFILES)})))
+    serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
     return OK
 
 

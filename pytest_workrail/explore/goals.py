@@ -23,7 +23,7 @@ class Ledger:
         self.missing: dict[Point, None] = dict.fromkeys(self.goals)
         self.tried: dict[Point, list[str]] = {}
         self._marks: set[tuple[str, Point]] = set()
-        self._by_place: dict[str, list[Point]] = {}
+        self._by_place: dict[str, list[Point]] = {}  # what is missing
         for point in self.goals:
             self._by_place.setdefault(point.place.partition("#")[0], []).append(point)
 
@@ -32,6 +32,7 @@ class Ledger:
         found = [point for point in points if point in self.missing]
         for point in found:
             del self.missing[point]
+            self._by_place[point.place.partition("#")[0]].remove(point)
         return found
 
     def mark(self, mode: str, points: Iterable[Point]) -> None:
@@ -51,7 +52,7 @@ class Ledger:
     def waiting(self, place: str | None, mode: str) -> Iterator[Point]:
         """What a run in this mode could still show at a place."""
         for point in self._by_place.get(place or "", ()):
-            if point in self.missing and (mode, point) not in self._marks and self._fits(point, mode):
+            if self._fits(point, mode) and (mode, point) not in self._marks:
                 yield point
 
     def _fits(self, point: Point, mode: str) -> bool:

@@ -27,7 +27,7 @@ from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
 from pytest_workrail.engine.core.loop_gate import body_of
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.core.reasons import loop_reason
+from pytest_workrail.engine.core.reasons import EvaluationFailed, loop_reason
 from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.state import LoopFrame, Running
 from pytest_workrail.engine.protocol.context import merged
@@ -71,10 +71,12 @@ class Planner(Agent):
         self._skipped = skipped  # a loop that a decision about another one is to end before it begins
         self._intents: dict[str, tuple[str | None, float]] = {}
         self._queue: list[Action] = []
-        self._awaited: dict[str, bool] = {}  # while one choice is made
+        self._awaited: dict[str, bool] = {}  # while one choice is made, like the next one
+        self._passed: dict[str, bool] = {}
         self._here: tuple[str, int] | None = None
         self._finals = 0
         self._rewinds = 0
+        self._forces = False  # the pending step accepts nothing, and is left behind in a mode that never stops
         self.expected: set[Point] = set()  # what this run should have shown by now
         self.visited: set[str] = set()
 
@@ -91,16 +93,21 @@ class Planner(Agent):
             return Stop("No answer of an agent can change this.")
         here = (view.instance.key, view.visit)
         if here != self._here:
-            self._here, self._finals = here, 0
+            back = [Prefer(PREFERENCES[self._mode])] if self._forces else []
+            self._here, self._finals, self._forces = here, 0, False
             self._note_arrival(view)
-            self._queue = list(self._prepared(view))
+            self._queue = [*back, *self._prepared(view)]
         if view.refusal == "terminal" and not isinstance(next(iter(self._queue), None), Prefer | Rewind):
             self._rewinds += 1
             return Rewind() if self._rewinds < 20 else Stop("The run can't continue from here.")
         if self._queue:
             return self._queue.pop(0)
         if self._finals > 1:
-            return Stop("The run can't continue from here.")
+            if self._forces or self._mode == NEVER_STOP:
+                return Stop("The run can't continue from here.")
+            self._forces = True
+            self._queue = [self._final(view)]
+            return Prefer(PREFERENCES[NEVER_STOP])
         self._finals += 1
         return self._final(view) if self._finals == 1 else correct_answer(view)
 
@@ -119,10 +126,16 @@ class Planner(Agent):
         if Point(Kind.BLOCKER, place, APPROVAL) in waiting:
             gated = self._gate_change(view)
             if gated is not None:
-                answer = replace(Answers(view, ()).right(), context=gated or None)
+                answer = replace(self._judged(view), context=gated or None)
                 self.expected.add(Point(Kind.BLOCKER, place, APPROVAL))
                 yield from (Prefer(_ALONE), answer, Prefer(_GUIDED), Rewind())
         yield from self._refused_by_loop(view)
+
+    def _judged(self, view: StepView) -> Submit:
+        """A right answer; nothing at all where criteria can't be evaluated, because then nothing else would count."""
+        right = Answers(view, ()).right()
+        is_failure = any(isinstance(reason, EvaluationFailed) for reason in view.reasons(right))
+        return Submit() if is_failure else right
 
     def _at_gate(self, view: StepView) -> Submit:
         change = {**(self._gate_change(view) or {}), "is_autonomous": "true"}
@@ -294,6 +307,7 @@ class Planner(Agent):
     ) -> _Chosen | None:
         """The way to what is missing most, or the shortest one to the end."""
         self._awaited.clear()
+        self._passed.clear()
         targets = []
         order: dict[int, int] = {}
         for index, target in enumerate(self._guide.map.targets(completed, frame)):
@@ -330,7 +344,7 @@ class Planner(Agent):
 
     def _is_worth(self, target: Target, seen: set[Point]) -> bool:
         """Whether a target is wanted for itself, or the way there shows something."""
-        if target.place is not None and (self._is_awaited(target.place) or target.place == self._gate):
+        if target.place is not None and (target.place == self._gate or self._is_awaited_beyond_arrival(target.place)):
             return True
         if self._skipped is not None and target.loop is not None:
             return True
@@ -377,12 +391,19 @@ class Planner(Agent):
             found = self._awaited[place] = any(map(shows_there, self._waiting(place)))
         return found
 
+    def _is_awaited_beyond_arrival(self, place: str) -> bool:
+        """Whether something is missing at a place that does not depend on how a run gets there."""
+        return any(shows_there(point) and not _shows_on_the_way(point) for point in self._waiting(place))
+
     def _passes(self, place: str) -> bool:
         """Whether something is missing that only shows when the place is passed by."""
-        return any(
-            point.kind in (Kind.CONDITION, Kind.DECIDES) and "#" not in point.place and not shows_there(point)
-            for point in self._waiting(place)
-        )
+        found = self._passed.get(place)
+        if found is None:
+            found = self._passed[place] = any(
+                point.kind in (Kind.CONDITION, Kind.DECIDES) and "#" not in point.place and not shows_there(point)
+                for point in self._waiting(place)
+            )
+        return found
 
     def _note_arrival(self, view: StepView) -> None:
         """What is shown by getting to a step."""
@@ -478,3 +499,8 @@ class Planner(Agent):
         if state.chosen is None or target.step is None:
             return seen if state.chosen is None and target.step is None else None
         return seen if place_of(state.chosen.step_id, state.chosen.loop_path) == target.place else None
+
+
+def _shows_on_the_way(point: Point) -> bool:
+    """Whether a point shows when a step is chosen, and not when it is done."""
+    return point.kind in (Kind.CONDITION, Kind.ORDER) or (point.kind is Kind.DECIDES and "#" not in point.place)

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Point
+from pytest_workrail.explore.cost import RunCost, run_cost
 from pytest_workrail.explore.cover import Selected
 from pytest_workrail.explore.plans import Plan, expectations, turn_documents
-from pytest_workrail.golden.keys import SCENARIO_ENDING
-from pytest_workrail.scenarios.drivers import play
-from workrail_lint.base.canonical import canonical_hash
-from workrail_lint.base.files import read_bytes
+from pytest_workrail.scenarios.generated import is_generated, is_untouched, stamped
+from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
+from pytest_workrail.scenarios.workflow_expectations import unmet
 from workrail_lint.base.js import Json
-from workrail_lint.base.result import Ok
+from workrail_lint.systems.workrail.scenario import Scenario
+from workrail_lint.systems.workrail.scenario_check import scenario_profiles
 
-BY = "workrail-test generate"
 _PROFILES = ("reference", "locked")
 
 
-def scenario_document(selected: Selected, workflow: str, sentence: str, *, golden: bool) -> dict[str, Json]:
-    """A run as a scenario file."""
+def scenario_document(selected: Selected, sentence: str, sources: dict[str, Json], *, golden: bool) -> dict[str, Json]:
+    """A run as a scenario file. `sources` names the workflow, and what it is compiled with."""
     plan = selected.plan
-    document: dict[str, Json] = {"description": sentence, "workflow": workflow}
+    document: dict[str, Json] = {"description": sentence, **sources}
     profiles = [name for name in _PROFILES if name in plan.profiles]
     if len(profiles) > 1:
         document["profiles"] = list[Json](profiles)
@@ -47,58 +43,36 @@ def _played(plan: Plan) -> Any:
     return () if plan.run.ending.kind == "refused" else plan.taken
 
 
-def stamped(document: dict[str, Json], shown: list[str]) -> dict[str, Json]:
-    """The document with a note of who wrote it, and a digest that tells when somebody else changed it."""
-    bare = {name: value for name, value in document.items() if name != "generated"}
-    made: dict[str, Json] = {"by": BY, "goals": list[Json](shown), "digest": canonical_hash(bare)}
-    return {**bare, "generated": made}
-
-
-def is_edited(document: dict[str, Any]) -> bool:
-    """Whether a generated scenario is no longer what was written."""
-    bare = {name: value for name, value in document.items() if name != "generated"}
-    return bool(document.get("generated", {}).get("digest") != canonical_hash(bare))
-
-
-def file_bytes(document: dict[str, Json]) -> bytes:
-    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
-
-
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A scenario file about a workflow: what it shows where it passes, None where it fails, and whose it is."""
+    """A scenario about a workflow: what it shows where it passes, None where it fails, and what its run costs."""
 
-    path: Path
+    name: str
     document: dict[str, Any]
-    shown: dict[str, frozenset[Point]] | None
+    shown: dict[str, frozenset[Point]] | None = None
+    cost: RunCost | None = None
+
+    @property
+    def is_generated(self) -> bool:
+        return is_generated(self.document)
 
     @property
     def is_ours(self) -> bool:
         """Written by us, and nobody changed it since."""
-        return self.document.get("generated", {}).get("by") == BY and not is_edited(self.document)
+        return is_untouched(self.document)
 
 
-def existing_scenarios(folder: Path, workflow: Path) -> Iterator[Existing]:
-    """The scenarios in a folder that are about a workflow, played."""
-    target = os.path.realpath(workflow)
-    for path in sorted(folder.glob(f"*{SCENARIO_ENDING}")) if folder.is_dir() else ():
-        try:
-            document = json.loads(read_bytes(os.fspath(path)))
-        except (OSError, ValueError, RecursionError):
-            continue
-        named = document.get("workflow") if isinstance(document, dict) else None
-        if not isinstance(named, str) or os.path.realpath(path.parent / named) != target:
-            continue
-        yield Existing(path, document, _shown(path))
-
-
-def _shown(path: Path) -> dict[str, frozenset[Point]] | None:
-    playing = play(path, path.name)
-    if not isinstance(playing, Ok):
-        return None
-    found: dict[str, frozenset[Point]] = {}
-    for played in (playing.value, *playing.value.further):
-        if played.faults or played.transcript is None:
-            return None
-        found[played.transcript.profile] = observe(played.transcript, strong=True)
-    return found
+def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | None) -> Existing:
+    """A scenario that is there already, played; without an IR it can't be."""
+    if ir is None:
+        return Existing(name, document)
+    loaded = Loaded(Scenario.model_validate(document), ir)
+    shown: dict[str, frozenset[Point]] = {}
+    costs: list[RunCost] = []
+    for profile in scenario_profiles(document):
+        run = run_scenario(loaded, profile).run
+        if run.ending.kind in ("misplayed", "endless") or unmet(loaded.scenario, run):
+            return Existing(name, document)
+        shown[profile] = observe(run.transcript, strong=True)
+        costs.append(run_cost(name, run.transcript))
+    return Existing(name, document, shown, costs[0])

@@ -26,6 +26,7 @@ from workrail_lint.systems.workrail.compile import compile_workflow
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = sorted((ROOT / "fixtures" / "workflows").glob("*.json"))
 AUTO = [{"name": "auto", "value": {"workflow": "w.json"}}]
+EITHER = {"or": [{"var": "size", "equals": "large"}, {"var": "risk", "equals": "high"}]}
 
 
 def fixture(path: Path) -> tuple[dict[str, Any], Any]:
@@ -86,7 +87,7 @@ def test_every_operator_has_a_mutant_somewhere() -> None:
 
 
 def test_one_automatic_run_notices_less_than_all_and_every_survivor_has_a_scenario() -> None:
-    ir = drawn(runCondition={"var": "size", "equals": "large"})
+    ir = drawn(runCondition=EITHER)
     results = judged(ir, AUTO)
     statuses = Counter(each["status"] for each in results)
     assert statuses["killed"] > statuses["survived"] > 0
@@ -98,7 +99,7 @@ def test_one_automatic_run_notices_less_than_all_and_every_survivor_has_a_scenar
 
 
 def test_with_the_missing_scenarios_nothing_survives() -> None:
-    ir = drawn(runCondition={"var": "size", "equals": "large"})
+    ir = drawn(runCondition=EITHER)
     missing = [each["missing"] for each in judged(ir, AUTO) if each["status"] == "survived"]
     suite = [{"name": f"s{n}", "value": {"workflow": "w.json", **each}} for n, each in enumerate(missing)]
     again = judged(ir, [*AUTO, *suite])

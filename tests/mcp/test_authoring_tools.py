@@ -12,14 +12,14 @@ import pytest
 from mcp_process import WORKFLOW
 
 from pytest_workrail.cli import main
-from pytest_workrail.explore.generation import generated_piece
+from pytest_workrail.explore.generation import generated_for
 from pytest_workrail.mcp.authoring_tools import AuthoringTools
 
 
 @pytest.fixture
 def tools(tmp_path: Path) -> AuthoringTools:
     shutil.copy(WORKFLOW, tmp_path / "notes.json")
-    return AuthoringTools(tmp_path, lambda path: generated_piece({"workflow": path, "profiles": ["reference"]}))
+    return AuthoringTools(tmp_path, lambda path: generated_for(path, ["reference"]))
 
 
 def test_the_set_is_closed_and_described(tools: AuthoringTools) -> None:

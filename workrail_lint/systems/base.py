@@ -90,6 +90,7 @@ class ScenarioKind(NamedTuple):
     schema: str  # the document kind whose JSON Schema it has to fit, or where that schema is
     check: str  # (value, folder, settings) -> findings about a scenario whose shape is right
     driver: str  # what plays it in pytest
+    generator: str | None = None  # the module that generates them, where that is not the search for workflows
 
     def findings(self, value: dict[str, Json], folder: str, settings: RunSettings) -> Iterable[Finding]:
         """What is wrong with a scenario beyond its shape."""

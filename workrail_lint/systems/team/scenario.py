@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from workrail_lint.documents.models.base import Closed
 from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
-from workrail_lint.documents.models.scenario import LockId, Name
+from workrail_lint.documents.models.scenario import Generated, LockId, Name
 from workrail_lint.documents.models.unions import ByPresence, ByType
 from workrail_lint.systems.team.scenario_words import CheckResult, Defaults, ReplyFault, WriteFault
 from workrail_lint.systems.team.vocabulary import (
@@ -223,3 +223,4 @@ class TeamScenario(Closed):
     enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
     golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden (default: true).")
     skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")
+    generated: Maybe[Generated] = Field(None, description="Who wrote the file; left out where a person did.")

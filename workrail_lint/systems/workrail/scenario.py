@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 
 from workrail_lint.documents.models.base import Closed
 from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
-from workrail_lint.documents.models.scenario import LockId, Name
+from workrail_lint.documents.models.scenario import Generated, LockId, Name
 from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
 from workrail_lint.systems.workrail.scenario_words import (
     AgentKind,
@@ -315,16 +315,6 @@ class Expectations(Closed):
     error: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error that the run ends with.")
     promise: Maybe[OneOf[PromiseName]] = Field(
         None, description="The promise that the run must keep; with it, only promises are looked at."
-    )
-
-
-class Generated(Closed):
-    """Who wrote the file, and what it is there for."""
-
-    by: FilledText = Field(description="The command that wrote it.")
-    goals: Maybe[Listed[FilledText]] = Field(None, description="The goals that it shows and no other one does.")
-    digest: Annotated[str, Text(71, 71, "^sha256:[0-9a-f]{64}$")] = Field(
-        description="Of the file in canonical form, without this member: another one tells that somebody edited it."
     )
 
 

@@ -1,0 +1,417 @@
+"""Scenarios that show what a studio definition can do: its nodes, branches, gates, retries, lanes and merges.
+
+| goal | happens when |
+|---|---|
+| `node:N:completed`, `:failed`, `:skipped` | the block of a node ends so; `skipped` where a condition leads to it |
+| `branch:C:true`, `:false` | a condition node comes out so |
+| `each:F:none`, `:one`, `:many` | a forEach has no item, one, several |
+| `retry:N:recovered`, `:exhausted` | a retry helps, or the last one fails as well |
+| `gate:N:…` | a question about a node is answered so; `open` for no answer, `revised`, `revisions-used-up` |
+| `lanes:G:settled`, `:stopped` | all lanes end; in strict mode one that fails stops the others |
+| `merge:G:clean`, `:conflict` | lanes touch different files, or the same one |
+| `conflict:G:lane`, `:manual`, `:abort`, `:undecided` | what a person does about it, where the strategy asks |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+from pytest_workrail.scenarios.variations import Content, Shown, Subject, generated
+from pytest_workrail.systems.blocks.api import ScenarioInvalid, run
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from pytest_workrail.systems.blocks.expectations import unmet
+from pytest_workrail.systems.blocks.loading import scenario_options
+from workrail_lint.base.files import read_file
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Finding
+from workrail_lint.systems.blocks.definition import Definition, Group, Node
+from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
+from workrail_lint.systems.blocks.limits import MAX_REVISIONS
+from workrail_lint.systems.blocks.plan import make_plan
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, EventType
+from workrail_lint.systems.blocks.scenario_check import Definitions, related, usable
+from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, ExecutionStatus, MergeStrategy
+
+_SHARED_FILE = "shared.txt"
+_FAILS: dict[str, Json] = {"exit": 1}
+_REVISION: dict[str, Json] = {"revise": "Say more."}
+_MOST_REPAIRS = 25
+_LITERAL = re.compile(r"'([^']*)'|\"([^\"]*)\"|(\d+(?:\.\d+)?)")
+_LISTS: dict[str, list[Json]] = {"none": [], "one": ["first"], "many": ["first", "second"]}
+_CONFLICT_ANSWERS = ("lane", "manual", "abort", "undecided")
+
+
+def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
+    """The piece of a definition, with those that its subWorkflow nodes run; they are looked for beside it.
+
+    `folder` is where the scenarios will be.
+    """
+    beside = os.path.dirname(path) or os.curdir
+    names = sorted(name for name in os.listdir(beside) if name.endswith(WORKFLOW_SUFFIX))
+    loaded: dict[str, tuple[str, dict[str, Any]]] = {}
+    for each in (path, *(os.path.join(beside, name) for name in names)):
+        read = read_file(each)
+        value: Any = read_json(read.value).value if isinstance(read, Ok) else None
+        if isinstance(value, dict) and isinstance(value.get("id"), str):
+            loaded.setdefault(value["id"], (each, value))
+    (_, main), *_ = loaded.values() or [("", {})]
+    wanted = [main]
+    others: list[tuple[str, dict[str, Any]]] = []
+    while wanted:
+        for node in Definition(wanted.pop()).nodes:
+            ident = node.settings("subWorkflowConfig").get("workflowId")
+            if ident in loaded and loaded[ident] not in others and loaded[ident][1] is not main:
+                others.append(loaded[ident])
+                wanted.append(loaded[ident][1])
+    usable = usable_together(main, [value for _, value in others])
+    if isinstance(usable, Err):
+        return Err(usable.error[0].message)
+    for definition in (Definition(main), *(Definition(value) for _, value in others)):
+        plan = make_plan(definition)
+        if isinstance(plan, Err):
+            return Err(f"{', '.join(plan.error.ids)} can't run: each waits for another")
+    sources: dict[str, Json] = {"workflow": _relative(path, folder)}
+    if others:
+        sources["workflows"] = [_relative(each, folder) for each, _ in others]
+    name = os.path.basename(path).removesuffix(".json").removesuffix(".workflow")
+    return Ok({"name": name, "value": main, "others": [value for _, value in others], "sources": sources})
+
+
+def is_about(document: Mapping[str, Any], folder: str, path: str) -> bool:
+    """Whether a scenario in a folder is about the definition at a path."""
+    named = document["block"].get("workflow")
+    return isinstance(named, str) and os.path.realpath(os.path.join(folder, named)) == os.path.realpath(path)
+
+
+def _relative(path: str, folder: str) -> str:
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(folder)).replace(os.sep, "/")
+
+
+def usable_together(main: dict[str, Any], others: list[dict[str, Any]]) -> Ok[Definitions] | Err[list[Finding]]:
+    """The definitions, unless something is wrong with one of them or between them."""
+    options = scenario_options({}, os.curdir)
+    if isinstance(options, Err):
+        return options
+    made: list[Definition] = []
+    for value in (main, *others):
+        definition = usable(value, "definition", options.value)
+        if isinstance(definition, Err):
+            return definition
+        made.append(definition.value)
+    return related(made[0], made[1:])
+
+
+def perform(piece: dict[str, Any]) -> dict[str, Json]:
+    """Everything that is generated for the definition of a piece."""
+    return generated(BlockSubject(piece["value"], piece["others"]), piece)
+
+
+class BlockSubject(Subject):
+    """One definition, with those that its subWorkflow nodes run."""
+
+    member = "block"
+
+    def __init__(self, value: dict[str, Any], others: list[dict[str, Any]]) -> None:
+        self._value, self._others = value, others
+        self._definitions = [Definition(each) for each in (value, *others)]
+        self.ident = self._definitions[0].id
+        self.goals = tuple(dict.fromkeys(goal for each in self._definitions for goal in _goals(each)))
+        self._nodes = {node.id: node for each in self._definitions for node in each.nodes}
+        self._groups = {group.id: (each, group) for each in self._definitions for group in each.groups}
+
+    # --------------------------------------------------------------------------------------------------- variations
+
+    def beginnings(self) -> Iterable[Content]:
+        yield {}
+
+    def variations(self, content: Content, goal: str) -> Iterator[Content]:
+        kind, rest = goal.split(":", 1)
+        name, case = rest.rsplit(":", 1)
+        yield from getattr(self, f"_vary_{kind}")(content, name, case)
+
+    def _vary_node(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        if case == "failed" and not self._nodes[name].is_control:
+            yield _with(content, "replies", name, _FAILS)
+        yield from self._other_ways(content, besides=name if case == "completed" else None)
+
+    def _vary_branch(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        yield from self._other_ways(content)
+
+    def _vary_each(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        variable = self._nodes[name].settings("forEachConfig").get("collectionVariable")
+        if isinstance(variable, str):
+            yield _with(content, "variables", variable, _LISTS[case])
+        yield from self._other_ways(content)
+
+    def _vary_retry(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        code = next(iter(self._nodes[name].config.get("retryableExitCodes", ())), None)
+        fails: dict[str, Json] = {"timeout": True} if code is None else {"exit": code}
+        yield _with(content, "replies", name if case == "exhausted" else f"{name}#1", fails)
+
+    def _vary_gate(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        answers = content.get("gates", {}).get(name, [])
+        given: dict[str, list[Json]] = {
+            "open": [None],
+            "revised": [_REVISION, CONTINUE],
+            "revisions-used-up": [_REVISION] * (MAX_REVISIONS + 1),
+        }
+        for before in range(len(answers) + 1):
+            yield _with(content, "gates", name, [*answers[:before], *given.get(case, [case])])
+
+    def _vary_lanes(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        _, group = self._groups[name]
+        strict = {**deepcopy(content), "failureMode": "strict"} if case == "stopped" else content
+        for lane in group.lanes if case == "stopped" else ():
+            rest = [each for each in group.lanes if each != lane]
+            made = _with(strict, "replies", lane, _FAILS)
+            for other in rest:
+                made = _with(made, "replies", other, {"ticks": 5})
+            yield made
+        yield from self._other_ways(strict)
+
+    def _vary_merge(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        if case == "conflict":
+            yield self._in_conflict(content, name)
+        yield from self._other_ways(content)
+
+    def _vary_conflict(self, content: Content, name: str, case: str) -> Iterator[Content]:
+        lane = self._editing(name)[0]
+        made = self._in_conflict(content, name)
+        made.pop("manual", None)
+        answer = {"lane": lane, "undecided": None}.get(case, case)
+        made["conflicts"] = {} if answer is None else {_SHARED_FILE: answer}
+        if case == "manual":
+            made["manual"] = {_SHARED_FILE: "Both.\n"}
+        yield made
+
+    def _in_conflict(self, content: Content, name: str) -> Content:
+        """Two lanes change one file that was there before."""
+        made = deepcopy(content)
+        made["repo"] = {"files": {_SHARED_FILE: "Before.\n"}}
+        for lane in self._editing(name)[:2]:
+            made = _with(made, "replies", lane, {"write": {_SHARED_FILE: f"By {lane}.\n"}})
+        return made
+
+    def _editing(self, name: str) -> list[str]:
+        definition, group = self._groups[name]
+        return [node.id for _, node in definition.editing_lanes(group)]
+
+    def _other_ways(self, content: Content, besides: str | None = None) -> Iterator[Content]:
+        """Everything that can send a run another way: values of variables, blocks that fail, options of gates."""
+        for name, values in self._candidates().items():
+            for value in values:
+                yield _with(content, "variables", name, value)
+        for name, node in self._nodes.items():
+            if name != besides and not node.is_control:
+                yield _with(content, "replies", name, _FAILS)
+        if content.get("replies") or content.get("variables"):
+            yield {name: value for name, value in content.items() if name not in ("replies", "variables")}
+
+    def _candidates(self) -> dict[str, list[Json]]:
+        """Values of the declared variables that expressions may tell apart."""
+        literals: list[Json] = [True, False]
+        for text in (text for each in self._definitions for text in _expressions(each)):
+            for single, double, number in _LITERAL.findall(text):
+                literals += [float(number), float(number) + 1, float(number) - 1] if number else [single or double]
+        plain = [int(each) if isinstance(each, float) and each == int(each) else each for each in literals]
+        names = [str(each.get("name")) for _, each in self._definitions[0].variables]
+        once = [each for at, each in enumerate(plain) if repr(each) not in map(repr, plain[:at])]
+        return {name: [*once, *_LISTS.values(), ""] for name in names}
+
+    # ------------------------------------------------------------------------------------------------------ playing
+
+    def played(self, content: Content) -> Shown | None:
+        """The run, with the answers that it asks for, and without what it does not use."""
+        made = deepcopy(content)
+        open_gate = next((node for node, given in made.get("gates", {}).items() if None in given), None)
+        for given in made.get("gates", {}).values():
+            given[:] = [answer for answer in given if answer is not None]
+        for _ in range(_MOST_REPAIRS):
+            done = self._run({self.member: made})
+            if done is None:
+                return None
+            if done.problems:
+                for pointer, _ in done.problems:
+                    _drop(made, pointer)
+            elif done.execution_status == ExecutionStatus.WAITING_GATE.value:
+                node = str(done.blockers[-1]["pointer"].get("nodeId"))
+                if node == open_gate or done.blockers[-1]["code"] != "BLOCK_GATE_OPEN":
+                    return self._shown(made, done)
+                made.setdefault("gates", {}).setdefault(node, []).append(CONTINUE)
+            else:
+                return self._shown(made, done)
+        return None
+
+    def goals_of(self, document: Mapping[str, Any]) -> frozenset[str] | None:
+        done = self._run(document)
+        if done is None or any(True for _ in unmet(document, done)):
+            return None
+        return frozenset(self._seen(document[self.member], done))
+
+    def _run(self, document: Mapping[str, Any]) -> BlockRun | None:
+        own = {name: value for name, value in document[self.member].items() if name not in ("workflow", "workflows")}
+        try:
+            return run({**document, self.member: own}, workflow=self._value, workflows=self._others)
+        except ScenarioInvalid:
+            return None
+
+    def _shown(self, content: Content, done: BlockRun) -> Shown:
+        expect: dict[str, Json] = {
+            "executionStatus": done.execution_status,
+            "nodes": {node: status.value for node, status in done.nodes.items()},
+            "blockers": [{"code": each["code"]} for each in done.blockers],
+        }
+        bare = {name: value for name, value in content.items() if value not in ({}, [])}
+        return Shown(bare, frozenset(self._seen(content, done)), expect)
+
+    def _seen(self, content: Mapping[str, Any], done: BlockRun) -> Iterator[str]:
+        for node, status in done.nodes.items():
+            yield f"node:{node}:{status.value}"
+        for each in self._definitions:
+            yield from _branches_seen(each, done)
+        yield from self._lists_seen(content, done)
+        retried = {event["nodeId"] for event in done.events if event["type"] == EventType.NODE_RETRY.value}
+        exhausted = {event["nodeId"] for event in done.events if event["type"] == EventType.NODE_RETRY_EXHAUSTED.value}
+        yield from (f"retry:{node}:{'exhausted' if node in exhausted else 'recovered'}" for node in retried)
+        yield from _answers_seen(done)
+        yield from self._lanes_seen(content, done)
+
+    def _lists_seen(self, content: Mapping[str, Any], done: BlockRun) -> Iterator[str]:
+        for name, node in self._nodes.items():
+            if node.control is ControlType.FOR_EACH and name in done.nodes and done.nodes[name].value != "skipped":
+                variable = node.settings("forEachConfig").get("collectionVariable")
+                items = content.get("variables", {}).get(variable, self._default(variable))
+                count = len(items) if isinstance(items, list) else 0
+                yield f"each:{name}:{('none', 'one')[count] if count < 2 else 'many'}"
+
+    def _default(self, variable: object) -> object:
+        declared = [each for definition in self._definitions for _, each in definition.variables]
+        return next((each.get("defaultValue") for each in declared if each.get("name") == variable), None)
+
+    def _lanes_seen(self, content: Mapping[str, Any], done: BlockRun) -> Iterator[str]:
+        merges = {each["group"]: each["result"]["conflicts"] for each in done.fan_ins}
+        paused = {
+            event["data"]["groupId"]
+            for event in done.events
+            if event["type"] == EventType.BLOCK_GATE_OPEN.value and "conflicts" in event.get("data", {})
+        }
+        for name, (_, group) in self._groups.items():
+            statuses = [done.nodes[lane].value for lane in group.lanes if lane in done.nodes]
+            if name in merges or name in paused:
+                is_strict = content.get("failureMode") == "strict" and "failed" in statuses
+                yield f"lanes:{name}:{'stopped' if is_strict else 'settled'}"
+                yield f"merge:{name}:{'conflict' if merges.get(name) or name in paused else 'clean'}"
+            if name in paused:
+                chosen = next(iter(content.get("conflicts", {}).values()), "undecided")
+                yield f"conflict:{name}:{'lane' if chosen in group.lanes else chosen}"
+
+
+def _goals(definition: Definition) -> Iterator[str]:
+    """What there is to show in one definition, in the order of its nodes."""
+    for node in definition.nodes:
+        yield f"node:{node.id}:completed"
+        if not node.is_control:
+            yield f"node:{node.id}:failed"
+        if _may_be_skipped(definition, node):
+            yield f"node:{node.id}:skipped"
+        match node.control:
+            case ControlType.CONDITION:
+                yield from (f"branch:{node.id}:{case}" for case in ("true", "false"))
+            case ControlType.FOR_EACH:
+                yield from (f"each:{node.id}:{case}" for case in _LISTS)
+            case _:
+                yield from _gate_goals(definition, node)
+        if not node.is_control and int(node.config.get("maxRetries", 0)) > 0:
+            yield from (f"retry:{node.id}:{case}" for case in ("recovered", "exhausted"))
+    for group in definition.groups:
+        yield from _lane_goals(definition, group)
+
+
+def _may_be_skipped(definition: Definition, node: Node) -> bool:
+    """Whether a condition, or a step that has to fail, decides about a node."""
+    edges = definition.incoming.get(node.id, [])
+    decided = bool(edges) and all(edge.kind != ConditionType.ALWAYS.value for edge in edges)
+    return node.id in definition.branches or decided
+
+
+def _gate_goals(definition: Definition, node: Node) -> Iterator[str]:
+    for _, gate in definition.gates:
+        if gate.get("nodeId") == node.id:
+            cases = [*(option["value"] for option in gate["options"]), CONTINUE, ABORT, "open"]
+            yield from (f"gate:{node.id}:{case}" for case in cases)
+    if node.asks:
+        cases = [CONTINUE, "revised", "revisions-used-up", ABORT, "open"]
+        yield from (f"gate:{node.id}:{case}" for case in cases)
+
+
+def _lane_goals(definition: Definition, group: Group) -> Iterator[str]:
+    yield f"lanes:{group.id}:settled"
+    if len(group.lanes) > 1:
+        yield f"lanes:{group.id}:stopped"
+    yield f"merge:{group.id}:clean"
+    strategy = definition.strategy_of(group)
+    if strategy is MergeStrategy.CONCATENATE or len(definition.editing_lanes(group)) < 2:
+        return
+    yield f"merge:{group.id}:conflict"
+    if strategy is MergeStrategy.FAIL_ON_CONFLICT:
+        yield from (f"conflict:{group.id}:{case}" for case in _CONFLICT_ANSWERS)
+
+
+def _expressions(definition: Definition) -> Iterator[str]:
+    for edge in definition.transitions:
+        if edge.expression is not None:
+            yield edge.expression
+    for node in definition.nodes:
+        text = node.settings("conditionConfig").get("expression")
+        if isinstance(text, str):
+            yield text
+
+
+def _branches_seen(definition: Definition, done: BlockRun) -> Iterator[str]:
+    skipped = {
+        event["nodeId"]
+        for event in done.events
+        if event["type"] == EventType.NODE_SKIPPED.value and event.get("data", {}).get("reason") == "branch"
+    }
+    for node in definition.nodes:
+        config = node.settings("conditionConfig")
+        if node.control is ControlType.CONDITION and node.id in done.nodes:
+            if config.get("falseBranchNodeId") in skipped:
+                yield f"branch:{node.id}:true"
+            if config.get("trueBranchNodeId") in skipped:
+                yield f"branch:{node.id}:false"
+
+
+def _answers_seen(done: BlockRun) -> Iterator[str]:
+    for event in done.events:
+        option = event.get("data", {}).get("selectedOption")
+        if event["type"] == EventType.GATE_DECIDED.value and event.get("nodeId") and option is not None:
+            yield f"gate:{event['nodeId']}:{option}"
+        if event["type"] == EventType.BLOCK_REVISION.value:
+            yield f"gate:{event['nodeId']}:revised"
+    for blocker in done.blockers:
+        case = {"BLOCK_GATE_OPEN": "open", "BLOCK_REVISIONS_EXHAUSTED": "revisions-used-up"}.get(blocker["code"])
+        if case is not None:
+            yield f"gate:{blocker['pointer'].get('nodeId')}:{case}"
+
+
+def _with(content: Content, member: str, name: str, value: Any) -> Content:
+    made = deepcopy(content)
+    made.setdefault(member, {})[name] = deepcopy(value)
+    return made
+
+
+def _drop(content: Content, pointer: str) -> None:
+    """Leave out what a run did not use."""
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    held: Any = content.get(parts[0], {})
+    if len(parts) > 2 and isinstance(held.get(parts[1]), list):
+        del held[parts[1]][int(parts[2]) :]
+    elif len(parts) > 1:
+        held.pop(parts[1], None)
