@@ -45,7 +45,7 @@ def judge_session(
 def judge_run(run: Recorded, version: Version) -> Judgement:
     """One run on one version."""
     story = run.story
-    ir = version.ir_for(run.pinned.definition is not None)
+    ir = version.ir_for(run.pinned.document is not None)
     if ir is None:
         return Judgement(story.session_id, story.workflow_id, "invalid", None, version.problem, pending=run.step)
     judgement = judge(run, ir)

@@ -194,10 +194,10 @@ def record(
     if target.exists() and not force:
         return Err(f"{target.name} exists already; --force replaces it")
     if workflow is None:
-        if run.pinned.definition is None:
+        if run.pinned.document is None:
             return Err("it was pinned by our own engine, which keeps no source; name the workflow with --workflow PATH")
         workflow = folder / "workflows" / f"{workflow_file_name(run)}.json"
-        written = files.write(workflow, _json_bytes(run.pinned.definition))
+        written = files.write(workflow, _json_bytes(run.pinned.document))
         if isinstance(written, Err):
             return Err(f"{workflow.name} can't be written: {written.error}")
     relative = os.path.relpath(workflow, folder).replace(os.sep, "/")

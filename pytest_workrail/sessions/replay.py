@@ -29,7 +29,7 @@ class Pinned:
 
     ir: dict[str, Any]
     onboarding: dict[str, str] | None
-    definition: dict[str, Any] | None  # as a file; None for a pin of our own engine, which is no source
+    document: dict[str, Any] | None  # what a file of it holds; None for a pin of our own engine, which is no source
 
     @property
     def runnable(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
         return Err(f"the pinned workflow can't run here: {compiled.error}")
     pin = compiled.value
     onboarding = None if pin.onboarding is None else {"title": pin.onboarding.title, "prompt": pin.onboarding.prompt}
-    return Ok(Pinned(pin.ir, onboarding, pin.definition))
+    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else found.value))
 
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:

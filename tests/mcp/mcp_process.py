@@ -14,6 +14,15 @@ import anyio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from pytest_workrail.engine.protocol.engine import Engine
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.ports import WorkflowEntry
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.mcp.engine_tools import EngineTools
+from pytest_workrail.run.workspace import DiskWorkspace
+from pytest_workrail.sessions.versions import load_version
+
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOW = ROOT / "fixtures" / "workflows" / "release-notes.json"
 COMMAND = [sys.executable, "-m", "pytest_workrail.cli", "serve"]
@@ -66,3 +75,31 @@ class Twin:
 
     def translated(self, ours: str) -> str:
         return _NAMES.sub(lambda found: self._theirs[found[0]], ours)
+
+
+def in_process() -> EngineTools:
+    compiled = load_version(WORKFLOW).compiled
+    assert compiled is not None
+    library = MemoryLibrary([WorkflowEntry(compiled.ir)])
+    return EngineTools(Engine(in_memory(FixedClock(), SeededEntropy()), library, None, DiskWorkspace()))
+
+
+class Mirror:
+    """Makes each call that went over the wire in process too, and holds the answers against each other."""
+
+    def __init__(self) -> None:
+        self._engine = in_process()
+        self._twin = Twin()
+        self.specs = self._engine.specs
+
+    def same(
+        self, tool: str, arguments: dict[str, Any], texts: list[str], structured: Any, is_error: bool
+    ) -> dict[str, Any]:
+        """The structured content of the wire, after it was found equal."""
+        local = self._engine.call(tool, json.loads(self._twin.translated(json.dumps(arguments))))
+        wire, own = json.dumps([structured, texts]), json.dumps([local.data, local.text])
+        self._twin.meet(wire, own)
+        assert self._twin.translated(wire) == own
+        assert is_error == local.is_error
+        assert isinstance(structured, dict)
+        return structured

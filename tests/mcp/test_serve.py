@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,44 +9,9 @@ import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
-from mcp_process import INITIALIZE, NOTES, START, WORKFLOW, Twin, call, request, spoken, with_client
+from mcp_process import INITIALIZE, NOTES, START, WORKFLOW, Mirror, call, in_process, request, spoken, with_client
 
 from pytest_workrail.cli import main
-from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
-from pytest_workrail.engine.protocol.ports import WorkflowEntry
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.mcp.engine_tools import EngineTools
-from pytest_workrail.run.workspace import DiskWorkspace
-from pytest_workrail.sessions.versions import load_version
-
-
-def in_process() -> EngineTools:
-    compiled = load_version(WORKFLOW).compiled
-    assert compiled is not None
-    library = MemoryLibrary([WorkflowEntry(compiled.ir)])
-    return EngineTools(Engine(in_memory(FixedClock(), SeededEntropy()), library, None, DiskWorkspace()))
-
-
-class Mirrored:
-    """Makes each call over the wire and in process, and holds the answers against each other."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._engine = in_process()
-        self._twin = Twin()
-
-    async def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        result = await self._client.call_tool(tool, arguments)
-        local = self._engine.call(tool, json.loads(self._twin.translated(json.dumps(arguments))))
-        wire = json.dumps([result.structured_content, [item.text for item in result.content]])  # type: ignore[union-attr]
-        own = json.dumps([local.data, local.text])
-        self._twin.meet(wire, own)
-        assert self._twin.translated(wire) == own
-        assert result.is_error == local.is_error
-        data: dict[str, Any] = result.structured_content
-        return data
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -56,7 +20,13 @@ def test_a_client_gets_through_a_workflow_as_the_engine_says(mode: str) -> None:
         listed = (await client.list_tools()).tools
         assert [tool.name for tool in listed] == [spec.name for spec in in_process().specs]
         assert [tool.input_schema for tool in listed] == [spec.input_schema for spec in in_process().specs]
-        tool = Mirrored(client)
+        mirror = Mirror()
+
+        async def tool(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            result = await client.call_tool(name, arguments)
+            texts = [item.text for item in result.content]  # type: ignore[union-attr]
+            return mirror.same(name, arguments, texts, result.structured_content, result.is_error)
+
         await tool("list_workflows", {"workspacePath": "/w"})
         await tool("inspect_workflow", {"workflowId": START["workflowId"], "workspacePath": "/w"})
         assert (await tool("start_workflow", {"goal": "x"}))["code"] == "VALIDATION_ERROR"

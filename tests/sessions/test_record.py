@@ -18,6 +18,7 @@ from pytest_workrail.sessions.recording import RecordedScenario, record
 from pytest_workrail.sessions.redaction import RULES, Redactor, own_rule
 from pytest_workrail.sessions.replay import Recorded, recorded_runs
 from workrail_lint.base.result import Err
+from workrail_lint.cli import main as lint
 
 PLAIN = workflow(step("first"), step("second"), step("third"))
 JUDGED = workflow(
@@ -239,3 +240,47 @@ def test_the_shipped_sessions_are_what_the_engine_makes_today(tmp_path: Path) ->
     made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     shipped = {path.relative_to(SHIPPED): path.read_bytes() for path in SHIPPED.rglob("*") if path.is_file()}
     assert made == shipped
+
+
+# ------------------------------------------------------------------------------------------------------ templates
+
+EXPANDED = workflow(
+    step("prepare"),
+    {
+        "id": "verify",
+        "title": "Verify",
+        "templateCall": {
+            "templateId": "wr.templates.routine.final-verification",
+            "args": {"deliverableName": "proof.md"},
+        },
+    },
+    id="demo.expanded",
+)
+
+
+def expanded_session() -> Session:
+    session = Session(EXPANDED).submit().submit("One.")
+    while session.answer["pending"] is not None:
+        session.submit("Verified.")
+    return session
+
+
+def test_a_session_over_expanded_templates_is_recorded_replayed_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their steps have ids that no file may have, such as `verify.step-one`: only the engine gives them."""
+    made, scenario = recorded(tmp_path, expanded_session())
+    assert made.problem is None
+    steps = [turn["step"] for turn in turns_of(scenario)]
+    assert steps[0] == "prepare"
+    assert all(name.startswith("verify.") for name in steps[1:])
+    pinned = json.loads((made.path.parent / scenario["workflow"]).read_text(encoding="utf-8"))
+    assert pinned["sourceKind"] == "v1_pinned"
+    data, source = ["--data", str(tmp_path / "data")], tmp_path / "expanded.json"
+    source.write_text(json.dumps(EXPANDED), encoding="utf-8")
+    assert main(["sessions", "replay", *data, "--workflow", str(source)]) == 0
+    assert "1 run replayed: 1 same" in capsys.readouterr().out
+    assert main(["sessions", "show", made.session, *data, "--prompts"]) == 0
+    assert f"#3 {steps[1]}\n    | " in capsys.readouterr().out
+    # A pinned workflow is no source, so checking the folder finds nothing wrong with it.
+    assert lint(["check", str(made.path.parent)]) == 0

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
-from workrail_lint.documents.structure import Validator, compile_schema
+from workrail_lint.documents.structure import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
@@ -46,6 +47,7 @@ _SAID_BEFORE = {
 }
 
 
+_EXPANDED_ID = Pattern(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+\Z")
 # One rule speaks for every construct of the design form; the construct's own code is in the details.
 _DESIGN_FORM = "design-form-construct"
 
@@ -104,6 +106,7 @@ def _check_definition(
         violation
         for violation in workflow_validator().violations(definition)
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
+        and not (settings.pinned and _is_expanded_id(violation))
     ]
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
@@ -145,6 +148,12 @@ def _check_definition(
             if not finding.details.get("original"):
                 _map_back(finding, normalized)
     return refused + found
+
+
+def _is_expanded_id(violation: Violation) -> bool:
+    """Whether the schema only minds the id of a step that a template was expanded into, such as `smoke.start`."""
+    is_step_id = violation.shape.endswith("Step") and violation.pointer.endswith("/id")
+    return is_step_id and isinstance(violation.value, str) and _EXPANDED_ID.match(violation.value) is not None
 
 
 def source_kind(path: str, settings: Settings) -> str:

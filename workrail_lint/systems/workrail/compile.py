@@ -16,6 +16,7 @@ from workrail_lint.rules.locate import locate
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
+from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
@@ -29,7 +30,8 @@ def compile_workflow(
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Compile a workflow.
 
-    `source` is a path object, JSON text (str or bytes) or the loaded document; `catalog`, `routines` and
+    `source` is a path object, JSON text (str or bytes) or the loaded document, also one that the public engine has
+    pinned; `catalog`, `routines` and
     `bindings` are paths or loaded data. A failure is a list of findings with places and messages.
     """
     active = resolve_catalog(catalog, routines)
@@ -59,7 +61,18 @@ def compile_source(
         except (TypeError, ValueError, RecursionError) as error:
             message = f"the workflow is not a JSON document: {error}"
             return Err([Finding("json-syntax", "json-syntax", Severity.ERROR, message, phase=Phase.READ)])
-    checked = check_document(read_for_compiling(source), path, settings, None)
+    document = read_for_compiling(source)
+    if isinstance(document.value, dict) and is_pin(document.value):
+        pinned = compile_pin(document.value)
+        return Err([_pin_finding(pinned.error, path)]) if isinstance(pinned, Err) else Ok(pinned.value.compiled)
+    return compile_document(document, path, settings)
+
+
+def compile_document(
+    document: JsonDocument, path: str, settings: Settings
+) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
+    """Compile a document that was read."""
+    checked = check_document(document, path, settings, None)
     if checked.compiled is None:
         return Err(errors_of(checked, path))
     try:
@@ -68,6 +81,11 @@ def compile_source(
         message = f"the workflow has no hash: {error}"
         return Err([Finding("workflow-no-hash", "workflow-no-hash", Severity.ERROR, message, phase=Phase.COMPILE)])
     return Ok(checked.compiled)
+
+
+def _pin_finding(problem: str, path: str) -> Finding:
+    message = f"the pinned workflow can't run here: {problem}"
+    return Finding("pinned-workflow", "pinned-workflow", Severity.ERROR, message, path=path, phase=Phase.COMPILE)
 
 
 def compile_for_engine(

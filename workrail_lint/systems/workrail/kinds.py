@@ -43,6 +43,8 @@ def kind_of(path: str, value: object) -> Kind:
         return Kind.IR
     if "lockRegistryVersion" in value:
         return Kind.LOCK_REGISTRY
+    if value.get("sourceKind") == "v1_pinned":
+        return Kind.UNKNOWN  # what the public engine keeps of a workflow for its sessions; no author writes it
     ident = value.get("id")
     if isinstance(value.get("steps"), list | dict) or len(_IDENTITY & value.keys()) >= 3 or _is_loaded(path, ident):
         return Kind.ROUTINE if is_routine(path, ident) else Kind.WORKFLOW

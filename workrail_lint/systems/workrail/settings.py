@@ -24,6 +24,7 @@ class Settings(RunSettings):
         "catalog",
         "engine",
         "parity",
+        "pinned",
         "policy",
         "source_kind",
     )
@@ -40,6 +41,7 @@ class Settings(RunSettings):
         source_kind: str | None = None,
         base_catalog: Catalog | None = None,
         options: dict[str, object] | None = None,
+        pinned: bool = False,
     ) -> None:
         super().__init__(options, workspace)
         self.catalog = catalog
@@ -49,6 +51,7 @@ class Settings(RunSettings):
         self.parity = parity  # errors are exactly what the engine rejects
         self.engine = engine or parity  # judged for the public engine; false: for the IR alone
         self.policy = REJECT if parity else (policy or NORMALIZE)  # how the design form is met
+        self.pinned = pinned  # the engine expanded it already, so ids have the dots that expanding gives them
         self.source_kind = source_kind  # where the files come from; None: to be told from each path
 
     def under_parity(self) -> Settings:

@@ -27,6 +27,7 @@ from workrail_lint.systems.workrail.compiler.prompt_blocks import BUDGET_EXCEEDE
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import SideModel
+    from workrail_lint.systems.workrail.compiler.bindings import Bound
 
 
 class CompiledWorkflow:
@@ -100,6 +101,20 @@ class CompiledWorkflow:
     @property
     def resolved_overrides(self) -> dict[str, str]:
         return self._resolved.bound.overrides
+
+    def bound_to(self, bound: Bound) -> CompiledWorkflow:
+        """The same workflow with bindings that were resolved before it came here."""
+        return CompiledWorkflow(
+            self.definition,
+            self.catalog,
+            self.overrides,
+            Resolved(self._resolved.nodes, bound),
+            self._executable,
+            self.side,
+            self.warnings,
+            self.remarks,
+            self._judge,
+        )
 
     @cached_property
     def ir(self) -> dict[str, Any]:

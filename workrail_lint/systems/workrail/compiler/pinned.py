@@ -6,11 +6,13 @@ place. What is left to do is what the engine does at run time (steps made for ve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.systems.workrail.compiler.bindings import Bound
 from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP
+from workrail_lint.systems.workrail.settings import Settings
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
@@ -21,27 +23,29 @@ ONBOARDING_ID = str(ONBOARDING_STEP["id"])
 _APPLIED = ("features", "extensionPoints")
 
 
-@dataclass(frozen=True, slots=True)
-class Onboarding:
+class Onboarding(NamedTuple):
     """The step that the engine puts before the first one, in the words that this run was given."""
 
     title: str
     prompt: str
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedWorkflow:
-    """What a pin holds: a definition that compiles like a file, its IR, and the onboarding step if there was one."""
+class PinnedWorkflow(NamedTuple):
+    """What a pin holds: a definition without the onboarding step, compiled, and that step if there was one."""
 
     definition: dict[str, Any]
     compiled: CompiledWorkflow
     onboarding: Onboarding | None
-    bindings: dict[str, Any]
 
     @property
     def ir(self) -> dict[str, Any]:
         """The IR without the onboarding step, with the bindings that the engine resolved."""
-        return {**self.compiled.ir, "bindings": self.bindings}
+        return self.compiled.ir
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the definition could be a file of a project; the ids of expanded templates could not."""
+        return not any("." in step_id for step_id in self.compiled.step_by_id)
 
 
 def is_pin(value: dict[str, Any]) -> bool:
@@ -52,7 +56,8 @@ def is_pin(value: dict[str, Any]) -> bool:
 def compile_pin(pin: dict[str, Any]) -> Ok[PinnedWorkflow] | Err[str]:
     """The workflow of a pin, or why it can't run. A pin comes from a folder that anybody may have written to."""
     # Not at the top: compiling from text stands above the passes.
-    from workrail_lint.systems.workrail.compile import compile_workflow
+    from workrail_lint.systems.workrail.catalog.catalog import load_core
+    from workrail_lint.systems.workrail.compile import compile_document, read_for_compiling
 
     definition = pin.get("definition")
     steps = definition.get("steps") if isinstance(definition, dict) else None
@@ -64,11 +69,12 @@ def compile_pin(pin: dict[str, Any]) -> Ok[PinnedWorkflow] | Err[str]:
         onboarding = Onboarding(str(first.get("title", "")), str(first.get("prompt", "")))
         steps = steps[1:]
     own = {name: value for name, value in definition.items() if name not in _APPLIED} | {"steps": steps}
-    compiled = compile_workflow(own)
+    settings = Settings(load_core(), engine=False, pinned=True)
+    compiled = compile_document(read_for_compiling(json.dumps(own)), "", settings)
     if isinstance(compiled, Err):
         return Err(f"it does not compile: {compiled.error[0].message}")
-    bindings = {"resolved": _texts(pin.get("resolvedBindings")), "overrides": _texts(pin.get("pinnedOverrides"))}
-    return Ok(PinnedWorkflow(own, compiled.value, onboarding, bindings))
+    bound = Bound(_texts(pin.get("resolvedBindings")), _texts(pin.get("pinnedOverrides")))
+    return Ok(PinnedWorkflow(own, compiled.value.bound_to(bound), onboarding))
 
 
 def _texts(value: object) -> dict[str, str]:
