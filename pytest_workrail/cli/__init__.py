@@ -6,6 +6,7 @@ from workrail_lint.cli import Program
 from workrail_lint.cli import main as run_program
 
 COMMANDS = {
+    "run": "run a workflow with the automatic agent",
     "golden": "look at changes of goldens, and accept or reject them",
     "generate": "write scenarios that show everything a workflow can do",
     "sessions": "see what real agents did, turn it into tests, and replay it on a new version",

@@ -123,6 +123,7 @@ class _Result:
             "goals": len(self._goals),
             "covered": len(self._goals) - len(missing),
             "new": [_goal(goal) for goal in new],
+            "known": [_goal(goal) for goal in self._before],
             "uncovered": [
                 {"goal": _goal(goal), "tried": list[Json](self._guides[goal[0]].ledger.modes_tried(goal[1]))}
                 for goal in self._goals

@@ -83,7 +83,7 @@ def test_only_the_order_changes_and_only_once(value: Any, indent: int) -> None:
     ("tokens", "name"), [((), "steps"), (("steps", "0"), "prompt"), (("steps", "0", "loop"), "type")]
 )
 def test_the_schema_knows_the_members_of_a_place(tokens: tuple[str, ...], name: str) -> None:
-    from workrail_lint.systems.workrail.formatting import workflow_walk
+    from workrail_lint.systems.schemas import schema_walk
 
-    walk = workflow_walk()
+    walk = schema_walk("workflow")
     assert name in {member.name for member in walk.members(walk.at(tokens))}

@@ -21,7 +21,7 @@ from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import Options, Sources
 from workrail_lint.base.result import Ok
 from workrail_lint.cli import COMMANDS
-from workrail_lint.project.config import _KEYS, load_config, system_keys
+from workrail_lint.project.config import KEYS, load_config, system_keys
 from workrail_lint.report import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -239,7 +239,7 @@ def test_the_command_line_page_has_no_option_that_is_none() -> None:
 
 def test_the_configuration_page_has_every_key_and_choice() -> None:
     text = page("configuration")
-    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == sorted({*_KEYS, *system_keys()})
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == sorted({*KEYS, *system_keys()})
     for key, choices in ((key, setting.allowed) for key, setting in system_keys().items() if setting.allowed):
         row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
         assert all(f"`{choice}`" in row for choice in choices)

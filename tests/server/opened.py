@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from workrail_lint.cli.server import parser, setup_of
+from workrail_lint.cli.server import open_project, parser
 from workrail_lint.server.document import OpenDocument
 
 MARK = "¦"
@@ -20,7 +20,7 @@ def arguments() -> argparse.Namespace:
 
 def opened(text: str | dict[str, Any], path: str = "workflows/a.json") -> OpenDocument:
     source = text if isinstance(text, str) else json.dumps(text, indent=2, ensure_ascii=False)
-    return OpenDocument(path, source, lambda name: setup_of(arguments(), name))
+    return OpenDocument(path, source, open_project(arguments(), path))
 
 
 def at_mark(text: str, path: str = "workflows/a.json") -> tuple[OpenDocument, int]:

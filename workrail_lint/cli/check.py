@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
@@ -52,7 +53,7 @@ def _validate_args(args: Namespace) -> None:
 def _deciding_files(args: Namespace) -> list[str]:
     """The other files that affect the findings. If the configuration is broken, only that file."""
     try:
-        configs = [project.config for project in _projects(args)]
+        configs = [project.config for project in found_projects(args)]
     except UsageError:
         configs = [Config(os.curdir, path=args.config)]
     deciding = [args.catalog, args.routines, args.baseline]
@@ -70,8 +71,8 @@ def _run(args: Namespace) -> int:
         from workrail_lint.cli.fix import fix_files
 
         checked = []
-        for project in _projects(args):
-            plan = _plan(args, project.config, complete=project.is_whole, project=project)
+        for project in found_projects(args):
+            plan = make_project_plan(args, project.config, complete=project.is_whole, has=project.has)
             result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
             changed += result.changed
             checked.append(CheckedProject(result.outcome, plan, _is_strict(args, project.config)))
@@ -84,8 +85,8 @@ def _run(args: Namespace) -> int:
 def checked_projects(args: Namespace) -> list[CheckedProject]:
     """Every project that the paths belong to, checked."""
     checked = []
-    for project in _projects(args):
-        plan = _plan(args, project.config, complete=project.is_whole, project=project)
+    for project in found_projects(args):
+        plan = make_project_plan(args, project.config, complete=project.is_whole, has=project.has)
         checked.append(CheckedProject(run(project.discovery, plan), plan, _is_strict(args, project.config)))
     return checked
 
@@ -104,7 +105,7 @@ def _run_stdin(args: Namespace) -> int:
     from workrail_lint.cli.stdin import check_stdin, diff_stdin
 
     config = configuration(args, args.stdin_filename or os.curdir)
-    plan = _plan(args, config, complete=False)
+    plan = make_project_plan(args, config, complete=False)
     data = sys.stdin.buffer.read()
     if args.diff:
         return _with_plugins(FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK, [plan])
@@ -126,7 +127,7 @@ def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:
     return OK if args.exit_zero else max(codes)
 
 
-def _projects(args: Namespace) -> list[Project]:
+def found_projects(args: Namespace) -> list[Project]:
     """The paths to check, grouped by the configuration that applies to them."""
     paths = args.paths or [os.curdir]
     fixed = configuration(args, paths[0]) if args.config or args.isolated else None
@@ -148,7 +149,10 @@ def exit_code(findings: list[Finding], strict: bool) -> int:
     return FINDINGS if any(finding.severity in failing for finding in findings) else OK
 
 
-def _plan(args: Namespace, config: Config, *, complete: bool, project: Project | None = None) -> Plan:
+def make_project_plan(
+    args: Namespace, config: Config, *, complete: bool, has: Callable[[str], bool] | None = None
+) -> Plan:
+    """How the files of a project are checked; `has` says whether a path is one of them."""
     baseline = args.baseline or config.file("baseline")
     request = Request(
         _split(args.select),
@@ -163,8 +167,10 @@ def _plan(args: Namespace, config: Config, *, complete: bool, project: Project |
     )
     chosen = judging_settings(args, config, parity=args.engine_parity)
     chosen.options.update(_system_options(args))
-    if project is not None and chosen.bindings is not None:
-        chosen.options[BINDINGS_CHECKED] = _is_looked_at(bindings_file(args, config) or "", project)
+    if has is not None and chosen.bindings is not None:
+        # Only its default name makes it a document.
+        path = bindings_file(args, config) or ""
+        chosen.options[BINDINGS_CHECKED] = kind_by_name(path) is Kind.BINDINGS and has(path)
     plan = make_plan(chosen, config, request)
     if isinstance(plan, Err):
         raise UsageError(printable(plan.error))
@@ -179,14 +185,6 @@ def _system_options(args: Namespace) -> dict[str, object]:
     options = {key: setting.option for key, setting in system_keys().items() if setting.option is not None}
     values = {key: given.get(option.strip("-").replace("-", "_")) for key, option in options.items()}
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _is_looked_at(bindings: str, project: Project) -> bool:
-    """Whether the bindings file is one of the checked documents; only its default name makes it one."""
-    if kind_by_name(bindings) is not Kind.BINDINGS:
-        return False
-    path = os.path.abspath(bindings)
-    return any(os.path.abspath(file.path) == path for file in project.discovery.files)
 
 
 def _split(values: list[str]) -> list[str]:

@@ -6,13 +6,15 @@ import os
 from typing import TYPE_CHECKING
 
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.arguments import configuration, judging_settings, settings
+from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.project.config import Config, config_file, unconfigured
 
 if TYPE_CHECKING:
     import argparse
 
-    from workrail_lint.server.document import Setup
+    from workrail_lint.project.discovery import Discovery
+    from workrail_lint.server.projects import Project
 
 
 def main(arguments: list[str]) -> int:
@@ -23,7 +25,7 @@ def main(arguments: list[str]) -> int:
         from workrail_lint.server.protocol import make_server
     except ImportError as error:
         raise UsageError(f"the language server needs pygls: pip install 'workrail-lint[lsp]' ({error})") from None
-    make_server(lambda path: setup_of(args, path)).start_io()
+    make_server(lambda path: open_project(args, path)).start_io()
     return OK
 
 
@@ -33,24 +35,53 @@ def parser() -> Parser:
     return made
 
 
-def setup_of(args: argparse.Namespace, path: str) -> Setup:
-    """How the project of a path is checked; without its configuration where that can't be read."""
-    from workrail_lint.base.result import Err
-    from workrail_lint.project.config import unconfigured
-    from workrail_lint.project.plan import Request, make_plan
-    from workrail_lint.server.document import Setup
-
-    folder = os.path.dirname(path) if os.path.isdir(os.path.dirname(path)) else os.curdir
+def open_project(args: argparse.Namespace, path: str) -> Project:
+    """The project of a path, as `check` sees it; without its configuration where that can't be used."""
+    folder = os.path.dirname(path) or os.curdir
+    folder = folder if os.path.isdir(folder) else os.curdir
     try:
-        config = configuration(args, folder)
-    except UsageError:
+        return _project(args, configuration(args, folder))
+    except UsageError as problem:
+        own = args.config or _nearest(folder)
         config = unconfigured(folder)
-    baseline = config.file("baseline")
-    request = Request([], [], [], baseline, baseline is not None, False, 1, False)
-    plan = make_plan(judging_settings(args, config, parity=False), config, request)
-    if isinstance(plan, Err):
-        config = unconfigured(folder)
-        plan = make_plan(judging_settings(args, config, parity=False), config, request._replace(baseline=None))
-    if isinstance(plan, Err):
-        raise UsageError(plan.error)
-    return Setup(plan.value, settings(args, config))
+        return _project(args, Config(config.root, path=own), str(problem))
+
+
+def _nearest(folder: str) -> str | None:
+    """The configuration file of a folder, whatever is in it."""
+    above = os.path.abspath(folder)
+    while True:
+        own = config_file(above)
+        if own is not None or os.path.dirname(above) == above:
+            return own
+        above = os.path.dirname(above)
+
+
+def _project(args: argparse.Namespace, config: Config, problem: str | None = None) -> Project:
+    from workrail_lint.cli.check import found_projects, make_project_plan
+    from workrail_lint.cli.check_options import full_arguments
+    from workrail_lint.server.projects import Project, is_document
+
+    root = os.path.relpath(config.root)
+    top = config.root if root.startswith(os.pardir) else root
+    chosen = full_arguments([*_passed(args), "--", top])
+    assert chosen is not None
+    plan = make_project_plan(chosen, config, complete=False, has=lambda path: is_document(config, path))
+    plan.settings.options["fingerprints"] = True  # whoever accepts a finding needs its fingerprint
+
+    def files() -> Discovery:
+        mine = [each for each in found_projects(chosen) if os.path.samefile(each.config.root, config.root)]
+        return mine[0].discovery
+
+    # A lone file in a folder that nothing calls a project: its neighbours are none of our business.
+    is_project = config.path is not None or root == os.curdir
+    return Project(config, plan, settings(args, config), files if is_project and problem is None else None, problem)
+
+
+def _passed(args: argparse.Namespace) -> list[str]:
+    """The options of this command as options of `check`."""
+    given = ["--isolated"] if args.isolated else []
+    for option in ("config", "catalog", "routines", "bindings", "bindings_dir"):
+        value = getattr(args, option)
+        given += [] if value is None else [f"--{option.replace('_', '-')}", value]
+    return given

@@ -90,8 +90,14 @@ def difference(old: str, new: str) -> Edit | None:
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     """How many items two sequences begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 class _Style(NamedTuple):

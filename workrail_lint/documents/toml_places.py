@@ -1,12 +1,13 @@
-"""The places of the entries of an array of tables in a TOML text, which the standard library does not provide.
+"""The places of keys, and of the entries of an array of tables, in a TOML text: the standard library gives none.
 
-The text is valid TOML, because it is already parsed. An array of tables is written as `[[a.b]]` headers or as an
-inline array, with any spelling of its path (dotted keys, quoted keys, inline tables).
+The text should be valid TOML; what follows a mistake is not seen. An array of tables is written as `[[a.b]]` headers or
+as an inline array, with any spelling of its path (dotted keys, quoted keys, inline tables).
 """
 
 from __future__ import annotations
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import NamedTuple
 
 Path = tuple[str, ...]
 Place = tuple[int, int]
@@ -30,28 +31,54 @@ _SCALAR = Pattern(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date and its time m
 
 def table_places(text: str, path: Path) -> list[Place]:
     """The extent of each entry's head: its `[[header]]`, or the inline table itself. Empty if there is none."""
-    try:
-        return _Scan(text, path).places
-    except ValueError:
-        return []
+    scan = _Scan(text, path)
+    return scan.places if scan.is_complete else []
+
+
+class Key(NamedTuple):
+    """A key with its value, or the head of a table, which is its own value."""
+
+    path: Path
+    name: Place
+    value: Place
+
+    @property
+    def is_head(self) -> bool:
+        return self.name == self.value
+
+
+def keys_of(text: str) -> list[Key]:
+    """The keys and heads of a text in order, those of inline tables after the key that holds them."""
+    return sorted(_Scan(text, ()).keys, key=lambda key: key.name)
 
 
 class _Scan:
-    """One pass over a text, collecting the entries of the array at a path."""
+    """One pass over a text, collecting its keys, and the entries of the array at a path."""
 
     def __init__(self, text: str, path: Path) -> None:
         self.places: list[Place] = []
+        self.keys: list[Key] = []
+        self.is_complete = True
         self._text = text
         self._path = path
         self._at = 0
+        try:
+            self._scan()
+        except ValueError:
+            self.is_complete = False
+
+    def _scan(self) -> None:
         table: Path = ()
         self._skip(_BLANK)
-        while self._at < len(text):
-            if text.startswith("[", self._at):
+        while self._at < len(self._text):
+            before = self._at
+            if self._text.startswith("[", self._at):
                 table = self._header()
             else:
                 self._member(table)
             self._skip(_BLANK)
+            if self._at == before:
+                raise ValueError(before)
 
     def _header(self) -> Path:
         start = self._at
@@ -61,13 +88,18 @@ class _Scan:
         self._at += brackets
         if brackets == 2 and path == self._path:
             self.places.append((start, self._at))
+        self.keys.append(Key(path, (start, self._at), (start, self._at)))
         return path
 
     def _member(self, table: Path) -> None:
+        start = self._at
         path = table + self._key()
+        end = start + len(self._text[start : self._at].rstrip())
         self._at += 1  # the equals sign
         self._skip(_SPACE)
+        value = self._at
         self._value(path)
+        self.keys.append(Key(path, (start, end), (value, self._at)))
 
     def _key(self) -> Path:
         parts: list[str] = []

@@ -63,7 +63,21 @@ def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
         }
         for finding in findings
     ]
-    entries.sort(key=lambda entry: (entry["path"], entry["place"], entry["code"], entry["fingerprint"]))
+    return _text(entries)
+
+
+def merged_baseline(text: str, added: str) -> str | None:
+    """The content of a baseline file with the entries of another; None if it can't be used as one."""
+    entries: list[dict[str, Any]] = json.loads(added)["entries"]
+    if text:
+        if isinstance(parse_baseline(text.encode()), Err):
+            return None
+        entries += json.loads(text)["entries"]
+    return _text(entries)
+
+
+def _text(entries: list[dict[str, Any]]) -> str:
+    entries.sort(key=lambda entry: tuple(str(entry.get(key)) for key in ("path", "place", "code", "fingerprint")))
     return json.dumps({"baselineVersion": VERSION, "entries": entries}, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -7,7 +7,7 @@ never ignored: a misspelled `ignore` would silently change what is checked.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 
 from workrail_lint.base.files import read_file
@@ -22,7 +22,7 @@ SHARED_FILE = "pyproject.toml"
 TABLE = "workrail-lint"
 _MAX_BYTES = 1_000_000
 # Key to the type of its value: "list", "str", "bool", or a table of such.
-_KEYS: dict[str, str] = {
+KEYS: dict[str, str] = {
     "select": "list",
     "ignore": "list",
     "extend-select": "list",
@@ -135,30 +135,53 @@ def _mentions_table(path: str) -> bool:
 
 def load_config(path: str) -> Ok[Config] | Err[str]:
     """Read and validate one configuration file."""
+    read = read_file(path, _MAX_BYTES)
+    return Err(read.error.message) if isinstance(read, Err) else parse_config(path, read.value)
+
+
+def parse_config(path: str, content: bytes) -> Ok[Config] | Err[str]:
+    """Validate the content of a configuration file."""
     import tomllib
 
-    read = read_file(path, _MAX_BYTES)
-    if isinstance(read, Err):
-        return Err(read.error.message)
     try:
-        data = tomllib.loads(read.value.decode())
+        data = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         return Err(f"{path}: is not valid TOML: {error}")
-    shared = os.path.basename(path) == SHARED_FILE
-    table = data.get("tool", {}).get(TABLE, {}) if shared else data
+    table = our_table(path, data)
     if not isinstance(table, dict):
         return Err(f"{path}: [tool.{TABLE}] must be a table")
-    keys = system_keys() if table.keys() - _KEYS.keys() else {}
-    if table.keys() - _KEYS.keys() - keys.keys() and _has_kind("list", table.get("plugins")):
+    keys = allowed_keys(table)
+    if isinstance(keys, Err):
+        return Err(f"{path}: {keys.error}")
+    for _, problem in problems(table, keys.value):
+        return Err(f"{path}: {problem}")
+    return Ok(Config(os.path.dirname(os.path.abspath(path)), table, path, keys.value))
+
+
+def our_table(path: str, data: dict[str, Any]) -> Any:
+    """The part of a TOML file that is ours."""
+    return data.get("tool", {}).get(TABLE, {}) if os.path.basename(path) == SHARED_FILE else data
+
+
+def allowed_keys(table: dict[str, Any]) -> Ok[dict[str, Setting]] | Err[str]:
+    """The keys of the document systems that a configuration may use, those of its plugins included."""
+    if not table.keys() - KEYS.keys():
+        return Ok({})
+    keys = system_keys()
+    if table.keys() - KEYS.keys() - keys.keys() and _has_kind("list", table.get("plugins")):
         brought = _plugin_keys(table["plugins"])
         if isinstance(brought, Err):
-            return Err(f"{path}: {brought.error}")
+            return brought
         keys = {**keys, **brought.value}
+    return Ok(keys)
+
+
+def problems(table: dict[str, Any], keys: dict[str, Setting]) -> Iterator[tuple[str, str]]:
+    """What is wrong with each key, by key."""
     for key, value in table.items():
         problem = _problem(key, value, keys)
         if problem is not None:
-            return Err(f"{path}: {problem}")
-    return Ok(Config(os.path.dirname(os.path.abspath(path)), table, path, keys))
+            yield key, problem
 
 
 def _plugin_keys(names: list[str]) -> Ok[dict[str, Setting]] | Err[str]:
@@ -173,9 +196,9 @@ def _plugin_keys(names: list[str]) -> Ok[dict[str, Setting]] | Err[str]:
 
 def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:
     setting = keys.get(key)
-    kind = _KEYS.get(key) if setting is None else setting.kind
+    kind = KEYS.get(key) if setting is None else setting.kind
     if kind is None:
-        known = {**_KEYS, **keys}
+        known = {**KEYS, **keys}
         from workrail_lint.base.suggest import nearest
 
         suggestion = nearest(key, known)

@@ -129,9 +129,11 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
     return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in folders)
 
 
-def is_wanted(path: str, top: str, *, include: list[str], exclude: list[str], root: str) -> bool:
-    """Whether a walk from `top` would find a path if it existed."""
-    wanted = _Wanted(include, exclude, root, (".json",), None)
+def is_wanted(
+    path: str, top: str, *, include: list[str], exclude: list[str], root: str, suffixes: tuple[str, ...] = (".json",)
+) -> bool:
+    """Whether a walk from `top`, which is above the path, would find it if it existed."""
+    wanted = _Wanted(include, exclude, root, suffixes, None)
     folder = os.path.dirname(path)
     while os.path.normpath(folder) != os.path.normpath(top) and folder:
         if os.path.basename(folder) in SKIPPED_FOLDERS or not wanted.folder(folder):

@@ -31,6 +31,11 @@ class Project:
             if file.named or key not in self._files:
                 self._files[key] = file
 
+    def has(self, path: str) -> bool:
+        """Whether a path is one of the files."""
+        whole = os.path.abspath(path)
+        return any(os.path.abspath(file.path) == whole for file in self._files.values())
+
     @property
     def discovery(self) -> Discovery:
         return Discovery([self._files[key] for key in sorted(self._files)], self.problems, [])

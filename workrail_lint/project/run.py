@@ -69,17 +69,34 @@ class FileOutcome(NamedTuple):
 
 def run(discovery: Discovery, plan: Plan) -> Outcome:
     """Check the files and return the findings in their final order."""
-    outcomes = _check_all(discovery.files, plan)
+    return concluded(_check_all(discovery.files, plan), discovery, plan).outcome
+
+
+class Conclusion(NamedTuple):
+    """What a run over many files comes to; the last two are for those who check one of the files again."""
+
+    outcome: Outcome
+    records: list[dict[str, object]]  # of each system, by path
+    together: list[Finding]  # what only showed when all files were seen together
+
+
+def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> Conclusion:
+    """From what each file said to what the run says."""
     ours = [outcome for outcome in outcomes if outcome.system is not None and outcome.result.ours]
     found = [finding for outcome in ours for finding in outcome.result.findings]
     found += [_unreadable(path, f"{path} {reason}", plan) for path, reason in discovery.problems]
+    recorded: list[dict[str, object]] = []
+    together: list[Finding] = []
     for number, system in enumerate(plan.systems):
         records = {o.path: o.result.record for o in ours if o.system == number and o.result.record is not None}
+        recorded.append(records)
         if records:
             found = system.reconsider(found, records)
-            found += system.cross_check(records, plan.settings, plan.complete)
+            crossing = system.cross_check(records, plan.settings, plan.complete)
+            together += crossing
+            found += crossing
     plan.cache.save()
-    return reported_outcome(found, [outcome.path for outcome in ours], plan)
+    return Conclusion(reported_outcome(found, [outcome.path for outcome in ours], plan), recorded, together)
 
 
 def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
@@ -147,12 +164,15 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
             return outcomes + _in_processes(fresh, plan, jobs)
     else:
         fresh = files
-    for file in fresh:
-        outcome = check_file(file, plan)
-        outcomes.append(outcome)
-        if outcome.system is not None and outcome.content:
-            plan.cache.put(outcome.path, outcome.content, outcome.result, outcome.system)
-    return outcomes
+    return outcomes + [check_and_keep(file, plan) for file in fresh]
+
+
+def check_and_keep(file: Found, plan: Plan) -> FileOutcome:
+    """Check one file, and put what it said into the cache."""
+    outcome = check_file(file, plan)
+    if outcome.system is not None and outcome.content:
+        plan.cache.put(outcome.path, outcome.content, outcome.result, outcome.system)
+    return outcome
 
 
 def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:

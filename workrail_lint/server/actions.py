@@ -1,24 +1,40 @@
-"""What an editor offers to do about findings: fixes, all safe fixes, a suppression with a reason, what is missing."""
+"""What an editor offers to do about findings: fix them, accept them, create what is missing."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from workrail_lint.documents.json_edit import fix_edits
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
+from workrail_lint.documents.json_edit import Editor, difference
+from workrail_lint.documents.json_reader import MANY_PROBLEMS, read_json
+from workrail_lint.documents.operations import Insert
+from workrail_lint.documents.places import relative_to
 from workrail_lint.documents.pointer import decode
 from workrail_lint.findings import Edit, Finding, Safety
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.project.baseline import baseline_text, merged_baseline
+from workrail_lint.project.config import OWN_FILE, SHARED_FILE, TABLE
 from workrail_lint.project.fixing import fix_text
-from workrail_lint.server.document import OpenDocument
+from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import step_ids
 from workrail_lint.systems.workrail.formatting import format_workflow
 
-_UNKNOWN_STEP = ("loop-body-missing-step", "step-ref-unknown")
+_BASELINE = "workrail-baseline.json"
+_REASON = "Say why this is meant."
+_UNKNOWN_STEP = ("loop-body-missing-step", "step-reference-unknown")
+_UNSET_VARIABLE = ("variable-never-set",)
+_UNKNOWN_ASSESSMENT = ("assessment-ref-unknown", "assessment-ref-none-declared", "consequence-for-unknown")
+_UNDECLARED_SLOT = ("binding-slot-undeclared", "binding-no-extension-points")
+_MISSING_FILE = ("reference-missing-file",)
 
 
 class Action(NamedTuple):
-    """Edits by path, under a title. `kind`: quickfix, or fixAll."""
+    """New texts by path, under a title. `kind`: quickfix, or fixAll. The text of a file that is not there is empty."""
 
     title: str
     kind: str
@@ -27,83 +43,167 @@ class Action(NamedTuple):
     is_preferred: bool = False
 
 
-def actions(document: OpenDocument, findings: list[Finding], start: int, end: int) -> list[Action]:
-    """Everything that can be done about the findings between two offsets."""
+def text_on_disk(path: str) -> str:
+    read = read_file(path)
+    return read.value.decode("utf-8", "replace") if isinstance(read, Ok) else ""
+
+
+def actions(document: OpenDocument, start: int, end: int, text_of: Callable[[str], str] = text_on_disk) -> list[Action]:
+    """Everything that can be done about the findings between two offsets; `text_of` reads another file."""
     found: list[Action] = []
-    for finding in findings:
+    editor: Editor | None = None
+    for finding in document.checked.findings:
         span = finding.span
         if span is None or span.start.offset > end or span.end.offset < start:
             continue
-        edits = fix_edits(document.json, finding.fix) if finding.fix is not None and document.json.readable else ()
-        if finding.fix is not None and edits:
+        if finding.fix is not None:
+            if editor is None:
+                editor = Editor(read_json(document.text, parity=True, max_bytes=None, most_problems=MANY_PROBLEMS))
+            edits = editor.edits(finding.fix)
             safe = finding.fix.safety is Safety.SAFE
             title = f"{finding.code}: {finding.fix.title}{'' if safe else ' (may change meaning)'}"
-            found.append(Action(title, "quickfix", {document.path: list(edits)}, finding, safe))
-        created = _missing_step(document, finding)
-        if created is not None:
-            found.append(created)
-        suppressed = _suppression(document, finding)
-        if suppressed is not None:
-            found.append(suppressed)
-    fixed = fix_all(document)
-    if fixed is not None:
-        found.append(Action("Fix all safe problems", "fixAll", {document.path: [fixed]}))
+            if edits:
+                found.append(Action(title, "quickfix", {document.path: list(edits)}, finding, safe))
+        found += _created(document, finding)
+        if document.kind != CONFIGURATION:
+            found += _accepted(document, finding, text_of)
     return found
 
 
 def fix_all(document: OpenDocument) -> Edit | None:
     """One edit that makes all safe fixes."""
+    options = document.project.plan.settings.options
+    options["fixing"] = True
     fixed = fix_text(document.text, document.findings_of, unsafe=False)
-    return None if fixed.text == document.text else Edit(0, len(document.text), fixed.text)
-
-
-def _missing_step(document: OpenDocument, finding: Finding) -> Action | None:
-    """A step for an id that a loop or a reference names."""
-    value = document.at(tuple(decode(finding.pointer))) if finding.pointer.startswith("/") else None
-    if finding.name not in _UNKNOWN_STEP or not isinstance(value, str) or value in step_ids(document):
-        return None
-    place = document.range_of(("steps",))
-    if place is None:
-        return None
-    title = value.replace("-", " ").capitalize()
-    step = json.dumps({"id": value, "title": title, "prompt": "Say what the agent does."})
-    edit = Edit(place[1] - 1, place[1] - 1, f", {step}" if document.at(("steps",)) else step)
-    return Action(f"Create the step '{value}'", "quickfix", {document.path: [edit]}, finding)
-
-
-def _suppression(document: OpenDocument, finding: Finding) -> Action | None:
-    """An entry in the configuration that accepts the finding at its place."""
-    root = str(document.setup.settings.options.get("root") or os.curdir)
-    place = finding.details.get("place")
-    config, is_pyproject = _config_file(root)
-    if not isinstance(place, str):
-        return None
-    path = os.path.relpath(document.path, root).replace(os.sep, "/")
-    table = "tool.workrail-lint.suppress" if is_pyproject else "suppress"
-    entry = (
-        f"\n[[{table}]]\nplace = {json.dumps(f'{path}#{place}')}\ncodes = [{json.dumps(finding.code)}]\n"
-        'reason = "Say why this is meant."\n'
-    )
-    return Action(f"Suppress {finding.code} here, with a reason", "quickfix", {config: [Edit(-1, -1, entry)]}, finding)
-
-
-def _config_file(root: str) -> tuple[str, bool]:
-    """The file that holds the configuration; a new one where there is none."""
-    own = os.path.join(root, "workrail-lint.toml")
-    shared = os.path.join(root, "pyproject.toml")
-    return (shared, True) if not os.path.exists(own) and os.path.exists(shared) else (own, False)
+    options["fixing"] = False
+    return difference(document.text, fixed.text)
 
 
 def format_edit(document: OpenDocument) -> Edit | None:
     """One edit that brings a workflow into the canonical style, as small as it can be."""
     made = format_workflow(document.text) if document.is_workflow else None
-    if made is None or made == document.text:
-        return None
-    start = 0
-    limit = min(len(made), len(document.text))
-    while start < limit and made[start] == document.text[start]:
-        start += 1
-    end = 0
-    while end < limit - start and made[-1 - end] == document.text[-1 - end]:
-        end += 1
-    return Edit(start, len(document.text) - end, made[start : len(made) - end])
+    return None if made is None else difference(document.text, made)
+
+
+# ------------------------------------------------------------------------------------------------ what is missing
+
+
+def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
+    """The step, variable, assessment, slot or file that something refers to."""
+    if not document.is_workflow or document.value is None:
+        return
+    name = finding.name
+    value = document.at(tuple(decode(finding.pointer))) if finding.pointer.startswith("/") else None
+    if name in _UNKNOWN_STEP:
+        said = re.search(r"there is no step '([\w-]+)'", finding.message)
+        ident = said[1] if said else value
+        if isinstance(ident, str) and re.fullmatch(r"[\w-]+", ident) and ident not in step_ids(document):
+            title = ident.replace("-", " ").replace("_", " ").capitalize()
+            step = {"id": ident, "title": title, "prompt": "Say what the agent does."}
+            yield from _inserted(document, finding, f"Create the step '{ident}'", "steps", step)
+    elif name in _UNSET_VARIABLE:
+        yield from _variable(document, finding)
+    elif name in _UNKNOWN_ASSESSMENT and isinstance(value, str):
+        assessment = {
+            "id": value,
+            "purpose": "Say what is assessed.",
+            "dimensions": [{"id": "quality", "purpose": "Say what is judged.", "levels": ["low", "high"]}],
+        }
+        yield from _inserted(document, finding, f"Create the assessment '{value}'", "assessments", assessment)
+    elif name in _UNDECLARED_SLOT:
+        for slot in dict.fromkeys(re.findall(r"\{\{\s*wr\.bindings\.([\w-]+)\s*\}\}", str(value))):
+            if f"'{slot}'" in finding.message:
+                point = {"slotId": slot, "purpose": "Say what fills this slot.", "default": "Say what is meant."}
+                yield from _inserted(document, finding, f"Declare the slot '{slot}'", "extensionPoints", point)
+    elif name in _MISSING_FILE and isinstance(value, str) and not os.path.isabs(value) and ".." not in value:
+        path = os.path.join(document.project.settings.workspace or os.curdir, value)
+        if not os.path.exists(path):
+            heading = os.path.splitext(os.path.basename(value))[0].replace("-", " ").capitalize()
+            yield Action(f"Create the file '{value}'", "quickfix", {path: [Edit(0, 0, f"# {heading}\n")]}, finding)
+
+
+def _inserted(document: OpenDocument, finding: Finding, title: str, member: str, entry: Any) -> Iterator[Action]:
+    """An entry at the end of a list of the workflow, which may not be there yet."""
+    listed = document.at((member,))
+    if isinstance(listed, list):
+        fix = unsafe(title, Insert(f"/{member}", None, len(listed), entry))
+    elif listed is None:
+        fix = unsafe(title, Insert("", member, None, [entry]))
+    else:
+        return
+    edits = Editor(document.json).edits(fix)
+    if edits:
+        yield Action(title, "quickfix", {document.path: list(edits)}, finding)
+
+
+def _variable(document: OpenDocument, finding: Finding) -> Iterator[Action]:
+    """A sentence that sets a variable, in the step before the one that reads it."""
+    from workrail_lint.systems.base import UNSET_VARIABLE
+
+    name = finding.details.get(UNSET_VARIABLE)
+    tokens = tuple(decode(finding.pointer)) if finding.pointer.startswith("/steps/") else ()
+    if not isinstance(name, str) or len(tokens) < 2:
+        return
+    own = tokens[:4] if tokens[2:3] == ("body",) else tokens[:2]
+    before = [at for at in step_ids(document).values() if _order(at) < _order(own)]
+    for at in reversed(before):
+        prompt = document.range_of((*at, "prompt"))
+        step = document.at(at)
+        if prompt is None or not isinstance(step, dict) or not isinstance(step.get("prompt"), str):
+            continue
+        sentence = f" Set the context variable `{name}`."
+        title = f"Set '{name}' in step '{step['id']}'"
+        yield Action(title, "quickfix", {document.path: [Edit(prompt[1] - 1, prompt[1] - 1, sentence)]}, finding)
+        return
+
+
+def _order(tokens: tuple[str, ...]) -> list[int]:
+    return [int(token) for token in tokens if token.isdecimal()]
+
+
+# ------------------------------------------------------------------------------------------------ accepting
+
+
+def _accepted(document: OpenDocument, finding: Finding, text_of: Callable[[str], str]) -> Iterator[Action]:
+    """A suppression with a reason, and an entry in the baseline."""
+    place = finding.details.get("place")
+    if not isinstance(place, str):
+        return
+    root = document.project.config.root
+    path = document.project.config.path or os.path.join(root, OWN_FILE)
+    is_shared = os.path.basename(path) == SHARED_FILE
+    table = f"tool.{TABLE}.suppress" if is_shared else "suppress"
+    where = relative_to(root, document.path)
+    text = text_of(path)
+    entry = (
+        f"[[{table}]]\nplace = {json.dumps(f'{where}#{place}', ensure_ascii=False)}\n"
+        f"codes = [{json.dumps(finding.code)}]\nreason = {json.dumps(_REASON)}\n"
+    )
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    yield Action(
+        f"Suppress {finding.code} here, with a reason",
+        "quickfix",
+        {path: [Edit(len(text), len(text), gap + entry)]},
+        finding,
+    )
+    baseline = document.project.config.file("baseline")
+    edits: dict[str, list[Edit]] = {}
+    if baseline is None:
+        baseline = os.path.join(root, _BASELINE)
+        edits[path] = [_baseline_setting(text, is_shared)]
+    old = text_of(baseline)
+    made = merged_baseline(old, baseline_text([finding], os.path.dirname(os.path.abspath(baseline))))
+    change = None if made is None else difference(old, made)
+    if change is not None:
+        yield Action(f"Add {finding.code} to the baseline", "quickfix", {**edits, baseline: [change]}, finding)
+
+
+def _baseline_setting(text: str, is_shared: bool) -> Edit:
+    """The setting that names the baseline, at the top of our table."""
+    line = f'baseline = "{_BASELINE}"\n'
+    if not is_shared:
+        return Edit(0, 0, line)
+    head = re.search(rf"^\[tool\.{TABLE}\][^\n]*\n?", text, re.MULTILINE)
+    return (
+        Edit(len(text), len(text), f"\n[tool.{TABLE}]\n{line}") if head is None else Edit(head.end(), head.end(), line)
+    )

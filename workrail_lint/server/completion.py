@@ -1,16 +1,18 @@
-"""What fits at a place: members and closed sets from the schema, names from the catalog and the workflow itself."""
+"""What fits at a place: members and closed sets from the schema, names from the catalog, project and document."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.documents.schema_walk import SchemaWalk
-from workrail_lint.server.document import OpenDocument
-from workrail_lint.server.names import step_ids
-from workrail_lint.server.place import Place, place_at
+from workrail_lint.server import configuration
+from workrail_lint.server.document import CONFIGURATION, OpenDocument
+from workrail_lint.server.names import related, step_ids
+from workrail_lint.server.place import Place
+from workrail_lint.server.snippets import ASSESSMENT, STEPS
 
 _TOKEN = re.compile(r"\{\{\s*([\w.]*)$")
 _MEMBER, _VALUE, _VARIABLE, _SNIPPET = "member", "value", "variable", "snippet"
@@ -28,18 +30,37 @@ class Completion(NamedTuple):
     is_snippet: bool = False
 
 
-def completions(document: OpenDocument, offset: int) -> list[Completion]:
-    """Everything that fits at a cursor, best first."""
-    place = place_at(document.text, offset)
+Read = Callable[[str], OpenDocument | None]
+
+
+def completions(document: OpenDocument, offset: int, read: Read = lambda path: None) -> list[Completion]:
+    """Everything that fits at a cursor, best first. `read` opens another file."""
+    if document.kind == CONFIGURATION:
+        found = configuration.suggestions(document.path, document.text, offset, document.project)
+        return [Completion(label, _VALUE, detail, text, start, end) for label, detail, text, start, end in found]
+    place = document.place(offset)
     known = document.known
     if place.is_name:
-        return list(_members(document, known, place))
+        members = [*_members(document, known, place), *_named_members(document, known, place, read)]
+        if members or document.is_json:
+            return members
     token = _TOKEN.search(place.prefix) if place.in_string else None
     if token is not None and known.is_workflow:
         start = place.start + token.start(1)
-        return [Completion(n, _VARIABLE, d, n, start, offset) for n, d in _variables(known, dotted=True)]
-    found = [*_named(known, place), *_choices(known, place)]
-    return list(dict.fromkeys(found)) + list(_snippets(known, place))
+        end = start + len(re.match(r"[\w.]*", document.text[start:])[0])  # type: ignore[index]
+        close = "" if document.text.startswith("}}", end) else "}}"
+        return [Completion(n, _VARIABLE, d, n + close, start, end) for n, d in _tokens(known)]
+    values = [*_named(document, known, place, read), *_choices(document, known, place)]
+    return list(dict.fromkeys(values)) + list(_snippets(known, place))
+
+
+def _tokens(known: OpenDocument) -> Iterator[tuple[str, str]]:
+    """What can be in double braces: variables, and the slots that bindings fill."""
+    yield from _variables(known, dotted=True)
+    points = known.at(("extensionPoints",))
+    for point in points if isinstance(points, list) else ():
+        if isinstance(point, dict) and isinstance(point.get("slotId"), str):
+            yield f"wr.bindings.{point['slotId']}", str(point.get("purpose", "a slot"))
 
 
 def _members(document: OpenDocument, known: OpenDocument, place: Place) -> Iterator[Completion]:
@@ -48,15 +69,20 @@ def _members(document: OpenDocument, known: OpenDocument, place: Place) -> Itera
         return
     present = known.at(place.tokens)
     taken = set(present) - {place.prefix} if isinstance(present, dict) else set()
-    has_value = place.in_string and document.text[place.end + 1 :].lstrip().startswith(":")
     for member in walk.members(walk.at(place.tokens)):
-        if member.name in taken:
-            continue
-        quoted = member.name if place.in_string else json.dumps(member.name)
-        shape = "" if has_value else _shape(member.schemas, walk)
-        insert = f"{quoted}: {shape}" if shape and not place.in_string else quoted
-        detail = walk.description(member.schemas) or ("required" if member.required else "")
-        yield Completion(member.name, _MEMBER, detail, insert, place.start, place.end, "$" in insert)
+        if member.name not in taken:
+            detail = walk.description(member.schemas) or ("required" if member.required else "")
+            yield _member(document, place, member.name, detail, _shape(member.schemas, walk))
+
+
+def _member(document: OpenDocument, place: Place, name: str, detail: str, shape: str) -> Completion:
+    if not document.is_json:
+        has_colon = document.text[place.end :].lstrip(" ").startswith(":")
+        return Completion(name, _MEMBER, detail, name if has_colon else f"{name}: ", place.start, place.end)
+    has_value = place.in_string and document.text[place.end + 1 :].lstrip().startswith(":")
+    quoted = name if place.in_string else json.dumps(name)
+    insert = quoted if has_value or place.in_string else f"{quoted}: {shape}"
+    return Completion(name, _MEMBER, detail, insert, place.start, place.end, "$" in insert)
 
 
 def _shape(schemas: list[dict[str, Any]], walk: SchemaWalk) -> str:
@@ -68,49 +94,141 @@ def _shape(schemas: list[dict[str, Any]], walk: SchemaWalk) -> str:
     return "$1"
 
 
-def _choices(known: OpenDocument, place: Place) -> Iterator[Completion]:
+def _named_members(document: OpenDocument, known: OpenDocument, place: Place, read: Read) -> Iterator[Completion]:
+    """Members that are named by another part: arguments of a template, slots, steps and variables of a workflow."""
+    tokens = place.tokens
+    last = tokens[-1] if tokens else ""
+    present = known.at(tokens)
+    found: Iterable[tuple[str, str]] = ()
+    if known.is_workflow and last == "args" and tokens[-2:-1] == ("templateCall",):
+        call = known.at((*tokens[:-1], "templateId"))
+        routine = known.project.settings.catalog.templates.get(call) if isinstance(call, str) else None
+        if routine is not None:
+            values = routine.arg_values
+            found = [(name, ", ".join(values.get(name, ())) or "required") for name in routine.required_args]
+    elif known.is_workflow and last == "contextMapping":
+        found = _variables(known)
+    elif known.kind == "bindings" and len(tokens) < 2:
+        found = _workflow_ids(known) if not tokens else ((slot, "a slot") for slot in _slots(known, last))
+    elif known.kind == "scenario" and last in ("context", "outputs"):
+        for other in related(known, read):
+            if other.is_workflow:
+                found = _variables(other) if last == "context" else ((ident, "step") for ident in step_ids(other))
+    for name, detail in found:
+        if not isinstance(present, dict) or name not in present or name == place.prefix:
+            shape = "{$1}" if (known.kind == "bindings" and not tokens) or last == "outputs" else '"$1"'
+            yield _member(document, place, name, detail, shape)
+
+
+def _workflow_ids(known: OpenDocument) -> Iterator[tuple[str, str]]:
+    for path, record in known.project.records():
+        if isinstance(record, list) and len(record) == 6:
+            yield str(record[0]), path
+
+
+def _slots(known: OpenDocument, workflow: str) -> Iterator[str]:
+    for _, record in known.project.records():
+        if isinstance(record, list) and len(record) == 6 and record[0] == workflow:
+            yield from record[3]
+
+
+def _choices(document: OpenDocument, known: OpenDocument, place: Place) -> Iterator[Completion]:
     if known.walk is None:
         return
     for value in known.walk.choices(known.walk.at(place.tokens)):
         if isinstance(value, str):
-            yield _string(place, value, "")
+            yield _string(document, place, value, "")
         elif not place.in_string:
             yield Completion(json.dumps(value), _VALUE, "", json.dumps(value), place.start, place.end)
 
 
-def _string(place: Place, value: str, detail: str, kind: str = _VALUE) -> Completion:
+def _string(document: OpenDocument, place: Place, value: str, detail: str, kind: str = _VALUE) -> Completion:
     text = json.dumps(value, ensure_ascii=False)
-    return Completion(value, kind, detail, text[1:-1] if place.in_string else text, place.start, place.end)
+    is_bare = place.in_string or not document.is_json
+    return Completion(value, kind, detail, text[1:-1] if is_bare else text, place.start, place.end)
 
 
-def _named(known: OpenDocument, place: Place) -> Iterator[Completion]:
-    """Ids from the catalog and from the workflow itself."""
-    if not known.is_workflow or not place.tokens:
+def _named(document: OpenDocument, known: OpenDocument, place: Place, read: Read) -> Iterator[Completion]:
+    """Ids from the catalog, the project and the document itself."""
+    if not place.tokens:
         return
-    catalog = known.setup.settings.catalog
     last = place.tokens[-1]
     parent = place.tokens[-2] if len(place.tokens) > 1 else ""
+    if not known.is_workflow:
+        yield from (_string(document, place, *pair) for pair in _ids(known, last, parent, read))
+        return
+    catalog = known.project.settings.catalog
     tables: list[tuple[bool, Any]] = [
         (last == "contractRef", catalog.workflow_contracts.values()),
         (parent == "features" or (last == "id" and "features" in place.tokens), catalog.features.values()),
         (last == "refId", catalog.refs.values()),
+        ("capabilities" in (last, parent), catalog.capabilities.values()),
     ]
     for applies, entries in tables:
         if applies:
-            yield from (_string(place, entry.id, entry.title) for entry in entries)
+            yield from (_string(document, place, entry.id, entry.title) for entry in entries)
     if last == "templateId":
         for ident, routine in catalog.templates.items():
-            yield _string(place, ident, str(routine.definition.get("name", "")))
-    if last in ("stepId", "body") or parent == "body":
-        yield from (_string(place, ident, "step") for ident in step_ids(known))
-    if parent == "assessmentRefs":
-        listed = known.value.get("assessments") if isinstance(known.value, dict) else None
+            yield _string(document, place, ident, str(routine.definition.get("name", "")))
+    if parent == "args" and "templateCall" in place.tokens:
+        call = known.at((*place.tokens[:-2], "templateId"))
+        called = catalog.templates.get(call) if isinstance(call, str) else None
+        yield from (
+            _string(document, place, value, "") for value in (called.arg_values.get(last, ()) if called else ())
+        )
+    if last == "body":
+        yield from (_string(document, place, ident, "step") for ident in step_ids(known))
+    if last == "loopId":
+        loops = (tokens for tokens in step_ids(known).values() if (known.at(tokens) or {}).get("type") == "loop")
+        yield from (_string(document, place, known.at((*tokens, "id")), "loop") for tokens in loops)
+    if last == "workflowId":
+        yield from (_string(document, place, ident, path) for ident, path in _workflow_ids(known))
+    if parent == "assessmentRefs" or last == "forAssessment":
+        listed = known.at(("assessments",))
         for item in listed if isinstance(listed, list) else ():
             if isinstance(item, dict) and isinstance(item.get("id"), str):
-                yield _string(place, item["id"], str(item.get("purpose", "assessment")))
-    if last in ("var", "items", "countVar"):
-        yield from (_string(place, name, detail, _VARIABLE) for name, detail in _variables(known))
-    yield from _condition_values(known, place)
+                yield _string(document, place, item["id"], str(item.get("purpose", "assessment")))
+    if last == "anyEqualsLevel":
+        yield from (_string(document, place, level, "level") for level in _levels(known))
+    if last in ("var", "items", "count"):
+        yield from (_string(document, place, name, detail, _VARIABLE) for name, detail in _variables(known))
+    yield from _condition_values(document, known, place)
+
+
+def _ids(known: OpenDocument, last: str, parent: str, read: Read) -> Iterator[tuple[str, str]]:
+    """Ids that a place of another document can have: steps of a scenario's workflow, nodes, tasks."""
+    if known.kind == "scenario":
+        for other in related(known, read):
+            if other.is_workflow and (last in ("step", "pending") or parent == "steps"):
+                yield from ((ident, "step") for ident in step_ids(other))
+            elif other.is_workflow and (parent == "variables" or last == "key"):
+                yield from _variables(other)
+        if last == "workflow":
+            yield from ((path, ident) for ident, path in _relative_workflows(known))
+    for member in ("nodes", "tasks"):
+        listed = known.at((member,))
+        wanted = last.endswith("NodeId") or parent.endswith("NodeIds") or parent == "depends_on"
+        for item in listed if isinstance(listed, list) and wanted else ():
+            if isinstance(item, dict) and isinstance(item.get("id"), str):
+                yield item["id"], str(item.get("label") or item.get("title") or item.get("goal") or "")
+
+
+def _relative_workflows(known: OpenDocument) -> Iterator[tuple[str, str]]:
+    import os
+
+    for ident, path in _workflow_ids(known):
+        yield ident, os.path.relpath(path, os.path.dirname(known.path) or os.curdir).replace(os.sep, "/")
+
+
+def _levels(known: OpenDocument) -> list[str]:
+    listed = known.at(("assessments",))
+    levels = [
+        level
+        for item in (listed if isinstance(listed, list) else ())
+        for dimension in (item.get("dimensions", ()) if isinstance(item, dict) else ())
+        for level in (dimension.get("levels", ()) if isinstance(dimension, dict) else ())
+    ]
+    return list(dict.fromkeys(level for level in levels if isinstance(level, str)))
 
 
 def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[str, str]]:
@@ -119,6 +237,7 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
     if analysis is None:
         return
     names = set(analysis.by_name) | {name for facts in analysis.loops.values() for name in facts.variables}
+    names |= {name for name in analysis.all_names if analysis.setters(name)}
     for name in sorted(names | ({"goal"} if dotted else set())):
         setters = [analysis.steps[made.step].id for made in analysis.definitions(name) if made.step is not None]
         domain = analysis.domain(name)
@@ -127,7 +246,7 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
         yield name, f"{where}{values}"
 
 
-def _condition_values(known: OpenDocument, place: Place) -> Iterator[Completion]:
+def _condition_values(document: OpenDocument, known: OpenDocument, place: Place) -> Iterator[Completion]:
     """The values that the compared variable can have."""
     comparison = place.tokens[:-1]
     if len(place.tokens) > 1 and place.tokens[-1].isdecimal() and place.tokens[-2] == "in":
@@ -139,46 +258,21 @@ def _condition_values(known: OpenDocument, place: Place) -> Iterator[Completion]
     domain = known.analysis.domain(name) if known.analysis is not None and isinstance(name, str) else None
     for value in () if domain is None else domain.values:
         if isinstance(value, str):
-            yield _string(place, value, f"value of {name}")
+            yield _string(document, place, value, f"value of {name}")
         elif not place.in_string:
             text = json.dumps(value)
             yield Completion(text, _VALUE, f"value of {name}", text, place.start, place.end)
 
 
-_DECIDE = "Submit a wr.loop_control artifact: continue if another round would help, else stop."
-_LOOP = {
-    "id": "${1:refine}",
-    "type": "loop",
-    "title": "${2:Refine}",
-    "loop": {
-        "type": "while",
-        "maxIterations": 5,
-        "conditionSource": {
-            "kind": "artifact_contract",
-            "contractRef": "wr.contracts.loop_control",
-            "loopId": "${1:refine}",
-        },
-    },
-    "body": [
-        {"id": "${1:refine}-work", "title": "${3:Work}", "prompt": "${4:What one round does.}"},
-        {
-            "id": "${1:refine}-decide",
-            "title": "Decide",
-            "prompt": _DECIDE,
-            "outputContract": {"contractRef": "wr.contracts.loop_control"},
-        },
-    ],
-}
-_STEP = {"id": "${1:step-id}", "title": "${2:Title}", "prompt": "${3:What the agent does.}"}
-_STEPS: dict[str, tuple[str, dict[str, Any]]] = {
-    "step": ("a step", _STEP),
-    "loop with a decision": ("repeats until the agent decides to stop", _LOOP),
-    "gated step": ("a person confirms it", {**_STEP, "requireConfirmation": {"kind": "human_approval"}}),
-}
-
-
 def _snippets(known: OpenDocument, place: Place) -> Iterator[Completion]:
-    is_step = len(place.tokens) in (2, 4) and place.tokens[0] == "steps" and place.tokens[-1].isdecimal()
-    if known.is_workflow and is_step and not place.in_string:
-        for label, (detail, step) in _STEPS.items():
-            yield Completion(label, _SNIPPET, detail, json.dumps(step, indent=2), place.start, place.end, True)
+    tokens = place.tokens
+    if not known.is_workflow or place.in_string or not tokens or not tokens[-1].isdecimal():
+        return
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    if len(tokens) in (2, 4) and tokens[0] == "steps":
+        found = STEPS
+    elif len(tokens) == 2 and tokens[0] == "assessments":
+        found = ASSESSMENT
+    for label, (detail, value) in found.items():
+        if len(tokens) == 2 or value.get("type") != "loop":
+            yield Completion(label, _SNIPPET, detail, json.dumps(value, indent=2), place.start, place.end, True)

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.pointer import encode
 from workrail_lint.documents.schema_walk import SchemaWalk
+from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.findings import Finding
-from workrail_lint.project.run import Plan, reported_outcome
-from workrail_lint.server.place import raw_offsets
-from workrail_lint.systems.schemas import kinds, load_schema
+from workrail_lint.project.config import OWN_FILE, SHARED_FILE
+from workrail_lint.server.place import Place, place_at, raw_offsets
+from workrail_lint.server.projects import Project
+from workrail_lint.server.shifting import shifted
+from workrail_lint.server.yaml_place import yaml_place
+from workrail_lint.systems.schemas import kinds, schema_walk
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import read_for_compiling
-from workrail_lint.systems.workrail.settings import Settings
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
 
+CONFIGURATION = "configuration"
 # Kinds that are described by the schema of another.
 _SCHEMAS = {"routine": "workflow", "workflow?": "workflow"}
-
-
-class Setup(NamedTuple):
-    """What the project says about a document: how it is checked, and with which catalog it is compiled."""
-
-    plan: Plan
-    settings: Settings
 
 
 class Checked(NamedTuple):
@@ -40,32 +37,57 @@ class Checked(NamedTuple):
 
 
 class OpenDocument:
-    """A text under a path. A new text makes a new one, which remembers what the last readable one said."""
+    """A text under a path. A new text makes a new one, which remembers the last one that could be read."""
 
-    def __init__(self, path: str, text: str, setup: Callable[[str], Setup], before: OpenDocument | None = None) -> None:
+    def __init__(self, path: str, text: str, project: Project, before: OpenDocument | None = None) -> None:
         self.path = path
         self.text = text
-        self._setup_of = setup
-        self._last_good: OpenDocument | None = None
+        self.project = project
+        self._before = before
         if before is not None:
-            self._last_good = before if before.json.readable else before._last_good
+            if before.is_readable:
+                before._before = None  # one is enough: a chain of all texts would never be freed
+            else:
+                self._before, before._before = before._before, None
 
-    @cached_property
-    def setup(self) -> Setup:
-        return self._setup_of(self.path)
+    @property
+    def last_good(self) -> OpenDocument | None:
+        """The last text that could be read, if it is not this one."""
+        if self.is_readable:
+            self._before = None
+        return self._before
+
+    @property
+    def is_json(self) -> bool:
+        return self.path.endswith(".json") or "." not in os.path.basename(self.path)
 
     @cached_property
     def json(self) -> JsonDocument:
+        """The JSON of a text; that of any other text can't be read."""
         return read_json(self.text, max_bytes=None)
 
     @cached_property
+    def tree(self) -> JsonDocument | YamlDocument | None:
+        """What has values and their places; None for prose."""
+        if self.is_json:
+            return self.json
+        return read_yaml(self.text) if self.path.endswith((".yaml", ".yml")) else None
+
+    @cached_property
+    def is_readable(self) -> bool:
+        if self.kind == CONFIGURATION:
+            from workrail_lint.server.configuration import is_valid
+
+            return is_valid(self.text)
+        return self.tree is None or self.tree.readable
+
+    @cached_property
     def kind(self) -> str | None:
-        data = self.text.encode("utf-8", "surrogatepass")
-        for system in self.setup.plan.systems:
-            kind = system.claims(self.path, data, True)
-            if kind is not None:
-                return kind
-        return None
+        """The kind of the document, None for what is no document of ours."""
+        if os.path.basename(self.path) in (OWN_FILE, SHARED_FILE):
+            return CONFIGURATION
+        claim = self.project.claim(self.path, self.text.encode("utf-8", "surrogatepass"))
+        return None if claim is None else claim.kind
 
     @property
     def is_workflow(self) -> bool:
@@ -73,38 +95,36 @@ class OpenDocument:
 
     def findings_of(self, text: str) -> list[Finding]:
         """What the project's rules say about a text under this path."""
-        plan = self.setup.plan
-        data = text.encode("utf-8", "surrogatepass")
-        for system in plan.systems:
-            kind = system.claims(self.path, data, True)
-            if kind is not None:
-                found = system.check_data(self.path, data, kind, plan.settings).findings
-                return reported_outcome(found, [self.path], plan).findings
-        return []
+        if self.kind == CONFIGURATION:
+            from workrail_lint.server.configuration import findings
+
+            return findings(self.path, text, self.project)
+        return self.project.findings(self.path, text) or []
 
     @cached_property
     def checked(self) -> Checked:
         """The findings of this text; while it can't be read, also those of the last one that could."""
         findings = self.findings_of(self.text)
-        earlier = self._last_good if not self.json.readable else None
+        earlier = self.last_good
         if earlier is None:
             return Checked(findings, [])
-        codes = {finding.code for finding in findings}
-        return Checked(findings, [one for one in earlier.checked.findings if one.code not in codes])
+        stale = shifted(earlier.checked.findings, earlier.text, self.text)
+        said = {(finding.code, finding.message) for finding in findings}
+        return Checked(findings, [one for one in stale if (one.code, one.message) not in said])
 
-    @cached_property
+    @property
     def known(self) -> OpenDocument:
         """The last text that could be read, which may be this one: what completion and hover know is from there."""
-        return self if self.json.readable or self._last_good is None else self._last_good
+        return self.last_good or self
 
     @cached_property
     def value(self) -> Any:
-        return self.json.value if self.json.readable else None
+        return self.tree.value if self.tree is not None and self.tree.readable else None
 
     @cached_property
     def compiled(self) -> CheckedDocument:
         data = self.text.encode("utf-8", "surrogatepass")
-        return check_document(read_for_compiling(data), self.path, self.setup.settings, None)
+        return check_document(read_for_compiling(data), self.path, self.project.settings, None)
 
     @cached_property
     def analysis(self) -> Analysis | None:
@@ -115,14 +135,25 @@ class OpenDocument:
             return None
         try:
             definition = normalize(self.value).document
-            return analyse(definition, self.setup.settings.catalog, compiled=self.compiled.compiled, path=self.path)
+            return analyse(definition, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
         except (KeyError, TypeError, AttributeError, ValueError):
             return None  # a document whose parts have wrong types, which its findings say
 
-    @cached_property
+    @property
     def walk(self) -> SchemaWalk | None:
         kind = _SCHEMAS.get(self.kind or "", self.kind)
-        return SchemaWalk(load_schema(kind)) if kind in kinds() else None
+        if kind == "scenario" and isinstance(self.value, dict):
+            declared = (system.scenario for system in self.project.plan.systems)
+            kind = next((each.schema for each in declared if each is not None and each.member in self.value), kind)
+        return schema_walk(kind) if kind in kinds() else None
+
+    def place(self, offset: int) -> Place:
+        """The place of a cursor."""
+        if self.is_json:
+            return place_at(self.text, offset)
+        if self.path.endswith((".yaml", ".yml")):
+            return yaml_place(self.text, offset)
+        return Place((), False, offset, offset, False, "")
 
     def at(self, tokens: tuple[str, ...]) -> Any:
         """The value at a place, None where there is none."""
@@ -138,7 +169,8 @@ class OpenDocument:
 
     def range_of(self, tokens: tuple[str, ...] | str, on_name: bool = False) -> tuple[int, int] | None:
         """The offsets of a value, or of its name."""
-        node = self.json.node(tokens if isinstance(tokens, str) else encode(tokens))
+        pointer = tokens if isinstance(tokens, str) else encode(tokens)
+        node = None if self.tree is None else self.tree.node(pointer)
         if node is None:
             return None
         if on_name and node.name_start is not None and node.name_end is not None:
@@ -146,7 +178,7 @@ class OpenDocument:
         return node.start, node.end
 
     def part_of(self, pointer: str, start: int, end: int) -> tuple[int, int] | None:
-        """The offsets of a part of a string, which is given by its own code points."""
+        """The offsets of a part of a JSON string, which is given by its own code points."""
         node = self.json.node(pointer)
         if node is None or self.text[node.start : node.start + 1] != '"':
             return None

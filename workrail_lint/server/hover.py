@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from workrail_lint.findings import Finding
-from workrail_lint.server.document import OpenDocument
-from workrail_lint.server.names import VARIABLE, name_at
-from workrail_lint.server.place import Place, place_at
+from workrail_lint.server import configuration
+from workrail_lint.server.document import CONFIGURATION, OpenDocument
+from workrail_lint.server.names import STEP, VARIABLE, name_at, related
+from workrail_lint.server.place import Place
 from workrail_lint.systems.workrail.analysis.records import SET
 from workrail_lint.systems.workrail.compiler.nodes import walk as walk_nodes
 from workrail_lint.systems.workrail.provenance import pieces
@@ -28,16 +29,24 @@ class Hover(NamedTuple):
     end: int
 
 
-def hover(document: OpenDocument, offset: int, findings: list[Finding]) -> Hover | None:
-    """Findings first, then the variable, the builtin, the step, or what the schema says."""
-    place = place_at(document.text, offset)
-    parts = [_rule_text(document, each) for each in findings if _covers(each, offset)]
-    said = _variable(document, place, offset) or _builtin(document, place)
-    said = said or _step(document, place) or _schema(document, place)
-    parts += [said] if said else []
-    if not parts:
-        return None
-    return Hover("\n\n---\n\n".join(parts), place.start, place.end)
+def hover(
+    document: OpenDocument, offset: int, read: Callable[[str], OpenDocument | None] = lambda path: None
+) -> Hover | None:
+    """Findings first, then the variable, the builtin, the step, the hash, or what the schema says."""
+    checked = document.checked
+    parts = [_rule_text(document, each) for each in (*checked.findings, *checked.stale) if _covers(each, offset)]
+    place = document.place(offset)
+    start, end = place.start, place.end
+    if document.kind == CONFIGURATION:
+        meant = configuration.meaning(document.path, document.text, offset, document.project)
+        if meant is not None:
+            parts.append(meant[0])
+            start, end = meant[1:]
+    else:
+        said = _variable(document, place, offset) or _builtin(document, place) or _identity(document, place)
+        said = said or _step(document, place) or _other_step(document, place, offset, read) or _schema(document, place)
+        parts += [said] if said else []
+    return Hover("\n\n---\n\n".join(parts), start, end) if parts else None
 
 
 def _covers(finding: Finding, offset: int) -> bool:
@@ -45,30 +54,32 @@ def _covers(finding: Finding, offset: int) -> bool:
 
 
 def _rule_text(document: OpenDocument, finding: Finding) -> str:
-    rule = document.setup.plan.selection.known.get(finding.code, finding.name)
+    rule = document.project.plan.selection.known.get(finding.code, finding.name)
     why = "" if rule is None else f"\n\n{_plain(rule.why)}"
     return f"**{finding.code} {finding.name}**: {_plain(finding.message)}{why}"
 
 
 def _variable(document: OpenDocument, place: Place, offset: int) -> str | None:
-    name = name_at(document, place, offset)
+    name = name_at(document, place, offset) if document.is_workflow else None
+    return _variable_text(document, name.text) if name is not None and name.kind == VARIABLE else None
+
+
+def _variable_text(document: OpenDocument, name: str) -> str | None:
     analysis = document.analysis
-    if name is None or name.kind != VARIABLE or analysis is None:
+    if analysis is None:
         return None
     steps = analysis.steps
     made = [
-        steps[each.step].id
-        for each in analysis.definitions(name.text)
-        if each.step is not None and each.confidence in SET
+        steps[each.step].id for each in analysis.definitions(name) if each.step is not None and each.confidence in SET
     ]
-    read = [steps[use.step].id for use in analysis.by_name.get(name.text, ())]
-    unset = "the engine" if analysis.is_given(name.text) else "nothing"
+    read = [steps[use.step].id for use in analysis.by_name.get(name, ())]
+    unset = "the engine" if analysis.is_given(name) else "nothing"
     lines = [
-        f"**{_plain(name.text)}**, a context variable",
+        f"**{_plain(name)}**, a context variable",
         f"- set in: {_listed(made) or unset}",
         f"- read in: {_listed(read) or 'nothing'}",
     ]
-    domain = analysis.domain(name.text)
+    domain = analysis.domain(name)
     if domain is not None:
         lines.append(f"- values: {_listed(map(json.dumps, domain.values))}")
     return "\n".join(lines)
@@ -82,10 +93,12 @@ def _builtin(document: OpenDocument, place: Place) -> str | None:
     value, last = document.at(place.tokens), place.tokens[-1] if place.tokens else ""
     if place.is_name or not isinstance(value, str) or not document.is_workflow:
         return None
-    catalog = document.setup.settings.catalog
+    catalog = document.project.settings.catalog
     if last == "contractRef" and value in catalog.contracts:
         pack = catalog.contracts[value]
-        return f"**{pack.id}**: {pack.title}\n\n{pack.summary}\n\n```json\n{json.dumps(pack.example, indent=2)}\n```"
+        shape = "\n".join(_fields(pack.schema))
+        example = json.dumps(pack.example, indent=2)
+        return f"**{pack.id}**: {pack.title}\n\n{pack.summary}\n\n{shape}\n\n```json\n{example}\n```"
     if last == "refId" and value in catalog.refs:
         ref = catalog.refs[value]
         return f"**{ref.id}**: {ref.title}\n\n{ref.summary}\n\n> {ref.text[:_LONG]}"
@@ -98,10 +111,49 @@ def _builtin(document: OpenDocument, place: Place) -> str | None:
     return None
 
 
+def _fields(schema: dict[str, Any]) -> Iterator[str]:
+    """The members of an artifact, one on each line."""
+    required = schema.get("required", ())
+    for name, member in schema.get("properties", {}).items():
+        values = member.get("enum") or ([member["const"]] if "const" in member else [])
+        kind = " or ".join(map(json.dumps, values)) or member.get("type", "value")
+        yield f"- `{name}`: {_plain(str(kind))}{'' if name in required else ', optional'}"
+
+
+def _identity(document: OpenDocument, place: Place) -> str | None:
+    """The hashes of a workflow, on its own id and version."""
+    if not document.is_workflow or place.tokens not in (("id",), ("version",)):
+        return None
+    compiled = document.compiled.compiled
+    if compiled is None:
+        return "This workflow does not compile, so it has no hash."
+    engine = compiled.engine_hash or "none: the public engine refuses this workflow"
+    return f"**{_plain(compiled.workflow_id)}**\n\n- hash: `{compiled.hash}`\n- engine hash: `{engine}`"
+
+
+def _other_step(
+    document: OpenDocument, place: Place, offset: int, read: Callable[[str], OpenDocument | None]
+) -> str | None:
+    """The step that a scenario names, from its workflow."""
+    name = name_at(document, place, offset) if document.kind == "scenario" else None
+    if name is None or name.kind not in (STEP, VARIABLE):
+        return None
+    for other in related(document, read):
+        if not other.is_workflow:
+            continue
+        if name.kind == VARIABLE:
+            return _variable_text(other, name.text)
+        for node in walk_nodes(other.compiled.compiled.nodes if other.compiled.compiled is not None else ()):
+            if node.id == name.text:
+                title, prompt = (str(node.step.get(member, "")) for member in ("title", "prompt"))
+                return f"**{_plain(node.id)}**: {_plain(title)}\n\n> {_quote(prompt)}"[:_LONG]
+    return None
+
+
 def _step(document: OpenDocument, place: Place) -> str | None:
     """The compiled prompt of the step, with who wrote each part."""
     tokens = place.tokens
-    if len(tokens) < 3 or tokens[0] != "steps" or tokens[-1] not in _OF_THE_PROMPT:
+    if not document.is_workflow or len(tokens) < 3 or tokens[0] != "steps" or tokens[-1] not in _OF_THE_PROMPT:
         return None
     compiled = document.compiled.compiled
     if compiled is None:

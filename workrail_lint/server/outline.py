@@ -1,4 +1,4 @@
-"""The shape of a document: symbols, folding, hints beside the text, tokens inside of prompts, lenses."""
+"""The shape of a document: symbols, folding, hints beside the text, tokens inside of prompts, lenses above steps."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.pointer import decode
-from workrail_lint.server.document import OpenDocument
-from workrail_lint.server.names import steps
+from workrail_lint.server import configuration
+from workrail_lint.server.document import CONFIGURATION, OpenDocument
+from workrail_lint.server.names import STEP, Name, mentions, step_ids, steps
+from workrail_lint.systems.workrail.compiler.nodes import walk as walk_nodes
 
-_TEMPLATE_TOKEN = re.compile(r"\{\{[^{}]*\}\}")
+_TEMPLATE_TOKEN = re.compile(r"\{\{[^{}\"\n]*\}\}")
+_BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|[{}\[\]]')
+_LABELS = ("id", "name", "label", "title", "step", "slotId", "blockId", "decision_id")
+_DEEPEST = 4
 
 
 class Symbol(NamedTuple):
-    """A step, or a loop with its steps."""
+    """A step, a loop with its steps, or another part of a document."""
 
     name: str
     detail: str
-    kind: str  # step, loop, parallel, template
+    kind: str  # step, loop, parallel, template, entry, member, heading, table
     start: int
     end: int
     name_start: int
@@ -27,8 +33,25 @@ class Symbol(NamedTuple):
 
 
 def symbols(document: OpenDocument) -> list[Symbol]:
-    """The steps of a workflow as a tree."""
-    if not document.is_workflow or not isinstance(document.value, dict):
+    """The parts of a document as a tree: the steps of a workflow, the entries of other documents, headings."""
+    if document.kind is None:
+        return []
+    if document.kind == CONFIGURATION:
+        return [
+            Symbol(
+                ".".join(key.path), "", "table" if key.is_head else "member", key.name[0], key.value[1], *key.name, ()
+            )
+            for key in configuration.symbols(document.path, document.text)
+        ]
+    if document.path.endswith(".md"):
+        return _headings(document)
+    if document.is_workflow:
+        return _steps(document)
+    return list(_parts(document, (), document.value, 0))
+
+
+def _steps(document: OpenDocument) -> list[Symbol]:
+    if not isinstance(document.value, dict):
         return []
     found: list[Symbol] = []
     for tokens, step in steps(document):
@@ -37,7 +60,7 @@ def symbols(document: OpenDocument) -> list[Symbol]:
             continue
         kind = step["type"] if step.get("type") in ("loop", "parallel") else "step"
         kind = "template" if "templateCall" in step else kind
-        made = Symbol(str(step.get("id", "step")), str(step.get("title", "")), kind, *place, *(name or place), ())
+        made = Symbol(str(step.get("id") or "step"), str(step.get("title", "")), kind, *place, *(name or place), ())
         if len(tokens) == 4 and found:
             found[-1] = found[-1]._replace(inner=(*found[-1].inner, made))
         else:
@@ -45,16 +68,83 @@ def symbols(document: OpenDocument) -> list[Symbol]:
     return found
 
 
+def _parts(document: OpenDocument, tokens: tuple[str, ...], value: Any, depth: int) -> Iterator[Symbol]:
+    """Members that hold something, and entries that say what they are called."""
+    if depth > _DEEPEST:
+        return
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        at = (*tokens, str(key))
+        place = document.range_of(at)
+        if place is None or not isinstance(item, dict | list):
+            continue
+        label, name = str(key), document.range_of(at, on_name=True)
+        if isinstance(value, list):
+            label = next((str(item[m]) for m in _LABELS if isinstance(item, dict) and item.get(m)), label)
+            name = (place[0], place[0] + 1)
+        inner = tuple(_parts(document, at, item, depth + 1))
+        start = min(place[0], (name or place)[0])
+        kind = "entry" if isinstance(value, list) else "member"
+        yield Symbol(label, "", kind, start, place[1], *(name or place), inner)
+
+
+def _headings(document: OpenDocument) -> list[Symbol]:
+    found: list[tuple[int, Symbol]] = []
+    for level, title, start, line_end, end in _sections(document.text):
+        made = Symbol(title or "section", "", "heading", start, end, start, line_end, ())
+        found.append((level, made))
+    return [symbol for symbol, _ in _nested(found, 0, 0)[0]]
+
+
+def _sections(text: str) -> list[tuple[int, str, int, int, int]]:
+    """The headings: level, title, start, end of the line, end of the section."""
+    document = read_markdown(text, max_bytes=None)
+    made = []
+    for number, heading in enumerate(document.headings):
+        later = (
+            document.lines[each.first].start for each in document.headings[number + 1 :] if each.level <= heading.level
+        )
+        line = document.lines[heading.first]
+        made.append((heading.level, heading.title, line.start, line.end, next(later, len(text))))
+    return made
+
+
+def _nested(found: list[tuple[int, Symbol]], at: int, level: int) -> tuple[list[tuple[Symbol, int]], int]:
+    """The symbols below a level, each with its inner ones; and where they end."""
+    made: list[tuple[Symbol, int]] = []
+    while at < len(found) and found[at][0] > level:
+        own, symbol = found[at]
+        inner, at = _nested(found, at + 1, own)
+        made.append((symbol._replace(inner=tuple(each for each, _ in inner)), own))
+    return made, at
+
+
 def folds(document: OpenDocument) -> Iterator[tuple[int, int]]:
-    """The offsets of objects and lists that span several lines."""
-    opened: list[int] = []
-    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*+"?|[{}\[\]]', document.text):
-        if match[0] in "{[":
-            opened.append(match.start())
-        elif match[0] in "}]" and opened:
-            start = opened.pop()
-            if "\n" in document.text[start : match.start()]:
-                yield start, match.start()
+    """The offsets of parts that span several lines."""
+    text = document.text
+    if document.kind == CONFIGURATION:
+        heads = [key.name[0] for key in configuration.symbols(document.path, text) if key.is_head]
+        for start, end in zip(heads, [*heads[1:], len(text) + 1], strict=True):
+            yield start, len(text[: end - 1].rstrip()) + 1
+    elif document.path.endswith(".md"):
+        yield from ((start, len(text[:end].rstrip()) + 1) for _, _, start, _, end in _sections(text))
+    elif document.is_json:
+        opened: list[int] = []
+        for match in _BRACKETS.finditer(text):
+            if match[0] in "{[":
+                opened.append(match.start())
+            elif match[0] in "}]" and opened:
+                start = opened.pop()
+                if "\n" in text[start : match.start()]:
+                    yield start, match.start()
+    elif document.value is not None:
+        yield from _spans(list(_parts(document, (), document.value, 0)), text)
+
+
+def _spans(found: list[Symbol] | tuple[Symbol, ...], text: str) -> Iterator[tuple[int, int]]:
+    for symbol in found:
+        yield symbol.start, len(text[: symbol.end].rstrip()) + 1
+        yield from _spans(symbol.inner, text)
 
 
 class Hint(NamedTuple):
@@ -78,7 +168,7 @@ def hints(document: OpenDocument, start: int, end: int) -> list[Hint]:
         elif not analysis.is_given(use.name):
             found.append(Hint(place[1], "never set"))
     compiled = document.compiled.compiled
-    for node in () if compiled is None else compiled.nodes:
+    for node in () if compiled is None else walk_nodes(compiled.nodes):
         prompt = node.step.get("prompt")
         place = document.range_of(f"{node.pointer}/{node.prompt_member}", on_name=True)
         if node.origin is None and isinstance(prompt, str) and place is not None and start <= place[1] <= end:
@@ -87,22 +177,55 @@ def hints(document: OpenDocument, start: int, end: int) -> list[Hint]:
 
 
 def prompt_tokens(document: OpenDocument) -> list[tuple[int, int, str]]:
-    """The parts of prompts that mean something: tokens, and variables that a sentence sets."""
+    """The parts of prompts that mean something: tokens, variables that a sentence sets or reads, steps it names."""
+    if not document.is_workflow:
+        return []
     analysis = document.analysis
     found: set[tuple[int, int, str]] = set()
     for match in _TEMPLATE_TOKEN.finditer(document.text):
         found.add((match.start(), match.end(), "macro"))
     if analysis is not None:
         for name in analysis.by_name:
-            for made in analysis.definitions(name):
-                tokens = decode(made.pointer)
-                value: Any = document.at(tuple(tokens))
-                if isinstance(value, str) and value[made.span[0] : made.span[1]] == name:
-                    place = document.part_of(made.pointer, *made.span)
-                    if place is not None:
-                        found.add((*place, "variable"))
+            spots = [(made.pointer, made.span) for made in analysis.definitions(name)]
+            spots += [(mention.pointer, mention.span) for mention in analysis.mentions(name)]
+            for pointer, (start, end) in spots:
+                value: Any = document.at(tuple(decode(pointer)))
+                place = document.part_of(pointer, start, end) if isinstance(value, str) else None
+                if place is not None and value[start:end] == name:
+                    found.add((*place, "variable"))
+        for ident in step_ids(document):
+            named = mentions(document, Name(STEP, ident)) if document.text.count(ident) > 1 else ()
+            found |= {(each.start, each.end, "function") for each in named}
     ordered: list[tuple[int, int, str]] = []
     for item in sorted(found):
         if not ordered or item[0] >= ordered[-1][1]:
             ordered.append(item)
     return ordered
+
+
+class Lens(NamedTuple):
+    """A command above a line. `command` is None for what is only shown."""
+
+    offset: int
+    title: str
+    command: str | None
+    arguments: tuple[str, ...]
+
+
+def lenses(document: OpenDocument, coverage: dict[str, tuple[int, int]] | None) -> list[Lens]:
+    """What can be done with a workflow, and above each step how many of its goals scenarios show, if that is known."""
+    if not document.is_workflow or document.compiled.compiled is None:
+        return []
+    path = document.path
+    found = [
+        Lens(0, "Run with the automatic agent", "workrail.run", (path,)),
+        Lens(0, "Generate scenarios", "workrail.generate", (path,)),
+        Lens(0, "Coverage of each step", "workrail.coverage", (path,)),
+        Lens(0, "Score its tests", "workrail.mutate", (path,)),
+    ]
+    for ident, tokens in step_ids(document).items():
+        place = document.range_of(tokens)
+        if coverage is not None and place is not None and ident in coverage:
+            shown, goals = coverage[ident]
+            found.append(Lens(place[0], f"{shown} of {goals} goals covered", "workrail.coverage", (path,)))
+    return found

@@ -1,26 +1,32 @@
-"""The language server protocol: from an editor's positions to offsets, and back."""
+"""The language server protocol around the features: documents and their projects, requests, commands."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
 from workrail_lint.base.version import VERSION
 from workrail_lint.findings import Edit, Finding
-from workrail_lint.server import actions, completion, names, outline
-from workrail_lint.server.document import OpenDocument, Setup
+from workrail_lint.server import actions, commands, completion, names, outline
+from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.hover import hover
-from workrail_lint.server.place import place_at
+from workrail_lint.server.positions import Positions
+from workrail_lint.server.preview import preview
+from workrail_lint.server.projects import Project
 
 # An editor sends every key; a check begins when the typing rests for a moment.
-_REST_SECONDS = 0.03
+_REST_SECONDS = 0.01
+_STALE = " (as of the last text that could be read)"
+_PREVIEW = "workrail/preview"
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
@@ -37,73 +43,131 @@ _SYMBOL_KINDS = {
     "loop": lsp.SymbolKind.Namespace,
     "parallel": lsp.SymbolKind.Event,
     "template": lsp.SymbolKind.Module,
+    "entry": lsp.SymbolKind.Object,
+    "member": lsp.SymbolKind.Property,
+    "heading": lsp.SymbolKind.String,
+    "table": lsp.SymbolKind.Namespace,
 }
-_TOKEN_TYPES = ["macro", "variable"]
-
-
-class Positions:
-    """Offsets of a text in code points against lines and UTF-16 columns."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
-        self._starts = [0]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line) + 1)
-        self._length = len(text)
-
-    def position(self, offset: int) -> lsp.Position:
-        offset = max(0, min(offset, self._length))
-        line = bisect_right(self._starts, offset) - 1
-        before = self._lines[line][: offset - self._starts[line]]
-        units = len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
-        return lsp.Position(line, units)
-
-    def range(self, start: int, end: int) -> lsp.Range:
-        return lsp.Range(self.position(start), self.position(end))
-
-    def offset(self, position: lsp.Position) -> int:
-        if position.line >= len(self._lines):
-            return self._length
-        line = self._lines[position.line]
-        if line.isascii():
-            return self._starts[position.line] + min(position.character, len(line))
-        units = line.encode("utf-16-le", "surrogatepass")[: 2 * position.character]
-        return self._starts[position.line] + len(units.decode("utf-16-le", "ignore"))
+_TOKEN_TYPES = ["macro", "variable", "function"]
 
 
 class Server(LanguageServer):
-    """The documents that are open, by address."""
+    """The documents that are open, by address, and their projects, by folder."""
 
-    def __init__(self, setup: Callable[[str], Setup]) -> None:
+    def __init__(self, open_project: Callable[[str], Project]) -> None:
         super().__init__("workrail-lint", VERSION)
-        self.setup = setup
+        self._open_project = open_project
         self.documents: dict[str, OpenDocument] = {}
-        self.waiting: dict[str, asyncio.Task[None]] = {}
+        self._projects: dict[str, Project] = {}
+        self._earlier: dict[str, Project] = {}  # by key, until the files are read again
+        self._waiting: dict[str, asyncio.Task[None]] = {}
+        self.coverage: dict[str, dict[str, tuple[int, int]]] = {}  # by path of the workflow
+
+    def project_of(self, path: str) -> Project:
+        folder = os.path.dirname(os.path.abspath(path))
+        project = self._projects.get(folder)
+        if project is None:
+            project = self._open_project(path)
+            known = next((each for each in self._projects.values() if each.key == project.key), None)
+            project = known or project.adopt(self._earlier.get(project.key))
+            self._projects[folder] = project
+        return project
 
     def put(self, uri: str) -> OpenDocument:
         """The document as the editor has it now."""
         text = self.workspace.get_text_document(uri).source
         known = self.documents.get(uri)
-        if known is None or known.text != text:
-            known = self.documents[uri] = OpenDocument(path_of(uri), text, self.setup, known)
+        path = path_of(uri)
+        project = self.project_of(path)
+        if known is None or known.text != text or known.project is not project:
+            known = self.documents[uri] = OpenDocument(path, text, project, known)
         return known
+
+    def read(self, path: str) -> OpenDocument | None:
+        """Another file, as it is open in the editor or on disk."""
+        uri = uri_of(path)
+        if uri in self.documents:
+            return self.put(uri)
+        read = read_file(path)
+        if not isinstance(read, Ok):
+            return None
+        return OpenDocument(path, read.value.decode("utf-8", "replace"), self.project_of(path))
+
+    def text_of(self, path: str) -> str:
+        document = self.read(path)
+        return "" if document is None else document.text
+
+    def positions(self, document: OpenDocument) -> Positions:
+        encoding = self.workspace.position_encoding
+        return Positions(document.text, str(getattr(encoding, "value", encoding) or "utf-16"))
 
     def publish(self, uri: str) -> None:
         document = self.put(uri)
-        places = Positions(document.text)
+        places = self.positions(document)
         checked = document.checked
         shown = [_diagnostic(finding, places) for finding in checked.findings]
         for finding in checked.stale:
             made = _diagnostic(finding, places)
-            made.message += " (as of the last text that could be read)"
+            made.message += _STALE
             made.tags = [lsp.DiagnosticTag.Unnecessary]
             shown.append(made)
         version = self.workspace.get_text_document(uri).version
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, version))
 
+    def later(self, key: str, work: Callable[[], Any], rest: float = 0) -> None:
+        """Do something after a moment, unless it is asked for again before."""
+        waiting = self._waiting.pop(key, None)
+        if waiting is not None:
+            waiting.cancel()
+
+        async def rested() -> None:
+            await asyncio.sleep(rest)
+            made = work()
+            if asyncio.iscoroutine(made):
+                await made
+            if self._waiting.get(key) is task:
+                del self._waiting[key]
+
+        task = self._waiting[key] = asyncio.ensure_future(rested())
+
+    def reload(self) -> None:
+        """A configuration, a routine or any other file has changed on disk: read everything again."""
+        self._earlier = {project.key: project for project in self._projects.values()}
+        self._projects = {}
+        for uri in list(self.documents):
+            self.publish(uri)
+        self.later("projects", self._look)
+
+    async def _look(self) -> None:
+        """Read all files of the open projects, one at a time, and say what they show together."""
+        for project in list({id(each): each for each in self._projects.values()}.values()):
+            for _ in project.look():
+                await asyncio.sleep(0)
+            self._publish_configuration(project)
+        for uri, document in list(self.documents.items()):
+            self.documents[uri] = OpenDocument(document.path, document.text, document.project, document)
+            self.publish(uri)
+            await asyncio.sleep(0)
+
+    def _publish_configuration(self, project: Project) -> None:
+        """What is wrong with a configuration shows even if it is not open; without it nothing else is right."""
+        path = project.config.path
+        if path is None or uri_of(path) in self.documents:
+            return
+        document = self.read(os.path.relpath(path))
+        if document is not None:
+            places = self.positions(document)
+            shown = [_diagnostic(finding, places) for finding in document.checked.findings]
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri_of(path), shown))
+
 
 def path_of(uri: str) -> str:
-    return os.path.normpath(unquote(urlsplit(uri).path)) if uri.startswith("file:") else uri
+    """The path of an address, from the current folder if it is in there, as the command line would name it."""
+    if not uri.startswith("file:"):
+        return uri.rpartition(":")[2]
+    path = os.path.normpath(unquote(urlsplit(uri).path))
+    below = os.path.relpath(path)
+    return path if below.startswith(os.pardir) else below
 
 
 def uri_of(path: str) -> str:
@@ -124,56 +188,54 @@ def _diagnostic(finding: Finding, places: Positions) -> lsp.Diagnostic:
     )
 
 
-def make_server(setup: Callable[[str], Setup]) -> Server:
-    """A server with all of its features; `setup` says how a path is checked."""
-    server = Server(setup)
+def make_server(open_project: Callable[[str], Project]) -> Server:
+    """A server with all of its features; `open_project` says how a path is checked."""
+    server = Server(open_project)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         server.publish(params.text_document.uri)
+        server.later("projects", server._look)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
         uri = params.text_document.uri
-        waiting = server.waiting.pop(uri, None)
-        if waiting is not None:
-            waiting.cancel()
-
-        async def rest() -> None:
-            await asyncio.sleep(_REST_SECONDS)
-            server.waiting.pop(uri, None)
-            server.publish(uri)
-
-        server.waiting[uri] = asyncio.ensure_future(rest())
+        server.later(uri, lambda: server.publish(uri), _REST_SECONDS)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
-    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
-        # A configuration, a routine or another file may have changed with it.
-        for uri in list(server.documents):
-            known = server.documents[uri]
-            server.documents[uri] = OpenDocument(known.path, known.text, server.setup, known)
-            server.publish(uri)
+    async def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        server.reload()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def changed_on_disk(params: lsp.DidChangeWatchedFilesParams) -> None:
+        server.reload()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
-        server.documents.pop(params.text_document.uri, None)
-        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
+    async def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.later(uri, lambda: None)
+        server.documents.pop(uri, None)
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     _add_reading(server)
+    _add_navigation(server)
     _add_writing(server)
+    _add_commands(server)
     return server
 
 
 def _at(server: Server, params: Any) -> tuple[OpenDocument, Positions, int]:
     document = server.put(params.text_document.uri)
-    places = Positions(document.text)
+    places = server.positions(document)
     return document, places, places.offset(params.position)
 
 
 def _add_reading(server: Server) -> None:
     """What an editor shows."""
 
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', "{", ".", ":", ","]))
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', "{", ".", ":", ",", "["])
+    )
     def complete(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
         document, places, offset = _at(server, params)
         return [
@@ -186,38 +248,21 @@ def _add_reading(server: Server) -> None:
                 insert_text_format=lsp.InsertTextFormat.Snippet if item.is_snippet else lsp.InsertTextFormat.PlainText,
                 text_edit=lsp.TextEdit(places.range(item.start, item.end), item.insert),
             )
-            for number, item in enumerate(completion.completions(document, offset))
+            for number, item in enumerate(completion.completions(document, offset, server.read))
         ]
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
         document, places, offset = _at(server, params)
-        found = hover(document, offset, document.checked.findings)
+        found = hover(document, offset, server.read)
         if found is None:
             return None
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text), places.range(found.start, found.end))
 
-    def mentioned(params: Any) -> tuple[Positions, list[names.Mention]]:
-        document, places, offset = _at(server, params)
-        name = names.name_at(document, place_at(document.text, offset), offset)
-        return places, [] if name is None else names.mentions(document, name)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    def defined(params: lsp.DefinitionParams) -> list[lsp.Location]:
-        places, found = mentioned(params)
-        uri = params.text_document.uri
-        return [lsp.Location(uri, places.range(each.start, each.end)) for each in found if each.is_definition]
-
-    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
-    def referred(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        places, found = mentioned(params)
-        wanted = [each for each in found if params.context.include_declaration or not each.is_definition]
-        return [lsp.Location(params.text_document.uri, places.range(each.start, each.end)) for each in wanted]
-
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         document = server.put(params.text_document.uri)
-        places = Positions(document.text)
+        places = server.positions(document)
 
         def made(symbol: outline.Symbol) -> lsp.DocumentSymbol:
             return lsp.DocumentSymbol(
@@ -234,15 +279,14 @@ def _add_reading(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folded(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
         document = server.put(params.text_document.uri)
-        places = Positions(document.text)
+        places = server.positions(document)
         lines = ((places.position(start).line, places.position(end).line) for start, end in outline.folds(document))
-        pairs = sorted(lines)
-        return [lsp.FoldingRange(start, end - 1) for start, end in pairs if end - 1 > start]
+        return [lsp.FoldingRange(start, end - 1) for start, end in sorted(lines) if end - 1 > start]
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def hinted(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         document = server.put(params.text_document.uri)
-        places = Positions(document.text)
+        places = server.positions(document)
         start, end = places.offset(params.range.start), places.offset(params.range.end)
         return [
             lsp.InlayHint(places.position(hint.offset), hint.text, padding_left=True)
@@ -254,7 +298,7 @@ def _add_reading(server: Server) -> None:
     )
     def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
         document = server.put(params.text_document.uri)
-        places = Positions(document.text)
+        places = server.positions(document)
         data: list[int] = []
         before = lsp.Position(0, 0)
         for start, end, kind in outline.prompt_tokens(document):
@@ -267,41 +311,52 @@ def _add_reading(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         document = server.put(params.text_document.uri)
-        if not document.is_workflow or document.compiled.compiled is None:
-            return []
-        top = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
-        commands = {"Generate scenarios": "workrail.generate", "Score its tests": "workrail.mutate"}
+        places = server.positions(document)
         return [
-            lsp.CodeLens(top, lsp.Command(title, name, arguments=[document.path])) for title, name in commands.items()
+            lsp.CodeLens(
+                places.range(lens.offset, lens.offset),
+                lsp.Command(lens.title, lens.command or "", arguments=list(lens.arguments)),
+            )
+            for lens in outline.lenses(document, server.coverage.get(document.path))
         ]
 
 
-def _add_writing(server: Server) -> None:
-    """What an editor changes."""
+def _add_navigation(server: Server) -> None:
+    """From a name to its places."""
 
-    @server.feature(
-        lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll]),
-    )
-    def offered(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        document = server.put(params.text_document.uri)
-        places = Positions(document.text)
-        start, end = places.offset(params.range.start), places.offset(params.range.end)
-        wanted = params.context.only
-        found: list[lsp.CodeAction] = []
-        for action in actions.actions(document, document.checked.findings, start, end):
-            kind = lsp.CodeActionKind.QuickFix if action.kind == "quickfix" else lsp.CodeActionKind.SourceFixAll
-            if wanted and not any(str(kind.value).startswith(str(getattr(each, "value", each))) for each in wanted):
-                continue
-            diagnostics = [_diagnostic(action.finding, places)] if action.finding is not None else None
-            edit = _workspace_edit(server, document, action.edits)
-            found.append(lsp.CodeAction(action.title, kind, diagnostics, action.is_preferred or None, edit=edit))
+    def mentioned(params: Any) -> list[tuple[lsp.Location, bool]]:
+        document, _, offset = _at(server, params)
+        name = names.name_at(document, document.place(offset), offset)
+        found: list[tuple[lsp.Location, bool]] = []
+        for each, places in () if name is None else names.everywhere(document, name, server.read):
+            ranges = server.positions(each)
+            found += [
+                (lsp.Location(uri_of(each.path), ranges.range(at.start, at.end)), at.is_definition) for at in places
+            ]
         return found
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    def defined(params: lsp.DefinitionParams) -> list[lsp.Location]:
+        found = [location for location, is_definition in mentioned(params) if is_definition]
+        if found:
+            return found
+        document, _, offset = _at(server, params)
+        target = names.file_at(document, offset)
+        other = None if target is None else server.read(target.path)
+        if target is None or other is None:
+            return []
+        place = other.range_of(target.tokens) if target.tokens is not None else None
+        return [lsp.Location(uri_of(other.path), server.positions(other).range(*(place or (0, 0))))]
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def referred(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        wanted = params.context.include_declaration
+        return [location for location, is_definition in mentioned(params) if wanted or not is_definition]
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def renamable(params: lsp.PrepareRenameParams) -> lsp.Range | None:
         document, places, offset = _at(server, params)
-        name = names.name_at(document, place_at(document.text, offset), offset)
+        name = names.name_at(document, document.place(offset), offset)
         for each in () if name is None else names.mentions(document, name):
             if each.start <= offset <= each.end:
                 return places.range(each.start, each.end)
@@ -309,39 +364,129 @@ def _add_writing(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
     def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        document, places, offset = _at(server, params)
-        name = names.name_at(document, place_at(document.text, offset), offset)
+        document, _, offset = _at(server, params)
+        name = names.name_at(document, document.place(offset), offset)
         if name is None:
             return None
-        edits = [Edit(each.start, each.end, params.new_name) for each in names.mentions(document, name)]
-        return lsp.WorkspaceEdit({params.text_document.uri: _text_edits(edits, places)})
+        found = list(names.everywhere(document, name, server.read))
+        try:
+            for each, _ in found:
+                names.check_rename(each, name, params.new_name)
+        except names.CannotRename as reason:
+            raise JsonRpcInvalidParams(str(reason)) from None
+        changes = {
+            uri_of(each.path): _text_edits(
+                (Edit(at.start, at.end, params.new_name) for at in places), server.positions(each)
+            )
+            for each, places in found
+        }
+        return lsp.WorkspaceEdit(changes)
+
+
+def _add_writing(server: Server) -> None:
+    """What an editor changes."""
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(
+            code_action_kinds=[lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll], resolve_provider=True
+        ),
+    )
+    def offered(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        document = server.put(params.text_document.uri)
+        places = server.positions(document)
+        start, end = places.offset(params.range.start), places.offset(params.range.end)
+        wanted = params.context.only
+        found: list[lsp.CodeAction] = []
+        if _is_wanted(lsp.CodeActionKind.QuickFix, wanted):
+            for action in actions.actions(document, start, end, server.text_of):
+                diagnostics = [_diagnostic(action.finding, places)] if action.finding is not None else None
+                edit = _workspace_edit(server, action.edits)
+                kind = lsp.CodeActionKind.QuickFix
+                found.append(lsp.CodeAction(action.title, kind, diagnostics, action.is_preferred or None, edit=edit))
+        if _is_wanted(lsp.CodeActionKind.SourceFixAll, wanted) and any(
+            finding.fix is not None and finding.fix.safety.value == "safe" for finding in document.checked.findings
+        ):
+            action_of_all = lsp.CodeAction(
+                "Fix all safe problems", lsp.CodeActionKind.SourceFixAll, data=params.text_document.uri
+            )
+            # An editor that fixes on save asks for this kind alone, and may not ask again for the edit.
+            found.append(resolved(action_of_all) if wanted else action_of_all)
+        return found
+
+    @server.feature(lsp.CODE_ACTION_RESOLVE)
+    def resolved(action: lsp.CodeAction) -> lsp.CodeAction:
+        if isinstance(action.data, str):
+            document = server.put(action.data)
+            edit = actions.fix_all(document)
+            action.edit = _workspace_edit(server, {document.path: [] if edit is None else [edit]})
+        return action
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def formatted(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
         document = server.put(params.text_document.uri)
         edit = actions.format_edit(document)
-        return [] if edit is None else _text_edits([edit], Positions(document.text))
+        return [] if edit is None else _text_edits([edit], server.positions(document))
+
+
+def _add_commands(server: Server) -> None:
+    """What a lens or the extension asks for."""
+
+    async def performed(command: str, path: str) -> dict[str, Any]:
+        project = server.project_of(path)
+        folder = commands.scenario_folder(path, project.config.root, project.scenarios)
+        ran = await commands.run(commands.arguments_of(command, path, folder))
+        summary = ran.summary
+        if command == "workrail.coverage" and ran.data is not None:
+            server.coverage[path] = commands.coverage_of(ran.data)
+            shown = [sum(each) for each in zip(*server.coverage[path].values(), strict=True)] or [0, 0]
+            summary = f"{shown[0]} of {shown[1]} goals are covered by the scenarios in {folder}"
+            server.workspace_code_lens_refresh(None)
+        kind = lsp.MessageType.Info if ran.is_fine else lsp.MessageType.Warning
+        server.window_log_message(lsp.LogMessageParams(kind, ran.output or summary))
+        server.window_show_message(lsp.ShowMessageParams(kind, summary or "done"))
+        return {"ok": ran.is_fine, "summary": summary}
+
+    for name in commands.COMMANDS:
+
+        def _register(command: str) -> None:
+            @server.command(command)
+            async def perform(path: str) -> dict[str, Any]:
+                return await performed(command, path)
+
+        _register(name)
+
+    @server.feature(_PREVIEW)
+    def previewed(params: Any) -> dict[str, Any] | None:
+        """The studio page of an open workflow and the step at the cursor."""
+        uri = params.textDocument.uri
+        document = server.put(uri)
+        if not document.known.is_workflow:
+            return None
+        line, character = int(params.position.line), int(params.position.character)
+        offset = server.positions(document).offset(lsp.Position(line, character))
+        step = names.step_at(document.known, offset)
+        wants_page = bool(getattr(params, "page", True))
+        return {"step": step, "page": preview(document.known) if wants_page else None, "id": document.known.at(("id",))}
+
+
+def _is_wanted(kind: lsp.CodeActionKind, wanted: Any) -> bool:
+    return not wanted or any(str(kind.value).startswith(str(getattr(each, "value", each))) for each in wanted)
 
 
 def _text_edits(edits: Iterable[Edit], places: Positions) -> list[lsp.TextEdit]:
     return [lsp.TextEdit(places.range(edit.start, edit.end), edit.text) for edit in edits]
 
 
-def _workspace_edit(server: Server, document: OpenDocument, edits: dict[str, list[Edit]]) -> lsp.WorkspaceEdit:
-    """Edits of this document, and text that is added at the end of other files, which may not be there yet."""
+def _workspace_edit(server: Server, edits: dict[str, list[Edit]]) -> lsp.WorkspaceEdit:
+    """Edits by path. A file that is not there yet is created."""
     changes: list[Any] = []
     for path, listed in edits.items():
         uri = uri_of(path)
-        if path == document.path:
-            text = document.text
-        else:
-            try:
-                with_text = server.workspace.get_text_document(uri).source
-            except OSError:
-                changes.append(lsp.CreateFile(uri))
-                with_text = ""
-            text = with_text
-        at_end = [edit if edit.start >= 0 else Edit(len(text), len(text), edit.text) for edit in listed]
+        document = server.read(path)
+        if document is None:
+            changes.append(lsp.CreateFile(uri))
+        places = Positions("") if document is None else server.positions(document)
         identity = lsp.OptionalVersionedTextDocumentIdentifier(uri)
-        changes.append(lsp.TextDocumentEdit(identity, list(_text_edits(at_end, Positions(text)))))
+        changes.append(lsp.TextDocumentEdit(identity, list(_text_edits(listed, places))))
     return lsp.WorkspaceEdit(document_changes=changes)

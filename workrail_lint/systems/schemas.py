@@ -7,7 +7,10 @@ import os
 from functools import cache
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.typed import Any
+from workrail_lint.base.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.schema_walk import SchemaWalk
 
 _SYSTEMS = os.path.dirname(__file__)
 # A JSON Schema names the members of the documents it describes, and often carries their names.
@@ -42,6 +45,14 @@ def load_schema(kind: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise KeyError(kind) from None
     return schema
+
+
+@cache
+def schema_walk(kind: str) -> SchemaWalk:
+    """What the schema of a document kind says about places. Raises KeyError for a kind that has none."""
+    from workrail_lint.documents.schema_walk import SchemaWalk
+
+    return SchemaWalk(load_schema(kind))
 
 
 def shipped_packs() -> list[dict[str, Any]]:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from workrail_lint.documents.json_format import formatted
 from workrail_lint.documents.json_order import ordered
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.documents.schema_walk import SchemaWalk
-from workrail_lint.systems.schemas import load_schema
-
-
-@cache
-def workflow_walk() -> SchemaWalk:
-    return SchemaWalk(load_schema("workflow"))
+from workrail_lint.systems.schemas import schema_walk
 
 
 def format_workflow(text: str) -> str | None:
@@ -21,4 +13,4 @@ def format_workflow(text: str) -> str | None:
     document = read_json(text, max_bytes=None)
     if not document.readable or document.problems or not isinstance(document.value, dict):
         return None
-    return formatted(ordered(text, workflow_walk()))
+    return formatted(ordered(text, schema_walk("workflow")))

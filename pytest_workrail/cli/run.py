@@ -1,0 +1,75 @@
+"""`workrail-test run`: a workflow once through, played by the automatic agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_workrail.cli.searches import add_profile_option, chosen_profiles, searched_workflows, shown_path
+from workrail_lint.base.terminal import out, out_json, printable
+from workrail_lint.cli import FINDINGS, NOTHING, OK
+from workrail_lint.cli.parser import Parser, add_inputs
+
+
+def main(arguments: list[str]) -> int:
+    """Run every workflow and report how the runs ended."""
+    args = parser().parsed(arguments)
+    if args is None:
+        return OK
+    _, workflows = searched_workflows(args)
+    if not workflows:
+        return NOTHING
+    reports: list[dict[str, Any]] = [
+        {
+            "workflowId": workflow.compiled.workflow_id,
+            "path": shown_path(workflow.path),
+            "runs": [_played(workflow.compiled, profile) for profile in chosen_profiles(args)],
+        }
+        for workflow in workflows
+    ]
+    if args.json:
+        out_json({"workflows": reports}, indent=2)
+    else:
+        for report in reports:
+            _print(report)
+    is_fine = all(run["problem"] is None for report in reports for run in report["runs"])
+    return OK if is_fine else FINDINGS
+
+
+def parser() -> Parser:
+    made = Parser("run", "Run workflows with the automatic agent, under both profiles.", "workrail-test")
+    made.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
+    made.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_profile_option(made, "default: both")
+    add_inputs(made)
+    made.epilog = (
+        "Exit codes: 0 all runs are complete and reach every step they can; 1 one is not; 2 an error; "
+        "3 no workflow found."
+    )
+    return made
+
+
+def _played(compiled: Any, profile: Any) -> dict[str, Any]:
+    """One run: its steps, and what is wrong with it."""
+    from pytest_workrail.run import start
+    from pytest_workrail.scenarios.auto_workflows import unreached_steps
+    from pytest_workrail.scenarios.failures import transcript_lines
+
+    try:
+        run = start.run(compiled, profile=profile)
+    except start.RunFailed as failure:
+        return {"profile": profile, "status": "failed", "steps": [], "problem": str(failure)}
+    problem = None
+    unreached = unreached_steps(run.transcript)
+    if run.status != "complete":
+        problem = "\n".join(transcript_lines(run))
+    elif unreached:
+        problem = "\n".join(["the run is complete, but steps never ran:", *unreached])
+    return {"profile": profile, "status": run.status, "steps": list(run.steps), "problem": problem}
+
+
+def _print(report: dict[str, Any]) -> None:
+    for run in report["runs"]:
+        steps = " -> ".join(map(printable, run["steps"]))
+        out(f"{printable(report['path'])}: {run['status']} ({run['profile']}): {steps}")
+        for line in (run["problem"] or "").splitlines():
+            out(f"  {printable(line)}")

@@ -1,0 +1,92 @@
+"""What a lens runs: `workrail-test`, in a process of its own, with its result in words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any, NamedTuple
+
+_MOST_LINES = 12
+_SECONDS = 300
+
+
+class Ran(NamedTuple):
+    """How a command ended: all that it printed, and a summary for a message."""
+
+    is_fine: bool
+    summary: str
+    output: str
+    data: Any = None
+
+
+def arguments_of(command: str, path: str, scenarios: str) -> list[str]:
+    """The arguments of `workrail-test` for a command of the editor; `scenarios` is the folder they are kept in."""
+    return {
+        "workrail.run": ["run", path],
+        "workrail.generate": ["generate", path, "--out", scenarios],
+        "workrail.coverage": ["generate", path, "--out", scenarios, "--check", "--json"],
+        "workrail.mutate": ["mutate", path, "--scenarios", scenarios],
+    }[command]
+
+
+COMMANDS = ("workrail.run", "workrail.generate", "workrail.coverage", "workrail.mutate")
+
+
+def scenario_folder(path: str, root: str, known: list[str]) -> str:
+    """Where the scenarios of a workflow are: beside those that there are, else a folder of the project."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    for each in known:
+        if os.path.basename(each).startswith(f"{name}."):
+            return os.path.dirname(each) or os.curdir
+    return os.path.dirname(known[0]) or os.curdir if known else os.path.join(os.path.relpath(root), "scenarios")
+
+
+async def run(arguments: list[str]) -> Ran:
+    """Run `workrail-test`. It is ended when the editor cancels, or after some minutes."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "import sys; from pytest_workrail.cli import main; sys.exit(main())",
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            printed, problems = await process.communicate()
+    except TimeoutError:
+        return Ran(False, f"workrail-test {arguments[0]} took more than {_SECONDS} seconds and was ended", "")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    output = printed.decode("utf-8", "replace")
+    errors = problems.decode("utf-8", "replace")
+    if "--json" in arguments:
+        try:
+            return Ran(process.returncode in (0, 1), errors.strip(), output, json.loads(output))
+        except ValueError:
+            return Ran(False, errors.strip() or "workrail-test printed no result", output)
+    said = (output + errors).strip()
+    lines = said.splitlines()
+    more = [f"… {len(lines) - _MOST_LINES} more lines in the log"] if len(lines) > _MOST_LINES else []
+    return Ran(process.returncode == 0, "\n".join([*lines[:_MOST_LINES], *more]), said)
+
+
+def coverage_of(data: Any) -> dict[str, tuple[int, int]]:
+    """How many goals of each step scenarios show, and how many it has, from the report of `generate`."""
+    found: dict[str, tuple[int, int]] = {}
+    for workflow in data.get("workflows", ()):
+        known = list(workflow.get("known", ()))
+        missing = [*workflow.get("new", ()), *(each["goal"] for each in workflow.get("uncovered", ()))]
+        for goals, is_shown in ((known, 1), (missing, 0)):
+            for goal in goals:
+                parts = goal.split(":")
+                if len(parts) > 2:
+                    step = parts[2].partition(".")[0].partition("__")[0]
+                    shown, total = found.get(step, (0, 0))
+                    found[step] = (shown + is_shown, total + 1)
+    return found

@@ -1,0 +1,144 @@
+"""The project of an open document: how it is checked, and what its files said together when they were last read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
+from workrail_lint.findings import Finding
+from workrail_lint.project.config import Config
+from workrail_lint.project.discovery import Discovery, is_wanted
+from workrail_lint.project.plan import document_suffixes
+from workrail_lint.project.run import FileOutcome, Plan, check_and_keep, concluded, reported_outcome
+from workrail_lint.server.shifting import shifted
+from workrail_lint.systems.base import System
+from workrail_lint.systems.workrail.settings import Settings
+
+
+class Claim(NamedTuple):
+    """The system that a document belongs to, its number among those of the plan, and the kind of the document."""
+
+    system: System
+    number: int
+    kind: str
+
+
+class _Together(NamedTuple):
+    """What was found in a file because of others, and the text it was found in."""
+
+    text: str
+    findings: list[Finding]
+
+
+class Project:
+    """A configuration and the files that it holds for. `files` finds them; None where they are not looked at."""
+
+    def __init__(
+        self,
+        config: Config,
+        plan: Plan,
+        settings: Settings,
+        files: Callable[[], Discovery] | None = None,
+        problem: str | None = None,
+    ) -> None:
+        self.config = config
+        self.plan = plan
+        self.settings = settings  # for compiling
+        self.problem = problem  # why the configuration is not in use
+        self._files = files
+        self._records: list[dict[str, object]] = [{} for _ in plan.systems]
+        self._together: dict[str, _Together] = {}
+        self.scenarios: list[str] = []  # the files that may be scenarios
+        self.about_configuration: list[Finding] = []
+        self.configuration_text = ""  # that these are about
+
+    @property
+    def key(self) -> str:
+        return self.config.path or self.config.root
+
+    def adopt(self, earlier: Project | None) -> Project:
+        """Take over what an earlier look at the files found, until they are read again."""
+        if earlier is not None and len(earlier._records) == len(self._records):
+            self._records, self._together, self.scenarios = earlier._records, earlier._together, earlier.scenarios
+        return self
+
+    def claim(self, path: str, data: bytes) -> Claim | None:
+        """Whose document a text is; None for what `check` would leave alone too."""
+        if not is_document(self.config, path):
+            return None
+        for number, system in enumerate(self.plan.systems):
+            kind = system.claims(path, data, False)
+            if kind is not None:
+                return Claim(system, number, kind)
+        return None
+
+    def findings(self, path: str, text: str) -> list[Finding] | None:
+        """What `check` says about a text under a path; None if it is no document."""
+        data = text.encode("utf-8", "surrogatepass")
+        claim = self.claim(path, data)
+        if claim is None:
+            return None
+        result = claim.system.check(path, data, claim.kind, self.plan.settings)
+        if not result.ours:
+            return None
+        found = result.findings
+        for number, system in enumerate(self.plan.systems):
+            records = self._records[number]
+            if number == claim.number and result.record is not None:
+                records = {**records, path: result.record}
+            if records:
+                found = system.reconsider(found, records)
+        together = self._together.get(path)
+        if together is not None:
+            found = [*found, *shifted(together.findings, together.text, text)]
+        reported = reported_outcome(found, [path], self.plan).findings
+        return [finding for finding in reported if finding.path == path]
+
+    def look(self) -> Iterator[None]:
+        """Read all files, as `check` does; yields after each, so that whoever types need not wait."""
+        if self._files is None:
+            return
+        discovery = self._files()
+        self.scenarios = [file.path for file in discovery.files if file.path.endswith(".scenario.json")]
+        outcomes: list[FileOutcome] = []
+        for file in discovery.files:
+            outcomes.append(check_and_keep(file, self.plan))
+            yield
+        if self.plan.suppressions is not None:
+            for entry in self.plan.suppressions.live:
+                entry.used = False  # by a text that was typed in the meantime
+        self.plan.complete = True
+        conclusion = concluded(outcomes, discovery, self.plan)
+        self.plan.complete = False
+        self._records = conclusion.records
+        by_path: dict[str, list[Finding]] = {}
+        for finding in conclusion.together:
+            by_path.setdefault(finding.path, []).append(finding)
+        self._together = {path: _Together(_text_of(path), found) for path, found in by_path.items()}
+        if self.config.path is None:
+            return
+        own = os.path.relpath(self.config.path)
+        self.configuration_text = _text_of(own)
+        self.about_configuration = [finding for finding in conclusion.outcome.findings if finding.path == own]
+
+    def records(self) -> Iterator[tuple[str, object]]:
+        """What each file says about itself to the others, with its path."""
+        for records in self._records:
+            yield from records.items()
+
+
+def is_document(config: Config, path: str) -> bool:
+    """Whether `check` would look at a path; of files outside of the project it says nothing."""
+    root, whole = os.path.abspath(config.root), os.path.abspath(path)
+    if not whole.startswith(os.path.join(root, "")):
+        return True
+    include, exclude = config.strings("include"), config.strings("exclude")
+    return is_wanted(whole, root, include=include, exclude=exclude, root=root, suffixes=document_suffixes(config))
+
+
+def _text_of(path: str) -> str:
+    read = read_file(path)
+    return read.value.decode("utf-8", "replace") if isinstance(read, Ok) else ""
