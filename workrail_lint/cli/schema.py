@@ -11,8 +11,6 @@ from workrail_lint.systems.schemas import kinds, schema_path
 
 # Kinds that use the schema of another kind.
 _SHARED = {"routine": "workflow"}
-# Kinds whose documents name builtins.
-_SUGGESTING = ("workflow", "workflow-design")
 
 
 def main(arguments: list[str]) -> int:
@@ -29,19 +27,16 @@ def main(arguments: list[str]) -> int:
         suggestion = nearest(args.kind, known)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
         raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
-    if asked not in _SUGGESTING:
+    from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
+
+    if asked not in KINDS:
         out(read_shipped(schema_path(asked)).decode(), end="")
         return OK
-    from workrail_lint.base.neutral import json_text
     from workrail_lint.cli.arguments import configuration, settings
-    from workrail_lint.systems.schemas import load_schema
-    from workrail_lint.systems.workrail.catalog.suggestions import with_suggestions
 
     config = configuration(args)
-    # Only the design form can name what the engine does not have.
-    engine = asked == "workflow" and config.text("target") != "ir"
-    schema = with_suggestions(load_schema(asked), settings(args, config).catalog, engine=engine)
-    out_bytes((json_text(schema, indent=2) + "\n").encode())  # JSON is always UTF-8
+    catalog = settings(args, config).catalog
+    out_bytes(schema_text(asked, catalog, engine=config.text("target") != "ir").encode())
     return OK
 
 

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from workrail_lint.base.neutral import json_text
 from workrail_lint.base.typed import Any, TypeVar
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract, Feature, Ref
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 from workrail_lint.systems.workrail.catalog.routine import Routine
 
 Schema = dict[str, Any]
 Entry = TypeVar("Entry", bound="Contract | Feature | Ref | Routine")
+# The kinds whose documents name builtins.
+KINDS = ("workflow", "workflow-design")
+
+
+def schema_text(kind: str, catalog: Catalog, *, engine: bool = True) -> str:
+    """The schema of one of the kinds as the text of a file. Only the design form names what the engine lacks."""
+    schema = with_suggestions(load_schema(kind), catalog, engine=engine and kind == "workflow")
+    return json_text(schema, indent=2) + "\n"
 
 
 def with_suggestions(schema: Schema, catalog: Catalog, *, engine: bool) -> Schema:
