@@ -13,6 +13,7 @@ COMMANDS = {
     "serve": "serve workflows to a real agent, as an MCP server",
     "explore": "look for runs that break a promise",
     "combine": "put together what several machines saw of one suite",
+    "completion": "print a completion script for your shell",
 }
 PROGRAM = Program("workrail-test", __name__, "What comes with testing agent workflows.", COMMANDS)
 

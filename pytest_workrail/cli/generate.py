@@ -21,7 +21,7 @@ _TASK = "pytest_workrail.explore.generation:generated_piece"
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if args.check and args.out is None:
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
     return FINDINGS if args.check and any(each["new"] for each in results) else OK
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
     parser = Parser(
         "generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test"
     )
