@@ -15,6 +15,7 @@ COMMANDS = {
     "explore": "look for runs that break a promise",
     "compare": "show where the two profiles part on a workflow, and why",
     "combine": "put together what several machines saw of one suite",
+    "completion": "print a completion script for your shell",
 }
 PROGRAM = Program("workrail-test", __name__, "What comes with testing agent workflows.", COMMANDS)
 

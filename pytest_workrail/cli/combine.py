@@ -15,7 +15,7 @@ def main(arguments: list[str]) -> int:
     """Run a session without tests over the records, with the options of pytest that are given."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     try:
-        args, options = _parser().parse_known_args(arguments[:at])
+        args, options = parser().parse_known_args(arguments[:at])
     except SystemExit:
         return OK
     options += arguments[at + 1 :]
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     return int(pytest.main(["-q", *options], plugins=[Combination(records)]))
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
     parser = Parser("combine", "Combine the records of several machines, as if one had run all tests.", "workrail-test")
     parser.formatter_class = argparse.HelpFormatter
     parser.add_argument(

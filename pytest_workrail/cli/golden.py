@@ -37,7 +37,7 @@ _EPILOG = "Exit codes: 0 done, or nothing pending; 1 changes are pending; 2 an e
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     paths = [Path(path) for path in args.paths]
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
             return _review(paths)
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
     parser = Parser("golden", "Pending changes of goldens, each change once.", "workrail-test")
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)

@@ -25,7 +25,7 @@ PROGRAM = "workrail-test serve"
 
 def main(arguments: list[str]) -> int:
     """Serve until the client leaves, and return the exit code."""
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if find_spec("mcp") is None:
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     return _serve_authoring()
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
     parser = Parser("serve", "Serve workflows to an agent, as an MCP server on stdin and stdout.", "workrail-test")
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="workflow files, or folders with them (default: the current folder)"

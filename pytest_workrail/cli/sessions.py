@@ -41,7 +41,7 @@ _EPILOG = (
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     from importlib import import_module
@@ -100,7 +100,7 @@ def write_file(path: str, data: bytes) -> None:
         raise UsageError(f"{printable(path)} can't be written ({problem.strerror})") from None
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
     parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)

@@ -371,6 +371,34 @@ def test_watch_checks_again_after_a_change(run: Run, write: Any, while_watched: 
     assert ran.out.count("workflows/example.json:") >= 1
 
 
+def test_watch_says_what_is_new_and_what_is_gone(run: Run, write: Any, while_watched: Any, tmp_path: Path) -> None:
+    path = "workflows/example.json"
+    unset = {**step("second"), "prompt": "Look at {{plan}}."}
+    other = {**unset, "prompt": "Look at {{draft}}."}
+    write(path, workflow(step("first"), unset))
+    while_watched(
+        lambda: write(path, workflow(step("zeroth"), step("first"), unset)),  # moved: nothing new
+        lambda: write(path, workflow(step("first"), other)),
+        lambda: write(path, '{"id": "demo.example", "steps": ['),  # in the middle of typing
+        lambda: write(path, workflow(step("first"), other)),
+        lambda: write(path, workflow(step("first"), step("second"))),
+        lambda: write(path, workflow(step("first"), step("second"), unset | {"id": "third"})),
+    )
+    ran = run("check", "workflows", "--watch", "--output-format", "concise", "--select", "CD023,SY")
+    said = [line for line in ran.err.splitlines() if "since the last" in line or line.startswith("  ")]
+    heading = "workrail-lint: since the last check:"
+    marks = [line.partition(heading)[2] or line.split(":")[0] for line in said]
+    assert marks == [
+        *(" nothing new, nothing gone",),
+        *(" 1 changed", f"  ~ {path}"),
+        *(" 1 new", f"  + {path}"),  # what is in a file that can't be read is not gone
+        *(" 1 gone", f"  - {path}"),
+        *(" 1 gone", f"  - {path}"),
+        *(" 1 new", f"  + {path}"),
+    ]
+    assert "draft" in said[2]
+
+
 def test_watch_shows_what_it_found_at_once(run: Run, write: Any, while_watched: Any, tmp_path: Path) -> None:
     write("workflows/example.json", BROKEN)
     seen: list[str] = []

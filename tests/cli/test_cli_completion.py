@@ -1,4 +1,4 @@
-"""`completion`: what a shell offers is what the parsers take."""
+"""`completion`: what a shell offers is what the parsers of both programs take."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pexpect
 import pytest
 from cli_types import Run
 
-from workrail_lint.cli import COMMANDS
+from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
+from pytest_workrail.cli import main as run_tests_program
+from workrail_lint.cli import COMMANDS, PROGRAM, Program, completion
 from workrail_lint.cli.check_options import FORMATS, SWITCHES
 from workrail_lint.cli.completion import commands
 
@@ -102,20 +105,84 @@ def test_bash_completes_files_and_folders(offered: object, tmp_path: Path) -> No
     assert offered("init", "") == ["workflows"]
 
 
+@pytest.fixture
+def scripts(run: Run, capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> dict[str, Path]:
+    """The scripts of both programs for each shell, one file for each shell."""
+    found = {}
+    for name in ("bash", "zsh", "fish"):
+        ours = run("completion", name).out
+        assert run_tests_program(["completion", name]) == 0
+        found[name] = tmp_path / f"script.{name}"
+        found[name].write_text(ours + capsysbinary.readouterr().out.decode(), encoding="utf-8")
+    return found
+
+
+def test_fish_completes_both_programs(scripts: dict[str, Path], tmp_path: Path) -> None:
+    program = shell("fish")
+    asked = {
+        "workrail-lint form": ["format"],
+        "workrail-lint check --severity ": ["error", "info", "warning"],
+        "workrail-lint catalog ex": ["export"],
+        "workrail-test ": sorted(TEST_PROGRAM.commands),
+        "workrail-test golden ac": ["accept"],
+        "workrail-test generate --sch": ["--scheduler"],
+        "workrail-test mutate flow": ["flow.json"],
+    }
+    (tmp_path / "flow.json").touch()
+    lines = [f"source {scripts['fish']}", *(f'complete -C "{line}"; echo ==' for line in asked)]
+    ran = subprocess.run(
+        [program, "--no-config", "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    answers = [part.split("\n") for part in ran.stdout.split("==\n")]
+    offered = [sorted(line.partition("\t")[0] for line in part if line) for part in answers]
+    assert offered[:-1] == list(asked.values())
+
+
+def test_zsh_completes_both_programs(scripts: dict[str, Path], tmp_path: Path) -> None:
+    program = shell("zsh")
+    (tmp_path / "flows").mkdir()
+    environment = {**os.environ, "TERM": "dumb", "HOME": str(tmp_path), "ZDOTDIR": str(tmp_path)}
+    zsh = pexpect.spawn(program, ["-f", "-i"], encoding="utf-8", cwd=str(tmp_path), env=environment, timeout=60)
+    zsh.setwinsize(24, 200)
+    # The words are in two parts, so that the echo of the line is not taken for its output.
+    zsh.sendline(f"autoload -Uz compinit; compinit -D -u; source {scripts['zsh']}; echo rea''dy")
+    zsh.expect_exact("ready")
+    for typed, completed in (
+        ("workrail-lint form", "workrail-lint format "),
+        ("workrail-lint check --output-format sa", "--output-format sarif "),
+        ("workrail-lint catalog ex", "catalog export "),
+        ("workrail-test golden acc", "golden accept "),
+        ("workrail-test generate --sch", "generate --scheduler "),
+        ("workrail-test mutate fl", "mutate flows/"),
+    ):
+        zsh.send(f"{typed}\t")
+        zsh.expect_exact(completed)
+        zsh.send("\x15")  # forget the line
+    zsh.close(force=True)
+
+
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_a_shell_can_read_its_script(run: Run, name: str, tmp_path: Path) -> None:
+def test_a_shell_can_read_its_scripts(scripts: dict[str, Path], name: str) -> None:
     program = shell(name)
-    script = tmp_path / "script"
-    script.write_text(run("completion", name).out, encoding="utf-8")
-    checked = subprocess.run([program, "-n", str(script)], capture_output=True, text=True, check=False)
+    checked = subprocess.run([program, "-n", str(scripts[name])], capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("program", [PROGRAM, TEST_PROGRAM], ids=lambda each: each.name)
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_a_script_names_every_command_and_option(run: Run, name: str) -> None:
-    ran = run("completion", name)
-    assert (ran.code, ran.err) == (0, "")
-    for command in commands():
+def test_a_script_names_every_command_and_option(
+    capsys: pytest.CaptureFixture[str], name: str, program: Program
+) -> None:
+    assert completion.write(name, program) == 0
+    ran = capsys.readouterr()
+    assert ran.err == ""
+    for command in commands(program):
+        assert command.options or command.actions, command.name
         assert command.name in ran.out
         for option in command.options:
             assert all((each[2:] if name == "fish" else each) in ran.out for each in option.names if each[:2] == "--")

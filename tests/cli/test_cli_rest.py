@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from cli_types import Run
 from jsonschema import Draft7Validator
 
 from workrail_lint.cli import COMMANDS, main
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 
 def test_help_and_version(run: Run) -> None:
@@ -200,22 +202,85 @@ def test_init_makes_a_workflow_that_compiles(run: Run, tmp_path: Any) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_init_tells_to_pin_the_workflows_that_were_there(run: Run, write: Any) -> None:
-    assert "lock --update" not in run("init", "alone").out
-    write("workflows/old.json", "{}")
+def test_init_says_what_each_file_is_for(run: Run, tmp_path: Any) -> None:
     ran = run("init")
+    lines = ran.out.partition("\nnext:")[0].splitlines()
+    said = dict(re.fullmatch(r"created  (\S+) +# (.+)", line).groups() for line in lines)  # type: ignore[union-attr]
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert said.keys() == written
+    assert written >= {
+        ".gitattributes",
+        ".vscode/settings.json",
+        ".github/workflows/workflows.yml",
+        "workrail.lock.json",
+    }
+    ran = run("check", "--strict", "--severity", "info")
+    assert (ran.code, ran.out) == (0, "")
+
+
+@pytest.fixture
+def quick_init(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`init` without the run of pytest that writes the golden, which takes most of its time."""
+    monkeypatch.setattr("workrail_lint.cli.init._golden_written", lambda *_: False)
+    return lambda *arguments: run("init", *arguments)
+
+
+def test_init_makes_the_editor_suggest_what_the_project_has(quick_init: Run, write: Any, tmp_path: Any) -> None:
+    write("routines/tidy.json", {**workflow(step("sweep", "Sweep {where}.")), "id": "routine-tidy"})
+    write("workrail-lint.toml", 'routines = "routines"\n')
+    assert quick_init().code == 0
+    associations = json.loads((tmp_path / ".vscode" / "settings.json").read_text())["json.schemas"]
+    for each in associations:
+        Draft7Validator.check_schema(json.loads((tmp_path / each["url"]).read_text()))
+    schema = json.loads((tmp_path / ".workrail" / "schemas" / "workflow.json").read_text())
+    assert "wr.templates.routine.tidy" in schema["definitions"]["TemplateCall"]["properties"]["templateId"]["enum"]
+    Draft7Validator(schema).validate(json.loads((tmp_path / "workflows" / "first_workflow.json").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "schema"),
+    [
+        ("github", ".github/workflows/workflows.yml", "vendor.github-workflows"),
+        ("gitlab", ".gitlab-ci.yml", "vendor.gitlab-ci"),
+    ],
+)
+def test_init_writes_a_job_for_the_chosen_service(
+    quick_init: Run, tmp_path: Any, service: str, path: str, schema: str
+) -> None:
+    assert quick_init("--ci", service).code == 0
+    checked = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(tmp_path / path)]
+    assert subprocess.run(checked, capture_output=True, check=False).returncode == 0
+    assert quick_init("none", "--ci", "none").code == 0
+    assert not (tmp_path / "none" / path).exists()
+
+
+def test_git_keeps_the_bytes_of_goldens_and_lockfile(quick_init: Run, write: Any, tmp_path: Any) -> None:
+    assert quick_init().code == 0
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    for path in ("tests/__goldens__/first_workflow.golden.json", "workrail.lock.json"):
+        asked = ["git", "-C", str(tmp_path), "check-attr", "eol", path]
+        assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == f"{path}: eol: lf\n"
+    write("other/.gitattributes", "*.golden.json text eol=lf\n")
+    kept = next(line for line in quick_init("other").out.splitlines() if ".gitattributes" in line)
+    assert kept.endswith("add: workrail.lock.json text eol=lf | *.golden.json linguist-generated")
+
+
+def test_init_tells_to_pin_the_workflows_that_were_there(quick_init: Run, write: Any) -> None:
+    assert "lock --update" not in quick_init("alone").out
+    write("workflows/old.json", "{}")
+    ran = quick_init()
     assert "lock --update" in ran.out
     assert "pre-commit install" in ran.out
 
 
-def test_init_keeps_the_configuration_that_a_project_has(run: Run, write: Any, tmp_path: Any) -> None:
+def test_init_keeps_the_configuration_that_a_project_has(quick_init: Run, write: Any, tmp_path: Any) -> None:
     write("pyproject.toml", '[tool.workrail-lint]\nignore = ["LC003"]\n')
-    ran = run("init")
+    ran = quick_init()
     assert ran.code == 0
     assert not (tmp_path / "workrail-lint.toml").exists(), "it would hide the table"
     assert "pyproject.toml" in ran.out
     write("other/pyproject.toml", "[tool.ruff]\n")
-    assert run("init", "other").code == 0
+    assert quick_init("other").code == 0
     assert (tmp_path / "other" / "workrail-lint.toml").is_file()
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from doc_blocks import Block, blocks, commands, missing
+from guide_examples import GUIDE, added
 
 from pytest_workrail.plugin.fixture import Workrail
 from pytest_workrail.run.result import Run
@@ -26,11 +27,9 @@ from workrail_lint.report import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")), *sorted(DOCS.glob("*.md"))]
+PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")), *sorted(DOCS.glob("*.md")), *sorted(GUIDE.glob("*.md"))]
 LANGUAGES = {"console", "sh", "python", "json", "toml", "yaml", "text", ""}
-each_page = pytest.mark.parametrize(
-    "page", PAGES, ids=lambda page: "index" if page == DOCS / "README.md" else page.stem
-)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 
 @pytest.fixture
@@ -83,6 +82,11 @@ def examine(block: Block, folder: Path, where: str) -> None:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(block.body, encoding="utf-8")
+    if "add" in block.attributes:
+        (target,) = (folder / "workflows").glob("*.json")
+        workflow = json.loads(target.read_text(encoding="utf-8"))
+        added(workflow, block.attributes["add"], json.loads(block.body))
+        target.write_text(json.dumps(workflow, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     match block.language:
         case "console":
             assert commands(block), where
@@ -129,7 +133,9 @@ def examine_yaml(block: Block, name: str, folder: Path, where: str) -> None:
 
 
 @each_page
-def test_a_page_works_from_top_to_bottom(page: Path, folder: Path) -> None:
+def test_a_page_works_from_top_to_bottom(page: Path, request: pytest.FixtureRequest) -> None:
+    # The guide is about a project of the reader's own.
+    folder = request.getfixturevalue("tmp_path" if page.parent == GUIDE else "folder")
     for block in blocks(page.read_text(encoding="utf-8")):
         examine(block, folder, f"{page.name}:{block.line}")
 

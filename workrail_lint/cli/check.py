@@ -31,9 +31,11 @@ def main(arguments: list[str]) -> int:
         return OK
     _validate_args(args)
     if args.watch:
-        from workrail_lint.cli.watch import watch
+        from workrail_lint.cli.report import least_severity
+        from workrail_lint.cli.watch import Changes, watch
 
-        return watch(args.paths, lambda: _run(args), lambda: _deciding_files(args))
+        changes = Changes(least_severity(args))
+        return watch(args.paths, lambda: _run(args, changes.report), lambda: _deciding_files(args))
     return _run(args)
 
 
@@ -63,7 +65,8 @@ def _deciding_files(args: Namespace) -> list[str]:
     return [path for path in deciding if path is not None]
 
 
-def _run(args: Namespace) -> int:
+def _run(args: Namespace, compare: Callable[[list[Finding]], None] | None = None) -> int:
+    """Check, report and return the exit code; `compare` is told the findings after that."""
     if args.paths == ["-"]:
         return _run_stdin(args)
     changed = 0
@@ -79,6 +82,8 @@ def _run(args: Namespace) -> int:
     else:
         checked = checked_projects(args)
     code = (FINDINGS if changed and not args.exit_zero else OK) if args.diff else _conclude(args, checked)
+    if compare is not None:
+        compare([finding for each in checked for finding in each.outcome.findings])
     return _with_plugins(code, [each.plan for each in checked])
 
 

@@ -11,12 +11,11 @@ from importlib import import_module
 
 from workrail_lint.base.terminal import out
 from workrail_lint.base.typed import NamedTuple
-from workrail_lint.cli import COMMANDS, OK
+from workrail_lint.cli import OK, PROGRAM, Program
 from workrail_lint.cli.parser import Parser
 
-PROGRAM = "workrail-lint"
 # The metavar says which kind of path an argument is.
-_FILES, _FOLDERS = ("FILE", "PATH"), ("DIR",)
+_FILES, _FOLDERS = ("FILE", "PATH", "WORKFLOW"), ("DIR",)
 
 
 class Argument(NamedTuple):
@@ -48,27 +47,32 @@ class Command(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     args = parser().parsed(arguments)
-    if args is None:
-        return OK
-    known = commands()
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell]
-    out("\n".join(script(known)))
-    return OK
+    return OK if args is None else write(args.shell, PROGRAM)
 
 
-def parser() -> Parser:
-    made = Parser("completion", "Print a completion script. In bash: source <(workrail-lint completion bash)")
+def parser(program: Program = PROGRAM) -> Parser:
+    usage = f"Print a completion script. In bash: source <({program.name} completion bash)"
+    made = Parser("completion", usage, program.name)
     made.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
     return made
 
 
-def commands() -> tuple[Command, ...]:
-    """All commands with their options and arguments."""
-    return tuple(_command(name, summary, _parser_of(name)) for name, summary in COMMANDS.items())
+def write(shell: str, program: Program) -> int:
+    """Print the script of a program."""
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]
+    out("\n".join(script(program.name, commands(program))))
+    return OK
 
 
-def _parser_of(name: str) -> argparse.ArgumentParser | None:
-    module = import_module(f"{__package__}.{'check_options' if name == 'check' else name}")
+def commands(program: Program = PROGRAM) -> tuple[Command, ...]:
+    """All commands of a program with their options and arguments."""
+    named = program.commands.items()
+    return tuple(_command(name, summary, _parser_of(program.package, name)) for name, summary in named)
+
+
+def _parser_of(package: str, name: str) -> argparse.ArgumentParser | None:
+    # Our own `check` can do without argparse, so its parser is in another module.
+    module = import_module(f"{package}.{'check_options' if (package, name) == (__package__, 'check') else name}")
     made = getattr(module, "parser", None)
     return None if made is None else made()
 
@@ -101,8 +105,8 @@ def _all(known: tuple[Command, ...]) -> Iterator[Command]:
 
 # -------------------------------------------------------------------------------------------------------- bash
 
-_BASH_HEAD = r"""# bash completion of workrail-lint; use it with: source <(workrail-lint completion bash)
-_workrail_lint() {
+_BASH_HEAD = r"""# bash completion of PROGRAM; use it with: source <(PROGRAM completion bash)
+FUNCTION() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
     local words= kind= IFS=$' \t\n'
     COMPREPLY=()
@@ -116,11 +120,16 @@ _BASH_TAIL = r"""    if [[ -n $words ]]; then
         COMPREPLY=($(compgen "$kind" -- "$cur"))
     fi
 }
-complete -F _workrail_lint workrail-lint"""
+complete -F FUNCTION PROGRAM"""
 
 
-def _bash(known: tuple[Command, ...]) -> Iterator[str]:
-    yield _BASH_HEAD
+def _function(program: str) -> str:
+    """The name of the function that completes a program."""
+    return f"_{program.replace('-', '_')}"
+
+
+def _bash(program: str, known: tuple[Command, ...]) -> Iterator[str]:
+    yield _BASH_HEAD.replace("PROGRAM", program).replace("FUNCTION", _function(program))
     yield "    if ((COMP_CWORD == 1)); then"
     names = " ".join(command.name for command in known)
     yield f'        COMPREPLY=($(compgen -W "{names} --help --version" -- "$cur"))'
@@ -154,7 +163,7 @@ def _bash(known: tuple[Command, ...]) -> Iterator[str]:
             yield f'        "{command.name}") {_bash_values(command.positional)} ;;'
     yield "    esac; fi"
     yield "    if [[ $kind == none ]]; then kind=; fi"
-    yield _BASH_TAIL
+    yield _BASH_TAIL.replace("PROGRAM", program).replace("FUNCTION", _function(program))
 
 
 def _bash_values(argument: Argument) -> str:
@@ -166,10 +175,11 @@ def _bash_values(argument: Argument) -> str:
 # --------------------------------------------------------------------------------------------------------- zsh
 
 
-def _zsh(known: tuple[Command, ...]) -> Iterator[str]:
-    yield "#compdef workrail-lint"
-    yield "# zsh completion of workrail-lint; use it with: source <(workrail-lint completion zsh)"
-    yield "_workrail_lint() {"
+def _zsh(program: str, known: tuple[Command, ...]) -> Iterator[str]:
+    function = _function(program)
+    yield f"#compdef {program}"
+    yield f"# zsh completion of {program}; use it with: source <({program} completion zsh)"
+    yield f"{function}() {{"
     yield "    local -a names"
     yield "    if (( CURRENT == 2 )); then"
     yield f"        names=({' '.join(_zsh_name(command.name, command.help) for command in known)})"
@@ -193,8 +203,8 @@ def _zsh(known: tuple[Command, ...]) -> Iterator[str]:
     yield "    esac"
     yield "}"
     # The file is either loaded for the function of its name, or sourced.
-    yield 'if [ "$funcstack[1]" = _workrail_lint ]; then _workrail_lint "$@"'
-    yield "else compdef _workrail_lint workrail-lint; fi"
+    yield f'if [ "$funcstack[1]" = {function} ]; then {function} "$@"'
+    yield f"else compdef {function} {program}; fi"
 
 
 def _zsh_name(name: str, text: str) -> str:
@@ -226,24 +236,24 @@ def _zsh_escaped(text: str) -> str:
 # -------------------------------------------------------------------------------------------------------- fish
 
 
-def _fish(known: tuple[Command, ...]) -> Iterator[str]:
-    yield "# fish completion of workrail-lint; use it with: workrail-lint completion fish | source"
-    yield f"complete -c {PROGRAM} -f"
+def _fish(program: str, known: tuple[Command, ...]) -> Iterator[str]:
+    yield f"# fish completion of {program}; use it with: {program} completion fish | source"
+    yield f"complete -c {program} -f"
     for command in known:
-        yield f"complete -c {PROGRAM} -n __fish_use_subcommand -a {command.name} -d {_quoted(command.help)}"
+        yield f"complete -c {program} -n __fish_use_subcommand -a {command.name} -d {_quoted(command.help)}"
         seen = f"__fish_seen_subcommand_from {command.name}"
         names = " ".join(action.name.rpartition(" ")[2] for action in command.actions)
         for action in command.actions:
             name = action.name.rpartition(" ")[2]
             first = _quoted(f"{seen}; and not __fish_seen_subcommand_from {names}")
-            yield f"complete -c {PROGRAM} -n {first} -a {name} -d {_quoted(action.help)}"
-            yield from _fish_arguments(action, f"{seen}; and __fish_seen_subcommand_from {name}")
+            yield f"complete -c {program} -n {first} -a {name} -d {_quoted(action.help)}"
+            yield from _fish_arguments(program, action, f"{seen}; and __fish_seen_subcommand_from {name}")
         if not command.actions:
-            yield from _fish_arguments(command, seen)
+            yield from _fish_arguments(program, command, seen)
 
 
-def _fish_arguments(command: Command, condition: str) -> Iterator[str]:
-    start = f"complete -c {PROGRAM} -n {_quoted(condition)}"
+def _fish_arguments(program: str, command: Command, condition: str) -> Iterator[str]:
+    start = f"complete -c {program} -n {_quoted(condition)}"
     for option in command.options:
         names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
         yield f"{start} {names} {_fish_values(option)}-d {_quoted(option.help)}"

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.result import Ok
 from workrail_lint.base.terminal import out, printable
 from workrail_lint.cli import OK, UsageError
+from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.parser import Parser
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE, config_file
 from workrail_lint.systems.workrail import scaffold
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+_KEPT = "it was there before"
+_LINE_FILES = (".gitignore", ".gitattributes")  # any project has these, and a few lines are all we need in them
 
 
 def main(arguments: list[str]) -> int:
@@ -30,7 +37,10 @@ def main(arguments: list[str]) -> int:
     files = scaffold.files(args.id, args.name)
     if config_file(args.directory) == os.path.join(args.directory, SHARED_FILE):
         # Our own file would hide the settings in the project's pyproject.toml.
-        files[SHARED_FILE] = files.pop(OWN_FILE)
+        files = [file._replace(path=SHARED_FILE) if file.path == OWN_FILE else file for file in files]
+    if args.ci != "none":
+        files.append(scaffold.ci_file(args.ci))
+    files += scaffold.editor_files(_catalog(args.directory))
     created = _created(args.directory, files)
     # Only the new workflow is pinned; existing ones are up to their authors.
     is_new = scaffold.workflow_path(args.id) in created
@@ -47,12 +57,22 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("init", "Create a first workflow with a scenario, configuration and hooks. Existing files are kept.")
+    made = Parser(
+        "init",
+        "Create a first workflow with a scenario, configuration, hooks, a CI job and editor settings. "
+        "Existing files are kept.",
+    )
     made.add_argument(
         "directory", nargs="?", default=os.curdir, metavar="DIR", help="the folder of the project (default: .)"
     )
     made.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
     made.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
+    made.add_argument(
+        "--ci",
+        choices=(*scaffold.CI_SERVICES, "none"),
+        default="github",
+        help="the service that the CI job is for (default: github)",
+    )
     made.add_argument(
         "--generate",
         action="store_true",
@@ -61,13 +81,21 @@ def parser() -> Parser:
     return made
 
 
+def _catalog(directory: str) -> Catalog:
+    """The builtins that the schemas suggest: those of the project, if it has a configuration already."""
+    unset = argparse.Namespace(
+        catalog=None, routines=None, bindings=None, bindings_dir=None, config=None, isolated=False
+    )
+    return settings(unset, configuration(unset, directory)).catalog
+
+
 def _golden_written(directory: str, scenario: str) -> bool:
     """Run the new scenario once for real, which writes its golden. Quietly not where pytest is not installed."""
     folder, name = os.path.split(scenario)
     golden = os.path.join(folder, "__goldens__", name.removesuffix(".scenario.json") + ".golden.json")
     target = os.path.join(directory, golden)
     if os.path.lexists(target):
-        out(f"kept     {target}")
+        _say("kept", target, _KEPT)
         return True
     # Without the project's own settings, which may want more than a new folder has.
     alone = ["-c", os.devnull, "--rootdir", ".", "--noconftest", "-p", "no:cacheprovider", "-p", "no:workrail"]
@@ -84,7 +112,7 @@ def _golden_written(directory: str, scenario: str) -> bool:
         return False
     if not os.path.isfile(target):
         return False
-    out(f"created  {target} (what an agent sees, from a real run of the scenario)")
+    _say("created", target, "what an agent sees, from a real run of the scenario")
     return True
 
 
@@ -117,19 +145,31 @@ def _next_steps(directory: str, is_pinned: bool, has_golden: bool) -> Iterator[t
     yield "pre-commit install", "switches the hooks on, in a git repository"
 
 
-def _created(directory: str, files: dict[str, str]) -> set[str]:
-    """Write the files that don't exist yet; returns their paths."""
+def _created(directory: str, files: list[scaffold.NewFile]) -> set[str]:
+    """Write the files that don't exist yet, and say what each is for; returns their paths."""
     created: set[str] = set()
-    for path, text in files.items():
+    for path, text, purpose in files:
         target = os.path.join(directory, path)
         if os.path.lexists(target):
-            out(f"kept     {target}")
+            _say("kept", target, _lacking(target, text) if path in _LINE_FILES else _KEPT)
             continue
         try:
             os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
             write_atomically(target, text.encode())
         except OSError as error:
             raise UsageError(f"{printable(target)} can't be written ({error.strerror})") from None
-        out(f"created  {target}")
+        _say("created", target, purpose)
         created.add(path)
     return created
+
+
+def _lacking(path: str, wanted: str) -> str:
+    """What an existing file says about the lines that it would have had."""
+    read = read_file(path)
+    present = read.value.decode(errors="replace").splitlines() if isinstance(read, Ok) else []
+    lacking = [line for line in wanted.splitlines() if not line.startswith("#") and line not in present]
+    return f"{_KEPT}; add: {' | '.join(lacking)}" if lacking else _KEPT
+
+
+def _say(what: str, path: str, purpose: str) -> None:
+    out(f"{what:<8} {printable(os.path.normpath(path)):<40} # {purpose}")

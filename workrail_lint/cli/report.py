@@ -60,9 +60,13 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
         colour=terminal.colour,
         link=terminal.link,
         width=terminal.width,
-        # Whoever asks for some rules wants to see what they say.
-        least=Severity(args.severity or ("info" if args.select else "warning")),
+        least=least_severity(args),
     )
+
+
+def least_severity(args: argparse.Namespace) -> Severity:
+    """The least severity that is shown. Whoever asks for some rules wants to see what they say."""
+    return Severity(args.severity or ("info" if args.select else "warning"))
 
 
 def _sources(args: argparse.Namespace) -> Sources:

@@ -1,12 +1,12 @@
-"""`workrail-lint schema`: the JSON Schema of a document kind."""
+"""`workrail-lint schema`: the JSON Schema of a document kind, with the builtins of the project as suggestions."""
 
 from __future__ import annotations
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.terminal import out
+from workrail_lint.base.terminal import out, out_bytes
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.schemas import kinds, schema_path
 
 # Kinds that use the schema of another kind.
@@ -27,11 +27,25 @@ def main(arguments: list[str]) -> int:
         suggestion = nearest(args.kind, known)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
         raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
-    out(read_shipped(schema_path(asked)).decode(), end="")
+    from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
+
+    if asked not in KINDS:
+        out(read_shipped(schema_path(asked)).decode(), end="")
+        return OK
+    from workrail_lint.cli.arguments import configuration, settings
+
+    config = configuration(args)
+    catalog = settings(args, config).catalog
+    out_bytes(schema_text(asked, catalog, engine=config.text("target") != "ir").encode())
     return OK
 
 
 def parser() -> Parser:
-    made = Parser("schema", "Print the JSON Schema of a document kind, or list the kinds.")
+    made = Parser(
+        "schema",
+        "Print the JSON Schema of a document kind, or list the kinds. "
+        "Where a workflow names a feature, ref, template or contract, the schema suggests those of the catalog.",
+    )
     made.add_argument("kind", nargs="?", metavar="KIND", help="the kind of document (default: list all kinds)")
+    add_inputs(made)
     return made

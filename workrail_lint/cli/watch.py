@@ -1,4 +1,4 @@
-"""`check --watch`: check again whenever a document changes."""
+"""`check --watch`: check again whenever a document changes, and say what the change did."""
 
 from __future__ import annotations
 
@@ -7,12 +7,98 @@ import sys
 import time
 from collections.abc import Callable
 
-from workrail_lint.base.terminal import err
-from workrail_lint.base.typed import NoReturn
+from workrail_lint.base.neutral import one_line, shown_path
+from workrail_lint.base.terminal import Style, err, uses_colour
+from workrail_lint.base.typed import NamedTuple, NoReturn
+from workrail_lint.base.wording import counted
 from workrail_lint.cli import UsageError
+from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.project.discovery import discover
 
 _INTERVAL_SECONDS = 0.5
+_COLOURS = {"+": "red", "~": "yellow", "-": "green"}
+_SHOWN = 20  # lines; after a change of the configuration there may be hundreds
+
+
+class Difference(NamedTuple):
+    """What a change did to the findings. One that is still there may have another message."""
+
+    new: list[Finding]
+    changed: list[Finding]
+    gone: list[Finding]
+
+    def lines(self) -> list[tuple[str, Finding]]:
+        marked = (("+", self.new), ("~", self.changed), ("-", self.gone))
+        return [(mark, finding) for mark, findings in marked for finding in findings]
+
+
+class Changes:
+    """The findings of the last check, to compare the next ones with."""
+
+    def __init__(self, least: Severity) -> None:
+        self._least = least
+        self._before: list[Finding] | None = None
+
+    def report(self, findings: list[Finding]) -> None:
+        """Say on stderr what is new and what is gone; nothing about the first findings."""
+        now = [finding for finding in findings if finding.severity.rank <= self._least.rank]
+        before, self._before = self._before, now
+        if before is None:
+            return
+        # While a file can't be read, what was found in it before is neither gone nor seen.
+        broken = {finding.path for finding in now if finding.phase is Phase.READ}
+        hidden = [finding for finding in before if finding.path in broken and finding.phase is not Phase.READ]
+        found = difference([finding for finding in before if finding not in hidden], now)
+        known = {_identity(finding) for finding in now}
+        self._before = now + [finding for finding in hidden if _identity(finding) not in known]
+        _show(found)
+
+
+def difference(before: list[Finding], now: list[Finding]) -> Difference:
+    """What is new, changed and gone. A finding is the same if its rule, place and message are."""
+    new, _, gone = _matched(before, now, _identity)
+    new, changed, gone = _matched(gone, new, lambda finding: _identity(finding)[:-1])
+    return Difference(new, changed, gone)
+
+
+def _matched(
+    before: list[Finding], now: list[Finding], key: Callable[[Finding], tuple[str, ...]]
+) -> tuple[list[Finding], list[Finding], list[Finding]]:
+    """Those of now without and with one of before, and those of before that are left."""
+    left: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in before:
+        left.setdefault(key(finding), []).append(finding)
+    new: list[Finding] = []
+    same: list[Finding] = []
+    for finding in now:
+        known = left.get(key(finding))
+        if known:
+            known.pop()
+            same.append(finding)
+        else:
+            new.append(finding)
+    return new, same, [finding for findings in left.values() for finding in findings]
+
+
+def _identity(finding: Finding) -> tuple[str, ...]:
+    # The place by ids: a step that moved is still the same step.
+    return (finding.path, finding.name, str(finding.details.get("place", finding.pointer)), finding.message)
+
+
+def _show(found: Difference) -> None:
+    lines = found.lines()
+    if not lines:
+        err("workrail-lint: since the last check: nothing new, nothing gone")
+        return
+    counts = [(len(found.new), "new"), (len(found.changed), "changed"), (len(found.gone), "gone")]
+    err(f"workrail-lint: since the last check: {', '.join(f'{count} {what}' for count, what in counts if count)}")
+    style = Style(uses_colour(sys.stderr))
+    for mark, finding in lines[:_SHOWN]:
+        line = f":{finding.span.start.line}" if finding.span is not None and mark != "-" else ""
+        text = f"{shown_path(finding.path)}{line}: {one_line(finding.code)} {one_line(finding.message)}"
+        err(f"  {style(mark, _COLOURS[mark], 'bold')} {text}")
+    if len(lines) > _SHOWN:
+        err(f"  … and {counted(len(lines) - _SHOWN, 'more line')}")
 
 
 def watch(paths: list[str], check: Callable[[], int], extra_files: Callable[[], list[str]]) -> NoReturn:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-from workrail_lint.base.typed import Any
+from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
 
 _ID = re.compile(r"[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+")
 
@@ -29,29 +32,56 @@ def scenario_path(ident: str) -> str:
     return f"tests/{ident.partition('.')[2]}.scenario.json"
 
 
-def files(ident: str, name: str) -> dict[str, str]:
-    """Path to content, for everything that is made."""
+class NewFile(NamedTuple):
+    """A file of a new project, and what it is for."""
+
+    path: str
+    text: str
+    purpose: str
+
+
+def files(ident: str, name: str) -> list[NewFile]:
+    """The workflow, its test, and what makes people and machines check them."""
     stem = ident.partition(".")[2]
-    return {
-        workflow_path(ident): _json(_workflow(ident, name)),
-        scenario_path(ident): _json(_scenario(stem)),
-        "workrail-lint.toml": _CONFIG,
-        ".pre-commit-config.yaml": _HOOKS,
-        ".gitignore": _IGNORED,
-    }
+    return [
+        NewFile(workflow_path(ident), _json(_workflow(ident, name)), "the workflow: three steps, one of them a loop"),
+        NewFile(scenario_path(ident), _json(_scenario(stem)), "a test: runs the workflow with a simulated agent"),
+        NewFile("workrail-lint.toml", _CONFIG, "settings: what is checked, and how"),
+        NewFile(".pre-commit-config.yaml", _HOOKS, "checks the workflows at every commit"),
+        NewFile(".gitignore", _IGNORED, "keeps golden changes that wait for a decision out of git"),
+        NewFile(
+            ".gitattributes", _ATTRIBUTES, "keeps goldens and the lockfile byte for byte the same on every machine"
+        ),
+    ]
 
 
-def lockfile(ident: str, name: str) -> dict[str, str]:
-    """Path to content of the lockfile that pins the new workflow; nothing when its name keeps it from compiling."""
+def ci_file(service: str) -> NewFile:
+    """The job that runs on every push, for one of the CI services."""
+    path, text = _CI[service]
+    return NewFile(path, text, "checks, verifies the lockfile and runs the tests on every push")
+
+
+def editor_files(catalog: Catalog) -> list[NewFile]:
+    """JSON Schemas that complete and describe, made from the catalog, and the settings that use them."""
+    made = [NewFile(".vscode/settings.json", _EDITOR, "makes VS Code use the schemas below")]
+    for kind in ("workflow", "scenario", "bindings"):
+        text = schema_text(kind, catalog) if kind in KINDS else _json(load_schema(kind))
+        purpose = f"completion in your editor; to renew it: workrail-lint schema {kind}"
+        made.append(NewFile(f".workrail/schemas/{kind}.json", text, purpose))
+    return made
+
+
+def lockfile(ident: str, name: str) -> list[NewFile]:
+    """The lockfile that pins the new workflow; nothing when its name keeps it from compiling."""
     from workrail_lint.base.result import Err
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
     from workrail_lint.systems.workrail.compile import compile_workflow
     from workrail_lint.systems.workrail.lockfile import FILE_NAME, Lockfile, catalog_entry, lock_entry
 
     compiled = compile_workflow(_workflow(ident, name))
     if isinstance(compiled, Err):
-        return {}
-    return {FILE_NAME: Lockfile(catalog_entry(load_core()), {workflow_path(ident): lock_entry(compiled.value)}).text()}
+        return []
+    pinned = Lockfile(catalog_entry(load_core()), {workflow_path(ident): lock_entry(compiled.value)})
+    return [NewFile(FILE_NAME, pinned.text(), "pins the hash of the workflow, so that no change goes unnoticed")]
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -96,7 +126,7 @@ def _workflow(ident: str, name: str) -> dict[str, Any]:
                         "id": "decide",
                         "title": "Go on or stop",
                         "prompt": (
-                            "Hand in a wr.loop_control artifact: decision continue while a piece is left, "
+                            "Submit a wr.loop_control artifact: decision continue while a piece is left, "
                             "decision stop when none is."
                         ),
                         "outputContract": {"contractRef": "wr.contracts.loop_control"},
@@ -151,3 +181,64 @@ repos:
         files: ^(workflows/.*\\.json|workrail\\.lock\\.json)$
         pass_filenames: false
 """
+
+_ATTRIBUTES = """\
+# Both are compared byte for byte, so git must not change their line ends.
+*.golden.json text eol=lf
+workrail.lock.json text eol=lf
+# Review goldens with workrail-test golden diff; on the web, their diffs stay folded.
+*.golden.json linguist-generated
+"""
+
+_EDITOR = """\
+{
+  "json.schemas": [
+    {"fileMatch": ["/workflows/**/*.json"], "url": "./.workrail/schemas/workflow.json"},
+    {"fileMatch": ["*.scenario.json"], "url": "./.workrail/schemas/scenario.json"},
+    {"fileMatch": ["/.workrail/bindings.json"], "url": "./.workrail/schemas/bindings.json"}
+  ]
+}
+"""
+
+_GITHUB = """\
+# Set the repository variable WORKRAIL_LINT to the address of the workrail-lint repository, with @ and a tag or commit.
+name: workflows
+on:
+  pull_request:
+  push:
+    branches: [main]
+permissions:
+  contents: read
+jobs:
+  workflows:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.13"
+      - run: pip install "workrail-lint[pytest] @ git+${{ vars.WORKRAIL_LINT }}"
+      - run: workrail-lint check --output-format github
+      - run: workrail-lint lock --check
+      - run: pytest
+"""
+
+_GITLAB = """\
+# Set the CI variable WORKRAIL_LINT to the address of the workrail-lint repository, with @ and a tag or commit.
+workflows:
+  image: python:3.13-slim
+  script:
+    - apt-get update && apt-get install --yes git
+    - pip install "workrail-lint[pytest] @ git+$WORKRAIL_LINT"
+    - workrail-lint check --exit-zero --output-format gitlab --output-file gl-code-quality-report.json
+    - workrail-lint check
+    - workrail-lint lock --check
+    - pytest
+  artifacts:
+    when: always
+    reports:
+      codequality: gl-code-quality-report.json
+"""
+
+_CI = {"github": (".github/workflows/workflows.yml", _GITHUB), "gitlab": (".gitlab-ci.yml", _GITLAB)}
+CI_SERVICES = tuple(_CI)

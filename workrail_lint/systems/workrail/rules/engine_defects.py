@@ -23,6 +23,8 @@ from workrail_lint.systems.workrail.rules.samples import decision, loop, paralle
 _VERDICT = "wr.contracts.review_verdict"
 _GUIDANCE_BYTES, _ISSUE_BYTES = 950, 512
 _TOKEN = Pattern(r"\{\{((?!wr\.)[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}")
+_NOTES = Pattern(r"\bnotes\b")
+_NOTES_ALWAYS = Pattern(r"(?i)\bnotes (?:with|for|on|at|after) (?:every|each) step\b")
 _GENERATING = ("verification", "audit", "synthesis")
 
 
@@ -213,14 +215,18 @@ class EngineFirstPrompt(EngineDefectRule):
 class EngineDottedId(EngineDefectRule):
     code = "KD013"
     name = "engine-dotted-step-notes"
-    summary = "A template call adds steps that need notes."
+    summary = "A template call adds steps that need notes, and no prompt tells the agent to submit them."
     why = "Submitted without notes, a step with a dot in its id makes the engine fail with `INTERNAL_ERROR`, not block."
     needs = frozenset({"templateCall"})
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
         for node in walk(compiled.nodes):
+            prompt = str(node.step.get("prompt", ""))
+            if _NOTES_ALWAYS.search(prompt):
+                return  # from here on the agent knows
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
-            if is_dotted and not node.step.get("notesOptional") and "outputContract" not in node.step:
+            needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
+            if is_dotted and needs_notes and not _NOTES.search(prompt):
                 report(
                     node.place,
                     f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
@@ -230,7 +236,9 @@ class EngineDottedId(EngineDefectRule):
 
     def examples(self) -> Iterable[Example]:
         call = {"templateId": "wr.templates.routine.final-verification", "args": {"deliverableName": "proof.md"}}
-        yield Example(workflow(step("verify", None, templateCall=call)), workflow(step("verify", "Verify all claims.")))
+        told = step("begin", "Say what is to be done. Submit notes with every step.")
+        verify = step("verify", None, templateCall=call)
+        yield Example(workflow(step("begin", "Say what is to be done."), verify), workflow(told, verify))
 
 
 class EngineParallelNotes(EngineDefectRule):
