@@ -21,7 +21,7 @@ from pytest_workrail.run.start import preferences
 from pytest_workrail.scenarios.workflow_driver import Loaded, setup_and_agent
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.workrail.scenario import Scenario
 
@@ -42,19 +42,20 @@ def main(arguments: list[str]) -> int:
     args = parser().parsed(arguments)
     if args is None:
         return OK
-    config, workflows = searched_workflows(args)
-    if not workflows:
-        return NOTHING
-    folder = args.scenarios or config.root
+    searched = searched_workflows(args)
+    if not searched.workflows:
+        return searched.nothing_found()
+    folder = args.scenarios or searched.config.root
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {printable(folder)}")
-    reports = [_report(workflow, folder) for workflow in workflows]
+    reports = [_report(workflow, folder) for workflow in searched.workflows]
     if args.json:
         out_json({"workflows": reports}, indent=2)
     else:
         for report in reports:
             _print(report)
-    return OK if all(run["agree"] for report in reports for run in report["runs"]) else FINDINGS
+    they_agree = all(run["agree"] for report in reports for run in report["runs"])
+    return searched.exit_code(OK if they_agree else FINDINGS)
 
 
 def parser() -> Parser:

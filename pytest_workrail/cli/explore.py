@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     else:
         for report in reports:
             _print(report)
-    return searched.exit_code(gathered, FINDINGS if any(report["violations"] for report in reports) else OK)
+    return searched.exit_code(FINDINGS if any(report["violations"] for report in reports) else OK, gathered)
 
 
 def parser() -> Parser:

@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
     else:
         for each in results:
             _report(each, args)
-    return searched.exit_code(gathered, FINDINGS if args.check and any(each["new"] for each in results) else OK)
+    return searched.exit_code(FINDINGS if args.check and any(each["new"] for each in results) else OK, gathered)
 
 
 def parser() -> Parser:

@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
             cache.put(keys[int(str(piece["workflow"]))][result["id"]], result)
     cache.save()
     results = [[each[name] for name in names if name in each] for each, names in zip(known, keys, strict=True)]
-    return searched.exit_code(gathered, _report(args, folder, workflows, results))
+    return searched.exit_code(_report(args, folder, workflows, results), gathered)
 
 
 def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_workrail.cli.searches import add_profile_option, chosen_profiles, searched_workflows, shown_path
 from workrail_lint.base.terminal import out, out_json, printable
-from workrail_lint.cli import FINDINGS, NOTHING, OK
+from workrail_lint.cli import FINDINGS, OK
 from workrail_lint.cli.parser import Parser, add_inputs
 
 
@@ -15,16 +15,16 @@ def main(arguments: list[str]) -> int:
     args = parser().parsed(arguments)
     if args is None:
         return OK
-    _, workflows = searched_workflows(args)
-    if not workflows:
-        return NOTHING
+    searched = searched_workflows(args)
+    if not searched.workflows:
+        return searched.nothing_found()
     reports: list[dict[str, Any]] = [
         {
             "workflowId": workflow.compiled.workflow_id,
             "path": shown_path(workflow.path),
             "runs": [_played(workflow.compiled, profile) for profile in chosen_profiles(args)],
         }
-        for workflow in workflows
+        for workflow in searched.workflows
     ]
     if args.json:
         out_json({"workflows": reports}, indent=2)
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
         for report in reports:
             _print(report)
     is_fine = all(run["problem"] is None for report in reports for run in report["runs"])
-    return OK if is_fine else FINDINGS
+    return searched.exit_code(OK if is_fine else FINDINGS)
 
 
 def parser() -> Parser:

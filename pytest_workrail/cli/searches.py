@@ -46,9 +46,10 @@ class Searched:
         err("workrail-test: no workflow found")
         return NOTHING
 
-    def exit_code(self, gathered: Gathered, otherwise: int) -> int:
-        """The exit code of a search that is over; one that left something out has failed."""
-        return USAGE if self.has_broken or gathered.is_interrupted else otherwise
+    def exit_code(self, otherwise: int, gathered: Gathered | None = None) -> int:
+        """The exit code of a command that is done; one that left something out has failed."""
+        is_interrupted = gathered is not None and gathered.is_interrupted
+        return USAGE if self.has_broken or is_interrupted else otherwise
 
 
 def add_search_options(parser: Parser, paths: Literal["+", "*"] = "+") -> None:

@@ -42,7 +42,10 @@ from workrail_lint.systems.workrail.solver import Wish
 
 _MAX_TARGETS = 300
 _ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")
-PREFERENCES = {GUIDED: Preferences(GUIDED, "conservative"), NEVER_STOP: Preferences(NEVER_STOP, "conservative")}
+PREFERENCES: dict[str, Preferences] = {
+    GUIDED: Preferences(GUIDED, "conservative"),
+    NEVER_STOP: Preferences(NEVER_STOP, "conservative"),
+}
 _GUIDED = PREFERENCES[GUIDED]
 _COUNTS: dict[str | None, float] = {ZERO: 0, ONE: 1, MANY: 2, LIMIT: math.inf}
 
