@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from workrail_lint.base.terminal import printable
 from workrail_lint.findings import Finding
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.names import VARIABLE, name_at
@@ -75,7 +76,7 @@ def _variable(document: OpenDocument, place: Place, offset: int) -> str | None:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name.replace('`', '')}`" for name in dict.fromkeys(names))
+    return ", ".join(f"`{printable(name).replace('`', '')}`" for name in dict.fromkeys(names))
 
 
 def _builtin(document: OpenDocument, place: Place) -> str | None:
@@ -85,17 +86,21 @@ def _builtin(document: OpenDocument, place: Place) -> str | None:
     catalog = document.setup.settings.catalog
     if last == "contractRef" and value in catalog.contracts:
         pack = catalog.contracts[value]
-        return f"**{pack.id}**: {pack.title}\n\n{pack.summary}\n\n```json\n{json.dumps(pack.example, indent=2)}\n```"
+        return f"{_about(pack.id, pack.title, pack.summary)}\n\n```json\n{json.dumps(pack.example, indent=2)}\n```"
     if last == "refId" and value in catalog.refs:
         ref = catalog.refs[value]
-        return f"**{ref.id}**: {ref.title}\n\n{ref.summary}\n\n> {ref.text[:_LONG]}"
+        return f"{_about(ref.id, ref.title, ref.summary)}\n\n> {_quote(ref.text[:_LONG])}"
     if value in catalog.features and "features" in place.tokens:
         feature = catalog.features[value]
-        return f"**{feature.id}**: {feature.title}\n\n{feature.summary}"
+        return _about(feature.id, feature.title, feature.summary)
     if last == "templateId" and value in catalog.templates:
         routine = catalog.templates[value]
-        return f"**{value}**: {routine.definition.get('name', '')}\n\n{routine.definition.get('description', '')}"
+        return _about(value, str(routine.definition.get("name", "")), str(routine.definition.get("description", "")))
     return None
+
+
+def _about(ident: str, title: str, summary: str) -> str:
+    return f"**{_plain(ident)}**: {_plain(title)}\n\n{_plain(summary)}"
 
 
 def _step(document: OpenDocument, place: Place) -> str | None:
