@@ -382,3 +382,24 @@ def test_no_result_of_a_test_command_is_written_through_a_link(
     assert "internal error" not in capsys.readouterr().err
     assert code == 2 or command[0] == "explore"  # which has nothing to write as long as no promise is broken
     assert outside.read_text() == "precious"
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_an_editor_does_not_wait_for_a_configuration_that_is_no_file(kind: str, project: Path) -> None:
+    """An action of the language server adds to the configuration, so it reads it first."""
+    pytest.importorskip("pygls", reason="pygls is not installed")
+    from types import SimpleNamespace
+
+    from workrail_lint.findings import Edit
+    from workrail_lint.server.protocol import _workspace_edit
+
+    path = str(project / "workrail-lint.toml")
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        Path(path).symlink_to("/dev/zero")
+    server = SimpleNamespace(workspace=SimpleNamespace(text_documents={}))
+    document = SimpleNamespace(path="a.json", text="{}")
+    made = _workspace_edit(server, document, {path: [Edit(-1, -1, "[[suppress]]")]})  # type: ignore[arg-type]
+    assert made.document_changes is not None
+    assert len(made.document_changes) == 2

@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
 from workrail_lint.base.version import VERSION
 from workrail_lint.findings import Edit, Finding
 from workrail_lint.server import actions, completion, names, outline
@@ -332,16 +334,21 @@ def _workspace_edit(server: Server, document: OpenDocument, edits: dict[str, lis
     changes: list[Any] = []
     for path, listed in edits.items():
         uri = uri_of(path)
-        if path == document.path:
-            text = document.text
-        else:
-            try:
-                with_text = server.workspace.get_text_document(uri).source
-            except OSError:
-                changes.append(lsp.CreateFile(uri))
-                with_text = ""
-            text = with_text
+        text = document.text if path == document.path else _text_of(server, uri, path)
+        if text is None:
+            changes.append(lsp.CreateFile(uri))
+            text = ""
         at_end = [edit if edit.start >= 0 else Edit(len(text), len(text), edit.text) for edit in listed]
         identity = lsp.OptionalVersionedTextDocumentIdentifier(uri)
         changes.append(lsp.TextDocumentEdit(identity, list(_text_edits(at_end, Positions(text)))))
     return lsp.WorkspaceEdit(document_changes=changes)
+
+
+def _text_of(server: Server, uri: str, path: str) -> str | None:
+    """A file as the editor has it, or else as it is on disk; None when there is no file that can be read."""
+    known = server.workspace.text_documents.get(uri)
+    if known is not None:
+        text: str = known.source
+        return text
+    read = read_file(path)  # the workspace would read it too, and wait for ever on a pipe
+    return read.value.decode("utf-8", "replace") if isinstance(read, Ok) else None
