@@ -233,6 +233,21 @@ def test_a_fix_of_a_named_link_does_not_write_through_it(project: Path, capsys: 
     assert "b.json can't be written (it is a symbolic link, which is never written through)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["check", "--fix", "--unsafe-fixes", "--no-cache"], ["format"]], ids=" ".join)
+@pytest.mark.parametrize("named", ["linked/b.json", "linked", "./linked/../linked/b.json"])
+def test_nothing_is_written_through_a_linked_folder(
+    command: list[str], named: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = project.parent / "outside"
+    outside.mkdir()
+    text = FIXABLE if "--fix" in command else json.dumps(workflow(step("first"), step("second")))
+    (outside / "b.json").write_text(text)
+    (project / "linked").symlink_to(outside)
+    main([*command, named])
+    assert (outside / "b.json").read_text() == text
+    assert [path.name for path in outside.iterdir()] == ["b.json"]
+
+
 def test_nothing_outside_is_shown(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a log that everybody can read, a line of a file outside would be a secret told."""
     secret = project.parent / "secret.json"
