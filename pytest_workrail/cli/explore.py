@@ -16,10 +16,10 @@ from pytest_workrail.cli.searches import (
 )
 from pytest_workrail.explore.hostile_scenario import scenario_bytes, scenario_name
 from pytest_workrail.explore.hostile_task import TASK, combined, pieces, story_of
-from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser
 
 _RUNS = 150
@@ -71,13 +71,12 @@ def parser() -> Parser:
 
 
 def _write_scenarios(folder: str, workflow: SearchedWorkflow, report: dict[str, Any]) -> None:
-    os.makedirs(folder, exist_ok=True)
     relative = shown_path(os.path.relpath(workflow.path, folder))
     for violation in report["violations"]:
         path = os.path.join(folder, scenario_name(report["workflowId"], violation))
         story = story_of(violation)
         data = scenario_bytes(relative, workflow.compiled.ir, story, violation["promise"], violation["how"])
-        write_atomically(path, data, below=folder)
+        write_output(path, data, folder=folder)
         violation["scenario"] = shown_path(path)
 
 

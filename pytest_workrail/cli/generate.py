@@ -157,28 +157,28 @@ def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
 
 def _report(result: dict[str, Any], args: Any) -> None:
     found, infeasible = result["uncovered"], len(result["infeasible"])
-    out(
+    _say(
         f"{result['workflow']}: {counted(result['goals'], 'goal')}, {result['covered']} covered"
         + (f", {len(found)} uncovered" if found else "")
         + (f", {infeasible} proved infeasible" if infeasible else "")
     )
     missing = " (missing)" if args.check else "" if args.out else " (not written; add --out DIR)"
     for each in result["scenarios"]:
-        out(f"  {each['name']}{_extent(each)}{missing}")
+        _say(f"  {each['name']}{_extent(each)}{missing}")
     if args.check:
         for goal in result["new"]:
-            out(f"  feasible and not covered: {goal}")
+            _say(f"  feasible and not covered: {goal}")
     for each in found:
         tried = ", ".join(each["tried"]) or "nothing"
-        out(f"  uncovered: {each['goal']} (tried: {tried})")
+        _say(f"  uncovered: {each['goal']} (tried: {tried})")
     for each in result["infeasible"]:
-        out(f"  infeasible: {each['goal']} ({_shown(each['proof'])})")
+        _say(f"  infeasible: {each['goal']} ({_shown(each['proof'])})")
     for name in result.get("pruned", ()):
-        out(f"  removed: {name}")
+        _say(f"  removed: {name}")
     for word in ("redundant", "stale", "edited"):
         for name in result[word]:
             if name not in result.get("pruned", ()):
-                out(f"  {word}: {name}")
+                _say(f"  {word}: {name}")
     _cost(result["cost"])
 
 
@@ -188,6 +188,11 @@ def _extent(scenario: dict[str, Any]) -> str:
         return ""
     profiles = "both profiles" if len(scenario["profiles"]) > 1 else scenario["profiles"][0]
     return f": {counted(scenario['turns'], 'turn')}, {profiles}"
+
+
+def _say(line: str) -> None:
+    """Print a line about a workflow, whatever its names hold."""
+    out(printable(line))
 
 
 def _shown(proof: dict[str, Any]) -> str:
@@ -209,9 +214,9 @@ def _cost(cost: dict[str, Any]) -> None:
         return
     for word in ("shortest", "typical", "longest"):
         run = cost[word]
-        out(
+        _say(
             f"  {word} run: {counted(run['calls'], 'call')}, reads about {run['tokensRead']} tokens, "
             f"writes about {run['tokensWritten']}"
         )
     dearest = ", ".join(f"{each['step']} ({each['tokens']})" for each in cost["dearestSteps"])
-    out(f"  dearest steps, in tokens: {dearest}")
+    _say(f"  dearest steps, in tokens: {dearest}")

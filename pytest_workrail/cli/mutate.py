@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -22,10 +21,11 @@ from pytest_workrail.explore.mutation_judge import UnstableScenario
 from pytest_workrail.explore.mutation_operators import mutants
 from pytest_workrail.explore.mutation_task import TASK, pieces
 from pytest_workrail.explore.mutation_text import injections_of
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.neutral import json_text
 from workrail_lint.base.terminal import err, out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser
 
 
@@ -98,13 +98,13 @@ def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: 
             for path in write_missing(workflow, folder, found):
                 err(f"workrail-test mutate: wrote {printable(shown_path(path))}")
     if args.html is not None:
-        write_atomically(args.html, report.html_page(reports).encode())
+        write_output(args.html, report.html_page(reports).encode())
     if args.report is not None:
         files = {
             shown_path(workflow.path): report.stryker_file(workflow.text, workflow.compiled, found)
             for workflow, found in zip(workflows, results, strict=True)
         }
-        write_atomically(args.report, (json.dumps(report.stryker_report(files), indent=1) + "\n").encode())
+        write_output(args.report, (json_text(report.stryker_report(files), indent=1) + "\n").encode())
     if args.json:
         out_json({"workflows": reports}, indent=2)
     else:

@@ -11,9 +11,9 @@ from pytest_workrail.cli.searched_scenarios import scenarios_about
 from pytest_workrail.cli.searches import SearchedWorkflow, shown_path
 from pytest_workrail.explore.mutation_report import sentence
 from pytest_workrail.golden.keys import SCENARIO_ENDING
-from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import printable
 from workrail_lint.cli import UsageError
+from workrail_lint.cli.output import write_output
 from workrail_lint.systems.workrail.scenario import Scenario
 
 
@@ -45,6 +45,6 @@ def write_missing(workflow: SearchedWorkflow, folder: str, results: Sequence[dic
             **missing,
         }
         Scenario.model_validate(value)
-        write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode(), below=folder)
+        write_output(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode(), folder=folder)
         written.append(path)
     return written

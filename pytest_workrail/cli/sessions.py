@@ -91,13 +91,9 @@ def answer(value: dict[str, Any]) -> None:
 
 def write_file(path: str, data: bytes) -> None:
     """Write a result where the user said."""
-    from workrail_lint.base.files import write_atomically
+    from workrail_lint.cli.output import write_output
 
-    try:
-        os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
-        write_atomically(path, data)
-    except OSError as problem:
-        raise UsageError(f"{printable(path)} can't be written ({problem.strerror})") from None
+    write_output(path, data, folder=os.path.dirname(path) or os.curdir)
 
 
 def parser() -> Parser:

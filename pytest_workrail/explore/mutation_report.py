@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from workrail_lint.base.js import Json
+from workrail_lint.base.neutral import one_line
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -169,14 +170,18 @@ def html_page(reports: Sequence[dict[str, Any]]) -> str:
     for report in reports:
         cells = (f"{report['score']} %", report["mutants"], report["killed"], len(report["survived"]), report["inert"])
         row = "".join(f"<td>{cell}" for cell in cells)
-        parts.append(f"<tr><td>{escape(report['workflowId'])}{row}</tr>")
+        parts.append(f"<tr><td>{_text(report['workflowId'])}{row}</tr>")
     parts.append("</table>")
     for report in reports:
         if report["survived"]:
-            parts.append(f"<h2>{escape(report['workflowId'])}</h2><ul>")
+            parts.append(f"<h2>{_text(report['workflowId'])}</h2><ul>")
             parts += [
-                f"<li class='survived'><code>{escape(each['id'])}</code> {escape(each['change'])}"
+                f"<li class='survived'><code>{_text(each['id'])}</code> {_text(each['change'])}"
                 for each in report["survived"]
             ]
             parts.append("</ul>")
     return "\n".join(parts) + "\n"
+
+
+def _text(text: str) -> str:
+    return escape(one_line(text))

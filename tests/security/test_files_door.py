@@ -29,7 +29,25 @@ ALLOWED = {
     "pytest_workrail/cli/golden.py",
     "pytest_workrail/engine/store/disk.py",
 }
-OF_OS = {"open", "replace", "rename", "renames", "truncate"}
+OF_OS = {"open", "replace", "rename", "renames", "truncate", "link", "symlink", "mkfifo", "mknod"}
+OF_OS |= {"copy", "copy2", "copyfile", "copytree", "move"}
+OF_PATHS = {"write_text", "write_bytes", "read_text", "symlink_to", "hardlink_to"}
+# Copies between the folders of one run, where agents work; links stay links.
+COPIES = {"pytest_workrail/systems/blocks/workspaces.py": ["os.symlink", "shutil.copyfile", "shutil.copytree"]}
+# Modules with ways of their own to a file, or to another machine.
+OTHER_DOORS = {"codecs", "fileinput", "gzip", "bz2", "lzma", "zipfile", "tarfile", "sqlite3", "dbm", "shelve", "pickle"}
+OTHER_DOORS |= {
+    "mmap",
+    "linecache",
+    "socket",
+    "ssl",
+    "http",
+    "urllib.request",
+    "ftplib",
+    "smtplib",
+    "xmlrpc",
+    "requests",
+}
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
@@ -51,7 +69,9 @@ def opened(tree: ast.Module) -> Iterator[str]:
             owner = called.value
             if isinstance(owner, ast.Name) and owner.id in ("os", "io", "shutil") and called.attr in OF_OS:
                 yield f"{owner.id}.{called.attr}"
-            elif called.attr in ("write_text", "write_bytes", "read_text") or (
+            elif called.attr == "replace" and len(node.args) == 1:  # of a path; that of a text takes two
+                yield ".replace"
+            elif called.attr in OF_PATHS or (
                 called.attr in ("open", "read_bytes") and not (isinstance(owner, ast.Name) and owner.id == "files")
             ):
                 yield f".{called.attr}"
@@ -59,7 +79,22 @@ def opened(tree: ast.Module) -> Iterator[str]:
 
 def test_everything_goes_through_one_door() -> None:
     found = {name: sorted(set(opened(tree))) for name, tree in sources() if name not in ALLOWED}
-    assert {name: calls for name, calls in found.items() if calls} == {}
+    assert {name: calls for name, calls in found.items() if calls} == COPIES
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_nobody_has_another_door() -> None:
+    names = {*OTHER_DOORS, *(f"{module}.{name}" for module in ("os", "io", "shutil") for name in OF_OS)}
+    found = {name: sorted(names & set(imported(tree))) for name, tree in sources()}
+    assert {name: modules for name, modules in found.items() if modules} == {}
 
 
 def test_only_four_modules_start_processes() -> None:
@@ -68,9 +103,7 @@ def test_only_four_modules_start_processes() -> None:
     starts = {
         name
         for name, tree in sources()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        and any(alias.name.partition(".")[0] == "subprocess" for alias in node.names)
+        if any(module.partition(".")[0] in ("subprocess", "pty") for module in imported(tree))
     }
     assert starts == {
         "pytest_workrail/cli/golden_review.py",
@@ -200,6 +233,21 @@ def test_a_fix_of_a_named_link_does_not_write_through_it(project: Path, capsys: 
     assert "b.json can't be written (it is a symbolic link, which is never written through)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["check", "--fix", "--unsafe-fixes", "--no-cache"], ["format"]], ids=" ".join)
+@pytest.mark.parametrize("named", ["linked/b.json", "linked", "./linked/../linked/b.json"])
+def test_nothing_is_written_through_a_linked_folder(
+    command: list[str], named: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = project.parent / "outside"
+    outside.mkdir()
+    text = FIXABLE if "--fix" in command else json.dumps(workflow(step("first"), step("second")))
+    (outside / "b.json").write_text(text)
+    (project / "linked").symlink_to(outside)
+    main([*command, named])
+    assert (outside / "b.json").read_text() == text
+    assert [path.name for path in outside.iterdir()] == ["b.json"]
+
+
 def test_nothing_outside_is_shown(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a log that everybody can read, a line of a file outside would be a secret told."""
     secret = project.parent / "secret.json"
@@ -323,3 +371,50 @@ def test_only_leftovers_of_ours_are_swept(tmp_path: Path) -> None:
     (tmp_path / ".workrail-0123456789abcdef.tmp").symlink_to(tmp_path / "x.tmp")
     sweep(str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {*names, ".workrail-0123456789abcdef.tmp"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["mutate", "a.json", "--html", "{}"],
+        ["mutate", "a.json", "--report", "{}"],
+        ["explore", "a.json", "--runs", "1", "--out", "{}/folder"],
+        ["generate", "a.json", "--out", "{}/folder"],
+        ["golden", "diff", "--html", "{}"],
+    ],
+    ids=lambda command: " ".join(command[:1] + command[-2:-1]),
+)
+def test_no_result_of_a_test_command_is_written_through_a_link(
+    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pytest_workrail.cli import main as test_main
+
+    outside = project.parent / "outside.json"
+    outside.write_text("precious")
+    (project / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
+    (project / "out").symlink_to(outside)
+    code = test_main([part.format("out") for part in command])
+    assert "internal error" not in capsys.readouterr().err
+    assert code == 2 or command[0] == "explore"  # which has nothing to write as long as no promise is broken
+    assert outside.read_text() == "precious"
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_an_editor_does_not_wait_for_a_configuration_that_is_no_file(kind: str, project: Path) -> None:
+    """An action of the language server adds to the configuration, so it reads it first."""
+    pytest.importorskip("pygls", reason="pygls is not installed")
+    from types import SimpleNamespace
+
+    from workrail_lint.findings import Edit
+    from workrail_lint.server.protocol import _workspace_edit
+
+    path = str(project / "workrail-lint.toml")
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        Path(path).symlink_to("/dev/zero")
+    server = SimpleNamespace(workspace=SimpleNamespace(text_documents={}))
+    document = SimpleNamespace(path="a.json", text="{}")
+    made = _workspace_edit(server, document, {path: [Edit(-1, -1, "[[suppress]]")]})  # type: ignore[arg-type]
+    assert made.document_changes is not None
+    assert len(made.document_changes) == 2

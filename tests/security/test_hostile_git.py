@@ -142,6 +142,7 @@ COMMANDS = [
     ["diff", "--git", "HEAD", "workflows/a.json"],
     ["diff", "--git", "HEAD", "workflows"],
     ["diff", "--git", "HEAD", "workflows/new.json"],
+    ["studio", "--git", "HEAD", "--output", "studio.html", "workflows"],
     ["lock", "workflows"],
     ["check", "workflows"],
 ]

@@ -157,8 +157,11 @@ def _write(path: str, before: str, after: str) -> bool:
     if _read(path) != before.encode("utf-8", "surrogateescape"):
         err(f"workrail-lint: {printable(path)} changed on disk while it was being fixed, so the fixes were not written")
         return False
+    # Below the folder it was started in, a fix follows no linked folder either: one could lead out of the project.
+    here = os.getcwd()
+    is_below = os.path.abspath(path).startswith(os.path.join(here, ""))
     try:
-        write_atomically(path, after.encode("utf-8", "surrogatepass"))
+        write_atomically(path, after.encode("utf-8", "surrogatepass"), below=here if is_below else None)
     except OSError as error:
         err(f"workrail-lint: {printable(path)} can't be written ({error.strerror})")
         return False

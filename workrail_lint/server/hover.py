@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from workrail_lint.base.terminal import printable
 from workrail_lint.findings import Finding
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
@@ -86,7 +87,7 @@ def _variable_text(document: OpenDocument, name: str) -> str | None:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name.replace('`', '')}`" for name in dict.fromkeys(names))
+    return ", ".join(f"`{printable(name).replace('`', '')}`" for name in dict.fromkeys(names))
 
 
 def _builtin(document: OpenDocument, place: Place) -> str | None:
@@ -98,16 +99,16 @@ def _builtin(document: OpenDocument, place: Place) -> str | None:
         pack = catalog.contracts[value]
         shape = "\n".join(_fields(pack.schema))
         example = json.dumps(pack.example, indent=2)
-        return f"**{pack.id}**: {pack.title}\n\n{pack.summary}\n\n{shape}\n\n```json\n{example}\n```"
+        return f"{_about(pack.id, pack.title, pack.summary)}\n\n{shape}\n\n```json\n{example}\n```"
     if last == "refId" and value in catalog.refs:
         ref = catalog.refs[value]
-        return f"**{ref.id}**: {ref.title}\n\n{ref.summary}\n\n> {ref.text[:_LONG]}"
+        return f"{_about(ref.id, ref.title, ref.summary)}\n\n> {_quote(ref.text[:_LONG])}"
     if value in catalog.features and "features" in place.tokens:
         feature = catalog.features[value]
-        return f"**{feature.id}**: {feature.title}\n\n{feature.summary}"
+        return _about(feature.id, feature.title, feature.summary)
     if last == "templateId" and value in catalog.templates:
         routine = catalog.templates[value]
-        return f"**{value}**: {routine.definition.get('name', '')}\n\n{routine.definition.get('description', '')}"
+        return _about(value, str(routine.definition.get("name", "")), str(routine.definition.get("description", "")))
     return None
 
 
@@ -148,6 +149,10 @@ def _other_step(
                 title, prompt = (str(node.step.get(member, "")) for member in ("title", "prompt"))
                 return f"**{_plain(node.id)}**: {_plain(title)}\n\n> {_quote(prompt)}"[:_LONG]
     return None
+
+
+def _about(ident: str, title: str, summary: str) -> str:
+    return f"**{_plain(ident)}**: {_plain(title)}\n\n{_plain(summary)}"
 
 
 def _step(document: OpenDocument, place: Place) -> str | None:

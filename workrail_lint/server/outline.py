@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from workrail_lint.base.terminal import printable
 from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.pointer import decode
 from workrail_lint.server import configuration
@@ -60,7 +61,8 @@ def _steps(document: OpenDocument) -> list[Symbol]:
             continue
         kind = step["type"] if step.get("type") in ("loop", "parallel") else "step"
         kind = "template" if "templateCall" in step else kind
-        made = Symbol(str(step.get("id") or "step"), str(step.get("title", "")), kind, *place, *(name or place), ())
+        ident, title = printable(str(step.get("id") or "step")), printable(str(step.get("title", "")))
+        made = Symbol(ident, title, kind, *place, *(name or place), ())
         if len(tokens) == 4 and found:
             found[-1] = found[-1]._replace(inner=(*found[-1].inner, made))
         else:
