@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
-from pytest_workrail.agents.actions import Action, Prefer, Resend, Rewind, Stop, Submit
+from pytest_workrail.agents.actions import Action, Prefer, Provide, Rebind, Resend, Rewind, Stop, Submit
 from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.transcript import Transcript
 from workrail_lint.base.js import Json
+
+_Played: TypeAlias = Submit | Rewind | Resend | Prefer | Provide | Rebind
 
 
 class Recorded(Agent):
     """Plays a transcript again, in order: the same work against another profile or another version.
 
-    That is every submission, also one that was sent twice, every step the run went back to, and every change of its
-    preferences. A transcript that holds nothing but exchanges is played by its submissions.
+    That is every submission, also one that was sent twice, every step the run went back to, even after its end, and
+    everything that people did: preferences, what they provided, and bindings. A transcript that holds nothing but
+    exchanges is played by its submissions.
     """
 
     def __init__(self, transcript: Transcript) -> None:
         first: dict[str, Any] = transcript.exchanges[0].request
         self._context: dict[str, Json] = first.get("initialContext", {})
-        self._actions: list[Action] = [
-            action for action in transcript.actions if isinstance(action, Submit | Prefer | Rewind | Resend)
-        ] or [
+        self._actions: list[Action] = [action for action in transcript.actions if isinstance(action, _Played)] or [
             _answer(exchange.request)
             for exchange in transcript.exchanges
             if exchange.tool == "continue_workflow" and exchange.request.get("intent") == "advance"
@@ -38,6 +39,13 @@ class Recorded(Agent):
             return Stop("The recording ends here.")
         self._played += 1
         return self._actions[self._played - 1]
+
+    def reopen(self) -> Rewind | None:
+        action = self._actions[self._played] if self._played < len(self._actions) else None
+        if not isinstance(action, Rewind):
+            return None
+        self._played += 1
+        return action
 
 
 def _answer(request: dict[str, Any]) -> Submit:

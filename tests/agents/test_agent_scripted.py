@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from agent_workflows import loop, play, step, workflow
 
-from pytest_workrail.agents.actions import Checkpoint, Rehydrate, Rewind, Stop, Submit
+from pytest_workrail.agents.actions import Checkpoint, Prefer, Rehydrate, Resend, Rewind, Stop, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.recorded import Recorded
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn, script_turns
+from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
-from workrail_lint.systems.workrail.scenario_words import Behaviour
+from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
 
 TWO = workflow(step("one"), step("two"))
 THRICE = workflow(loop("again", step("work"), type="for", count=3, maxIterations=3))
@@ -144,3 +145,21 @@ def test_a_recording_hands_in_the_same_again() -> None:
     assert again.transcript == first.transcript
     longer = workflow(step("one"), step("two"), step("three"))
     assert play(longer, Recorded(first.transcript)).ending.why == "The recording ends here."
+
+
+def test_a_recording_keeps_what_is_no_submission() -> None:
+    never = Prefer(Preferences("full_auto_never_stop", "aggressive"))
+    turns = [
+        Turn("one", never),
+        Turn("one", Submit("first")),
+        Turn("two", Resend()),
+        Turn("two", Rewind("one")),
+        Turn("one", Submit("second")),
+        Turn(AFTER_END, Rewind("two")),
+        Turn("two", Submit("third"), visit=3),
+    ]
+    first = play(TWO, Scripted(turns, Auto()))
+    again = play(TWO, Recorded(first.transcript))
+    assert [type(action) for action in first.transcript.actions][:4] == [Prefer, Submit, Resend, Rewind]
+    assert first.steps == ("one", "one", "two", "two")
+    assert again.transcript == first.transcript

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from protocol_bench import NEVER_STOP, WORKSPACE, Bench, quiet, step, workflow
 
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.protocol.engine import Options
+
 C1 = {
     "and": [
         {"var": "depth", "in": ["full", "deep"]},
@@ -237,6 +240,17 @@ def test_the_text_of_a_question_holds_the_call() -> None:
     *_, needed, then = prompt.splitlines()
     assert "\n\n**NEXT INPUT (System):**\n- From: you\n" in prompt
     assert (needed, then.startswith("- Then: continue_workflow")) == ("- Needed: `depth`", True)
+
+
+def test_a_question_says_the_same_in_the_clean_format() -> None:
+    bench = Bench(TRIAGE, options=Options(profile="locked", style=PromptStyle.CLEAN))
+    bench.start()
+    bench.go("CT1", notes="n")
+    assert bench.reply is not None
+    (text,) = bench.reply.text
+    assert (
+        text.index("Kind: blocked") < text.index("## Not Done\n- deep: depth is unset") < text.index("Missing required")
+    )
 
 
 def test_artifacts_of_a_question_decide_about_their_loop() -> None:

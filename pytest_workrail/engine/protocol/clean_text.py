@@ -76,14 +76,15 @@ def step_hash(step_id: str) -> int:
 
 
 def blocked(response: Blocked) -> str:
-    """Why the step was not accepted, in one paragraph."""
+    """Why the step was not accepted, in one paragraph; a question comes after the steps that were left out."""
     reasons = " ".join(f"{blocker.message} {_flat(blocker.suggested_fix)}" for blocker in response.blockers)
     if not response.retryable:
         return f"The step was not accepted and handing it in again does not help. {reasons} Tell the user and wait."
     issues = "" if response.validation is None else " Issues: " + "; ".join(response.validation.issues) + "."
     if response.patch is not None:
         call = json.dumps(response.next_params(), ensure_ascii=False)
-        return f"The step is kept, and something is missing. {reasons} Call continue_workflow with {call}"
+        asked = f"The step is kept, and something is missing. {reasons} Call continue_workflow with {call}"
+        return "\n\n".join(filter(None, [not_done(response.progress.disclosure), asked]))
     token = response.progress.next_token(response.retry_token)
     return f"The step was not accepted. {reasons}{issues} Hand it in again with the token {token}"
 
