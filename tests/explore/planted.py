@@ -761,14 +761,14 @@ def _next_call_ignores_retry() -> list[Patch]:
 
 
 def _two_blockers_no_retry() -> list[Patch]:
-    sound = replay._blocked
+    sound = replay.blocked_response
 
-    def blocked(maker: Any, position: Any, shown: Any, block: Any) -> Any:
-        made = sound(maker, position, shown, block)
+    def blocked(*arguments: Any) -> Any:
+        made = sound(*arguments)
         several = isinstance(made, Ok) and len(made.value.blockers) > 1
         return Ok(replace(made.value, retry_token=None)) if several else made
 
-    return [(replay, "_blocked", blocked)]
+    return [(replay, "blocked_response", blocked)]
 
 
 def _followup_is_final() -> list[Patch]:

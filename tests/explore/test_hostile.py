@@ -50,6 +50,13 @@ def test_a_planted_bug_is_found_and_its_story_is_minimal(bug: Planted) -> None:
     assert play(compiled(bug.workflow), search.story, deep=True).broken is None
 
 
+@pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.name)
+def test_every_bug_can_still_be_planted(bug: Planted) -> None:
+    """What is patched is there; otherwise a bug that is never found would only be noticed by who runs them all."""
+    for target, name, value in bug.make():
+        assert getattr(target, name) is not value
+
+
 def test_there_are_planted_bugs_of_every_kind() -> None:
     kinds = {bug.kind for bug in PLANTED}
     assert len(PLANTED) >= 40
