@@ -36,6 +36,9 @@ from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.arguments import configuration
 from workrail_lint.cli.parser import Parser
 
+# Proofs about what a profile or a contract never asks for: no news for the author, so only the JSON has them.
+_BY_DESIGN = ("never-asked", "accepts-all")
+
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
@@ -156,7 +159,8 @@ def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
 
 
 def _report(result: dict[str, Any], args: Any) -> None:
-    found, infeasible = result["uncovered"], len(result["infeasible"])
+    found = result["uncovered"]
+    infeasible = len([each for each in result["infeasible"] if each["proof"]["kind"] not in _BY_DESIGN])
     _say(
         f"{result['workflow']}: {counted(result['goals'], 'goal')}, {result['covered']} covered"
         + (f", {len(found)} uncovered" if found else "")
@@ -172,7 +176,8 @@ def _report(result: dict[str, Any], args: Any) -> None:
         tried = ", ".join(each["tried"]) or "nothing"
         _say(f"  uncovered: {each['goal']} (tried: {tried})")
     for each in result["infeasible"]:
-        _say(f"  infeasible: {each['goal']} ({_shown(each['proof'])})")
+        if each["proof"]["kind"] not in _BY_DESIGN:
+            _say(f"  infeasible: {each['goal']} ({_shown(each['proof'])})")
     for name in result.get("pruned", ()):
         _say(f"  removed: {name}")
     for word in ("redundant", "stale", "edited"):

@@ -47,12 +47,10 @@ class Excluded(NamedTuple):
     wishes: tuple[Wish, ...]
 
 
-def excluded(ir: dict[str, Any], profile: Profile) -> list[Excluded]:
-    """The points that conditions keep from ever being shown; what is behind them is not listed again."""
+def goals_and_excluded(ir: dict[str, Any], profile: Profile) -> tuple[frozenset[Point], list[Excluded]]:
+    """All goals, and the points that conditions keep from ever being shown; what is behind those is not listed."""
     lister = _Goals(ir, profile)
-    for _ in lister.points():
-        pass
-    return lister.excluded
+    return frozenset(lister.points()), lister.excluded
 
 
 class _Goals:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.coverage.report import closing_command, document, table
+from pytest_workrail.coverage.report import closing_command, document, incomplete_workflows, table
 from pytest_workrail.coverage.session import CoverageSession
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
 from workrail_lint.base.files import write_atomically
@@ -86,8 +86,11 @@ class CoveragePlugin:
         shown = option("workrail_cov")
         for line in table(self.session.tally, missing=shown == "missing"):
             terminalreporter.line(neutral(line))
-        command = closing_command(self.session.tally)
-        if command is not None:
-            terminalreporter.line(neutral(command))
+        incomplete = incomplete_workflows(self.session.tally)
+        if incomplete:
+            from pytest_workrail.coverage.sources import workflow_paths
+
+            paths = workflow_paths(incomplete, self._config.invocation_params.dir)
+            terminalreporter.line(neutral(closing_command(self.session.tally, paths)))
         for failure in self._failures:
             terminalreporter.line(neutral(f"FAIL: {failure}"), red=True)

@@ -55,7 +55,7 @@ def _output_codes(output: dict[str, Any], packs: Mapping[str, ContractPack]) -> 
         if contract["required"]:
             yield "MISSING_REQUIRED_OUTPUT"
         pack = packs.get(contract["ref"])
-        if pack is not None and contract["ref"] != ASSESSMENT and _can_reject(pack):
+        if pack is not None and contract["ref"] != ASSESSMENT and can_reject(pack):
             yield "INVALID_REQUIRED_OUTPUT"
     elif "assessments" in output:
         yield "INVALID_REQUIRED_OUTPUT"
@@ -83,7 +83,7 @@ def _distinguishing_contexts(criteria: object) -> Iterator[dict[str, Json]]:
             stack.extend(node[name] for name in ("not", "or", "and") if name in node)
 
 
-def _can_reject(pack: ContractPack) -> bool:
+def can_reject(pack: ContractPack) -> bool:
     """Whether an artifact of the right kind can fail the schema: one without members, or with odd ones."""
     alone: dict[str, Json] = {"kind": pack.artifact_kind}
     whole: dict[str, Json] = smallest_artifact(pack) or alone

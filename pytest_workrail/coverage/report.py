@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Sequence
 
 from pytest_workrail.coverage.points import Kind
 from pytest_workrail.coverage.tally import Score, Tally, WorkflowTally
@@ -10,6 +12,7 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.wording import counted
 
 _SHORT_HASH = len("sha256:") + 8
+_MOST_PATHS = 5
 
 
 def table(tally: Tally, *, missing: bool = False) -> list[str]:
@@ -29,13 +32,17 @@ def table(tally: Tally, *, missing: bool = False) -> list[str]:
     return lines
 
 
-def closing_command(tally: Tally) -> str | None:
-    """How to get the scenarios that are missing; None when nothing is."""
+def incomplete_workflows(tally: Tally) -> list[str]:
+    """The ids of the workflows of which something is not covered."""
+    return [each.workflow_id for each in tally if each.score().covered < each.score().points]
+
+
+def closing_command(tally: Tally, paths: Sequence[str] = ()) -> str:
+    """How to get the scenarios that are missing. `paths` are the files of the workflows, if they are known."""
     score = tally.score()
-    if score.covered == score.points:
-        return None
-    missing = score.points - score.covered
-    return f"{counted(missing, 'goal')} not covered; `workrail-test generate WORKFLOW…` writes scenarios for them"
+    named = " ".join(map(shlex.quote, paths)) if 0 < len(paths) <= _MOST_PATHS else "WORKFLOW…"
+    missing = counted(score.points - score.covered, "goal")
+    return f"{missing} not covered; `workrail-test generate {named} --out DIR` writes scenarios for them"
 
 
 def _labels(tally: Tally) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_workrail.coverage.goals import goals
 from pytest_workrail.coverage.tally import Tally
@@ -38,8 +39,22 @@ def add_untested(tally: Tally, paths: Sequence[str], folder: Path, *, strong: bo
             workflow.expect(REFERENCE.name, goals(compiled.value.ir, REFERENCE, strong=strong))
 
 
+def workflow_paths(ids: Collection[str], folder: Path) -> list[str]:
+    """The files of workflows with these ids below a folder, relative to it."""
+    found: list[str] = []
+    for file in discover([os.fspath(folder)]).files:
+        value = _value(Path(file.path)) if file.path.endswith(".json") else None
+        if isinstance(value, dict) and value.get("id") in ids and kind_of(file.path, value) is Kind.WORKFLOW:
+            found.append(os.path.relpath(file.path, folder).replace(os.sep, "/"))
+    return found
+
+
 def _kind(path: Path) -> Kind:
+    return kind_of(os.fspath(path), _value(path))
+
+
+def _value(path: Path) -> Any:
     try:
-        return kind_of(os.fspath(path), json.loads(read_bytes(str(path))))
+        return json.loads(read_bytes(str(path)))
     except (OSError, ValueError, RecursionError):
-        return Kind.UNKNOWN
+        return None

@@ -138,6 +138,7 @@ class Answers:
 
     def _faulty(self) -> Iterator[Submit]:
         view = self._view
+        yield from self._bare_artifact()
         for behaviour in _FAULTS:
             made = behave(behaviour, view)
             if not isinstance(made, Ok):
@@ -148,6 +149,13 @@ class Answers:
                 yield replace(answer, notes=None)
         if self._asked["refs"]:
             yield from self._assessed()
+
+    def _bare_artifact(self) -> Iterator[Submit]:
+        """An artifact that has its kind and nothing else: the refusal names every member that is required."""
+        contract = self._view.step.get("output", {}).get("contract")
+        made = None if contract is None else contract_artifact(self._view, contract["ref"])
+        if isinstance(made, dict):
+            yield with_loop_names(self._view, Submit(notes_of(self._view), ({"kind": made["kind"]},)))
 
     def _criteria_context(self, behaviour: Behaviour, answer: Submit) -> dict[str, Json] | None:
         return answer.context if behaviour is Behaviour.FAILING_NOTES else None

@@ -112,7 +112,16 @@ class Promises:
         self._check_order(world, position, progress)
         self._check_context(position, context)
         self._going_on(world, exchange.response)
+        self._stored_budgets(world.log())
         self._given |= _tokens(exchange.response)
+
+    def refused(self, world: World, exchange: Exchange, context: dict[str, Json]) -> None:
+        """A run that can't start: there has to be nothing to start with."""
+        first = Oracle(world.program.ir, world.profile).following(
+            Progress(), context, (), world.preferences.never_stops
+        )
+        can_start = first is not None and first.pending is not None
+        self.expect("total", not can_start, f"start_workflow fails: {exchange.response['message']}")
 
     def called(self, world: World, record: CallRecord) -> None:
         """Everything that can be said about one call."""

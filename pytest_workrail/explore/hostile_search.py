@@ -45,17 +45,19 @@ def explore(
     seeds: Sequence[tuple[Turn, ...]] = (),
     is_over: Callable[[], bool] = lambda: False,
 ) -> Search:
-    """Play hostile runs until one breaks a promise. `is_over` may end the search early, never change it."""
+    """Play hostile runs until one breaks a promise. Many start with the beginning of a seed, a run that gets somewhere.
+
+    `is_over` may end the search early, never change it.
+    """
     random = Random(seed)
     values = workflow_values(ir)
     search = Search()
     seen: set[str] = set()
     kept: list[tuple[Turn, ...]] = [*seeds]
-    beginnings = [*_BEGINNINGS, *seeds]
     for number in range(runs):
         if is_over():
             break
-        turns = beginnings[number] if number < len(beginnings) else _drawn(random, kept, values)
+        turns = _BEGINNINGS[number] if number < len(_BEGINNINGS) else _drawn(random, kept, values)
         story = Story(turns, profile, mode, number % _FILES_EVERY == _FILES_EVERY - 1, number % 2 == 1)
         outcome = play(ir, story, deep=number % _DEEP_EVERY == 0)
         _count(search, outcome)

@@ -9,6 +9,7 @@ from pytest_workrail.engine.core.modes import AUTONOMIES
 from pytest_workrail.explore.hostile_promises import PROMISES
 from pytest_workrail.explore.hostile_run import Story
 from pytest_workrail.explore.hostile_search import explore
+from pytest_workrail.explore.hostile_seeds import generated_seeds
 from pytest_workrail.explore.hostile_turns import KINDS, told
 from workrail_lint.base.js import Json
 
@@ -50,6 +51,7 @@ def perform(piece: dict[str, Any]) -> Json:
         piece["mode"],
         piece["seed"],
         piece["runs"],
+        generated_seeds(piece["ir"], piece["profile"]),
         is_over=lambda: limit is not None and process_time() > limit,
     )
     story = None if search.story is None else asdict(search.story)

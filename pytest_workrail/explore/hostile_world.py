@@ -67,6 +67,7 @@ class Watcher(Protocol):
     """Looks at every call."""
 
     def started(self, world: World, exchange: Exchange, context: dict[str, Json]) -> None: ...
+    def refused(self, world: World, exchange: Exchange, context: dict[str, Json]) -> None: ...
     def called(self, world: World, record: CallRecord) -> None: ...
 
 
@@ -129,6 +130,7 @@ class World:
             request["initialContext"] = added
         exchange = self.bench.call("start_workflow", request)
         if exchange.is_error:
+            self._watcher.refused(self, exchange, {**goal, **added})
             return
         token = str(exchange.response["continueToken"])
         place = self.bench.engine.place_of(token)

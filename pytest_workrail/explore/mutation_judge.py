@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -37,6 +38,7 @@ class Baseline:
     shown: Any
     places: frozenset[str]
     length: int
+    points: Counter[str]  # what it shows, counted by place
 
 
 def shown_by(run: Run) -> Any:
@@ -59,8 +61,10 @@ def baseline(name: str, value: dict[str, Any], ir: dict[str, Any]) -> Baseline:
     if faults or run.ending.kind in ("misplayed", "endless"):
         why = faults[0].message if faults else run.ending.why
         raise UnstableScenario(f"{name} does not hold on the workflow as it is: {why}")
+    points = Counter(point.place.partition("#")[0] for point in observe(run.transcript, strong=True))
     places = visited_places(run.transcript)
-    return Baseline(name, scenario, ir, value.get("golden") is not False, shown, places, len(run.transcript.exchanges))
+    length = len(run.transcript.exchanges)
+    return Baseline(name, scenario, ir, value.get("golden") is not False, shown, places, length, points)
 
 
 def visited_places(transcript: Transcript) -> frozenset[str]:
@@ -84,10 +88,10 @@ def _loops(ir: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def concerned(mutant: Mutant, scenarios: Iterable[Baseline]) -> list[Baseline]:
-    """The scenarios that could notice a mutant, the shortest first."""
+    """The scenarios that could notice a mutant; first those that show most about its place for their length."""
     near = {mutant.place, *mutant.beside}
     visiting = (each for each in scenarios if not mutant.place or not near.isdisjoint(each.places))
-    return sorted(visiting, key=lambda each: (each.length, each.name))
+    return sorted(visiting, key=lambda each: (each.length / (1 + each.points[mutant.place]), each.name))
 
 
 def notices(scenario: Baseline, mutated: dict[str, Any]) -> Noticed | None:

@@ -96,7 +96,7 @@ class Planner(Agent):
             return Stop("No answer of an agent can change this.")
         here = (view.instance.key, view.visit)
         if here != self._here:
-            back = [Prefer(PREFERENCES[self._mode])] if self._forces else []
+            back = [Prefer(_GUIDED)] if self._forces else []
             self._here, self._finals, self._forces = here, 0, False
             self._note_arrival(view)
             self._queue = [*back, *self._prepared(view)]

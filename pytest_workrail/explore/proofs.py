@@ -12,28 +12,73 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_workrail.coverage.exits import LIMIT, ONE, ZERO, asks_about_limit
-from pytest_workrail.coverage.goals import Excluded, excluded
-from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.coverage.goals import Excluded, goals_and_excluded
+from pytest_workrail.coverage.observe import steps_by_place
+from pytest_workrail.coverage.points import Kind, Point, place_of
 from pytest_workrail.coverage.reachability import continuing, loop_numbers
+from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, can_reject, loop_blockers, step_blockers
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.profiles import PROFILES, Profile
 from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.solver import IMPOSSIBLE, UNSET, Solver, Wish
 
 _HOST = (*RESERVED_KEYS, *SYSTEM_KEYS)
+# The choice of a profile on which it depends whether a blocker can come up; about decisions of loops, `loop_decision`.
+_CHOICES = {
+    APPROVAL: "confirmation",
+    AT_LIMIT: "loop_limit",
+    "REQUIRED_CAPABILITY_UNKNOWN": "capabilities",
+    "REQUIRED_CAPABILITY_UNAVAILABLE": "capabilities",
+}
 _MAX_TRIED = 100_000
 
 
 def proofs_for(ir: dict[str, Any], profile: Profile) -> Iterator[tuple[Point, dict[str, Json]]]:
     """Every point that can't be shown, with its proof, in the order of the steps."""
-    for each in excluded(ir, profile):
+    goals, excluded = goals_and_excluded(ir, profile)
+    for each in excluded:
         proof = _loop_proof(ir, profile, each) if each.point.kind is Kind.LOOP else _contradiction(each)
         if proof is not None:
             yield each.point, proof
-            if each.point.kind is Kind.CONDITION and each.point.case == "true":
-                done = Point(Kind.STEP, each.point.place, "done")
-                yield done, {"kind": "behind", "of": each.point.name, "proof": proof}
+            for place in _only_behind(ir, each.point):
+                yield Point(Kind.STEP, place, "done"), {"kind": "behind", "of": each.point.name, "proof": proof}
+    yield from _of_profile(ir, profile, {point.place for point in goals if point.kind is Kind.STEP})
+
+
+def _only_behind(ir: dict[str, Any], point: Point) -> Iterator[str]:
+    """The steps that are never done because a condition is never true."""
+    if point.kind is Kind.CONDITION and point.case == "true":
+        step: dict[str, Any] = next((each for each in ir["steps"] if each["id"] == point.place), {})
+        body = step.get("body", ())
+        yield from (place_of(each["id"], ((point.place, 0),)) for each in body) if body else (point.place,)
+
+
+def _of_profile(ir: dict[str, Any], profile: Profile, done: set[str]) -> Iterator[tuple[Point, dict[str, Json]]]:
+    """Blockers that another profile knows and this one never asks about, and contracts that refuse nothing."""
+    packs = contract_packs(ir)
+    for place, step in steps_by_place(ir).items():
+        if step["type"] == "loop":
+            if not any(each.startswith(f"{place}/") for each in done):
+                continue
+            asked = {name: loop_blockers(step, each, True) for name, each in PROFILES.items()}
+        elif place in done:
+            asked = {name: step_blockers(step, each, packs) for name, each in PROFILES.items()}
+        else:
+            continue
+        for code in dict.fromkeys(code for codes in asked.values() for code in codes):
+            if code not in asked[profile.name]:
+                choice = _CHOICES.get(code, "loop_decision")
+                value: str = getattr(profile, choice).value
+                why = {"kind": "never-asked", "profile": profile.name, "choice": choice, "value": value}
+                yield Point(Kind.BLOCKER, place, code), dict[str, Json](why)
+        contract = step.get("output", {}).get("contract")
+        pack = None if contract is None or contract["ref"] == ASSESSMENT else packs.get(contract["ref"])
+        if pack is not None and not can_reject(pack):
+            made: dict[str, Json] = {"kind": "accepts-all", "contract": pack.ref, "schema": pack.schema}
+            yield Point(Kind.BLOCKER, place, "INVALID_REQUIRED_OUTPUT"), made
 
 
 def _contradiction(each: Excluded) -> dict[str, Json] | None:
@@ -121,8 +166,13 @@ def holds(proof: dict[str, Any]) -> bool:
             return holds(proof["proof"])
         case "bound":
             return all(holds(proof[name]) for name in ("proof", "ends") if name in proof)
-        case kind:
-            return kind in ("never-asked", "accepts-all")
+        case "never-asked":
+            profile = PROFILES[proof["profile"]]
+            return bool(getattr(profile, proof["choice"]).value == proof["value"])
+        case "accepts-all":
+            return not any(validate_artifact(proof["schema"], odd) for odd in ({}, {"unexpected": True}))
+        case _:
+            return False
 
 
 def _meets(proof: dict[str, Any], context: dict[str, Any]) -> bool:

@@ -43,7 +43,8 @@ def test_what_is_missing_is_listed(project: CovProject) -> None:
 def test_the_command_that_closes_the_gap_is_named(project: CovProject) -> None:
     project.scenario("plain")
     lines = project.run("--workrail-cov").outlines
-    assert any("4 goals not covered; `workrail-test generate WORKFLOW…`" in line for line in lines)
+    command = "`workrail-test generate workflows/forked.json --out DIR`"
+    assert f"4 goals not covered; {command} writes scenarios for them" in lines
 
 
 def test_the_json_says_which_test_covered_what(project: CovProject) -> None:

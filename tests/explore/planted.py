@@ -28,6 +28,7 @@ from pytest_workrail.engine.projections import dag, lineage
 from pytest_workrail.engine.protocol import (
     advance,
     advance_outcome,
+    blocked_response,
     context,
     engine,
     recording,
@@ -415,16 +416,16 @@ def _token_dies_with_engine() -> list[Patch]:
 
 
 def _retry_token_is_used_up() -> list[Patch]:
-    sound = replay._token
+    sound = blocked_response.attempt_token
 
-    def token(maker: Any, position: Any, attempt: Any, slot: Any = None) -> Any:
+    def token(issuer: Any, position: Any, attempt: Any, slot: Any = None) -> Any:
         if slot == "retry":
             parent = position.run.nodes[position.node.parent]
             place = replace(position.place, node_id=parent.node_id)
-            return maker.continue_token(ContinueGrant(place, attempt, position.workflow_ref), slot)
-        return sound(maker, position, attempt, slot)
+            return issuer.continue_token(ContinueGrant(place, attempt, position.workflow_ref), slot)
+        return sound(issuer, position, attempt, slot)
 
-    return [(replay, "_token", token)]
+    return [(blocked_response, "attempt_token", token)]
 
 
 # --------------------------------------------------------------------------------------------------------------- budget
@@ -760,14 +761,14 @@ def _next_call_ignores_retry() -> list[Patch]:
 
 
 def _two_blockers_no_retry() -> list[Patch]:
-    sound = replay._blocked
+    sound = replay.blocked_response
 
-    def blocked(maker: Any, position: Any, shown: Any, block: Any) -> Any:
-        made = sound(maker, position, shown, block)
+    def blocked(*arguments: Any) -> Any:
+        made = sound(*arguments)
         several = isinstance(made, Ok) and len(made.value.blockers) > 1
         return Ok(replace(made.value, retry_token=None)) if several else made
 
-    return [(replay, "_blocked", blocked)]
+    return [(replay, "blocked_response", blocked)]
 
 
 def _followup_is_final() -> list[Patch]:

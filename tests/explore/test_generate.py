@@ -189,13 +189,17 @@ def test_without_a_folder_nothing_is_written(release: Path, capsys: pytest.Captu
     assert [path.name for path in Path().iterdir()] == ["release.json"]
 
 
-def test_several_processes_give_the_same_bytes(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_processes_and_a_cluster_give_the_same_bytes_as_one_process(
+    release: Path, capsys: pytest.CaptureFixture[str], scheduler: str
+) -> None:
+    """The workers of the cluster were started in another folder: a piece has to hold all that it needs."""
     written(Path("second.json"), {**RELEASE, "id": "demo.second"})
+    result(capsys, "second.json", "--out", "made", "--profile", "reference")
     printed = []
-    for jobs in ("1", "2"):
-        assert main(["generate", "release.json", "second.json", "--json", "--jobs", jobs]) == 0
+    for more in (["--jobs", "1"], ["--jobs", "2"], ["--scheduler", scheduler]):
+        assert main(["generate", "release.json", "second.json", "--out", "made", "--check", "--json", *more]) == 1
         printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
+    assert printed[0] == printed[1] == printed[2]
 
 
 def test_what_a_run_costs(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,6 +211,45 @@ def test_what_a_run_costs(release: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert {each["step"] for each in cost["dearestSteps"]} == {"plan", "review", "ship"}
     main(["generate", "release.json"])
     assert "shortest run: 4 calls, reads about" in capsys.readouterr().out
+
+
+def test_the_cost_is_told_again_when_nothing_is_left_to_write(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = result(capsys, "release.json", "--out", "made")["cost"]
+    assert result(capsys, "release.json", "--out", "made")["cost"] == first
+
+
+def test_check_counts_what_the_scenarios_cover(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "release.json", "--out", "made", "--check"]) == 1
+    assert "release.json: 26 goals, 0 covered" in capsys.readouterr().out
+
+
+def test_one_broken_workflow_does_not_keep_the_others(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(Path("broken.json"), {**RELEASE, "steps": []})
+    assert main(["generate", "broken.json", "release.json"]) == 2
+    printed = capsys.readouterr()
+    assert "broken.json does not compile" in printed.err
+    assert "release.json: 26 goals, 26 covered" in printed.out
+
+
+def test_what_comes_after_a_step_that_accepts_nothing_is_shown() -> None:
+    """An inline flag is no JavaScript: the engine can't evaluate such a pattern, and refuses whatever is submitted."""
+    broken = [{"type": "regex", "pattern": "(?i)done", "message": "say done"}]
+    steps = [RELEASE["steps"][0], {**RELEASE["steps"][2], "validationCriteria": broken, "requireConfirmation": True}]
+    compiled = compile_workflow({**RELEASE, "steps": [*steps, {"id": "tell", "title": "Tell", "prompt": "Tell all."}]})
+    assert isinstance(compiled, Ok), compiled
+    _, guides = generate(compiled.value.ir, ("reference", "locked"))
+    assert [list(guide.ledger.missing) for guide in guides.values()] == [[], []]
+
+
+def test_routines_of_the_command_line_are_named_in_the_scenarios(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    routines = FIXTURES / "routines"
+    (made, *_) = result(capsys, "release.json", "--routines", str(routines), "--out", "made")["scenarios"]
+    assert (Path("made") / made["document"]["routines"]).resolve() == routines
+    assert isinstance(play(Path("made") / made["name"], made["name"]), Ok)
 
 
 def test_members_that_decide_and_the_order_of_neighbours_are_covered() -> None:

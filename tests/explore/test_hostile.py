@@ -50,6 +50,13 @@ def test_a_planted_bug_is_found_and_its_story_is_minimal(bug: Planted) -> None:
     assert play(compiled(bug.workflow), search.story, deep=True).broken is None
 
 
+@pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.name)
+def test_every_bug_can_still_be_planted(bug: Planted) -> None:
+    """What is patched is there; otherwise a bug that is never found would only be noticed by who runs them all."""
+    for target, name, value in bug.make():
+        assert getattr(target, name) is not value
+
+
 def test_there_are_planted_bugs_of_every_kind() -> None:
     kinds = {bug.kind for bug in PLANTED}
     assert len(PLANTED) >= 40
@@ -97,6 +104,18 @@ def test_a_crash_around_any_write_is_survived(point: str, files: bool) -> None:
     assert outcome.landed["crash"] == 1
 
 
+def test_an_engine_that_starts_nothing_breaks_a_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_workrail.engine.protocol import start
+
+    def trace_data(*_: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr(start, "trace_data", trace_data)
+    outcome = play(compiled("approval"), Story((), "reference", GUIDED))
+    assert outcome.broken is not None
+    assert outcome.broken[0] == "total"
+
+
 def test_a_lock_that_outlives_an_interrupt_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of a process that died is gone with it; one that is kept locks the session for good."""
     shared: dict[Any, object] = {}
@@ -124,7 +143,7 @@ def test_a_lock_that_outlives_an_interrupt_is_noticed(monkeypatch: pytest.Monkey
     assert outcome.broken[0] == "goes-on"
 
 
-def test_the_command_reports_faults_and_promises(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_faults_and_promises(capsys: pytest.CaptureFixture[str], scheduler: str) -> None:
     arguments = ["explore", "fixtures/workflows/code-review.json", "--runs", "12", "--json"]
     assert main(arguments) == 0
     told_once = capsys.readouterr().out
@@ -133,8 +152,9 @@ def test_the_command_reports_faults_and_promises(capsys: pytest.CaptureFixture[s
     assert report["runs"] == 12
     assert report["violations"] == []
     assert 0 < report["faults"]["landed"] <= report["faults"]["tried"]
-    assert main([*arguments, "--jobs", "2"]) == 0
-    assert capsys.readouterr().out == told_once
+    for more in (["--jobs", "2"], ["--scheduler", scheduler]):
+        assert main([*arguments, *more]) == 0
+        assert capsys.readouterr().out == told_once
 
 
 def test_a_broken_promise_is_told_as_a_short_story(capsys: pytest.CaptureFixture[str]) -> None:

@@ -325,7 +325,7 @@ def _goals(definition: Definition) -> Iterator[str]:
                 yield from (f"branch:{node.id}:{case}" for case in ("true", "false"))
             case ControlType.FOR_EACH:
                 yield from (f"each:{node.id}:{case}" for case in _LISTS)
-            case _:
+            case _ if node.id not in definition.group_of:  # a lane asks nobody
                 yield from _gate_goals(definition, node)
         if not node.is_control and int(node.config.get("maxRetries", 0)) > 0:
             yield from (f"retry:{node.id}:{case}" for case in ("recovered", "exhausted"))
