@@ -41,7 +41,7 @@ _EPILOG = (
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = _parser().parsed(arguments)
+    args = _parser(arguments).parsed(arguments)
     if args is None:
         return OK
     from importlib import import_module
@@ -100,12 +100,15 @@ def write_file(path: str, data: bytes) -> None:
         raise UsageError(f"{printable(path)} can't be written ({problem.strerror})") from None
 
 
-def _parser() -> Parser:
+def _parser(arguments: list[str]) -> Parser:
+    """All commands, with options for the one that is called: a list must not wait for those of the others."""
     parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name not in arguments:
+            continue
         if name == "import":
             command.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
             command.add_argument(
@@ -151,7 +154,19 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
     command.add_argument("--until", type=_date, metavar="DATE", help="only sessions started on or before 2026-01-31")
 
 
+def _add_profile(command: argparse.ArgumentParser) -> None:
+    from pytest_workrail.engine.core.profiles import PROFILES
+
+    command.add_argument(
+        "--profile",
+        choices=list(PROFILES),
+        default="reference",
+        help="of sessions of our own engine: the profile it ran with (default: reference)",
+    )
+
+
 def _show_options(command: argparse.ArgumentParser) -> None:
+    _add_profile(command)
     command.add_argument("--prompts", action="store_true", help="what the agent read, rebuilt from the pinned workflow")
     command.add_argument("--full", action="store_true", help="do not shorten notes and artifacts")
     command.add_argument("--mermaid", action="store_true", help="draw the nodes as a mermaid diagram")
@@ -164,6 +179,7 @@ def _stats_options(command: argparse.ArgumentParser) -> None:
 
 
 def _record_options(command: argparse.ArgumentParser) -> None:
+    _add_profile(command)
     command.add_argument("--out", metavar="DIR", help="the folder for the scenarios")
     command.add_argument(
         "--workflow",
@@ -184,6 +200,7 @@ def _record_options(command: argparse.ArgumentParser) -> None:
 
 
 def _replay_options(command: argparse.ArgumentParser) -> None:
+    _add_profile(command)
     command.add_argument(
         "--workflow",
         action="append",

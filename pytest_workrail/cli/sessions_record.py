@@ -34,7 +34,7 @@ def run_record(args: argparse.Namespace) -> int:
     made: list[RecordedScenario] = []
     failed: list[dict[str, Any]] = []
     for session in chosen:
-        runs = recorded_runs(folder, session)
+        runs = recorded_runs(folder, session, args.profile)
         if isinstance(runs, Err):
             failed.append({"session": session, "reason": runs.error})
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.engine.core.profiles import profile_of
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine
@@ -29,10 +29,12 @@ def read_only_engine(root: str) -> Engine:
     return Engine(read_only_home(root), MemoryLibrary())
 
 
-def node_prompts(root: str, story: Story) -> Ok[dict[int, dict[str, Any]]] | Err[str]:
+def node_prompts(
+    root: str, story: Story, profile_name: ProfileName = "reference"
+) -> Ok[dict[int, dict[str, Any]]] | Err[str]:
     """The pending step of every node, rendered from the log as it stood when the node was made."""
     home = read_only_home(root)
-    profile = profile_of("reference")
+    profile = profile_of(profile_name)
     response_format = ResponseFormat(profile, PromptStyle.FULL, home.issuer)
     programs = Programs(home.stores.workflows.get, profile)
     loader = SessionLoader(home.stores.sessions.load, home.stores.snapshots.get, programs)

@@ -39,9 +39,10 @@ class RecordedScenario:
 
 
 def scenario_name(story: Story) -> str:
-    """A file name that says what ran and in which session."""
-    suffix = story.session_id.removeprefix("sess_")[:10]
-    return f"{_UNSAFE.sub('-', story.workflow_id).strip('-')}-{_UNSAFE.sub('', suffix)}"
+    """A file name that says what ran and in which session, and in which of its runs if not in the first."""
+    suffix = _UNSAFE.sub("", story.session_id.removeprefix("sess_")[:10])
+    run = f"-{story.number}" if story.number > 1 else ""
+    return f"{_UNSAFE.sub('-', story.workflow_id).strip('-')}-{suffix}{run}"
 
 
 def scenario_of(run: Recorded, workflow: str, redactor: Redactor) -> dict[str, Any]:
@@ -84,6 +85,7 @@ def _description(run: Recorded, filled: list[str]) -> str:
     lines = [f"Recorded from session {run.story.session_id}, pinned to {run.story.workflow_hash}."]
     if run.story.damage is not None:
         lines.append(f"The log is damaged and was used up to there: {run.story.damage}.")
+    lines += [f"{str(defect)[0].upper()}{str(defect)[1:]}." for defect in run.defects]
     if filled:
         lines.append("The log does not hold everything; this was filled in:")
     return "\n".join(lines + filled)

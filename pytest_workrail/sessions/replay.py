@@ -14,6 +14,7 @@ from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.onboarding import with_onboarding
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.sessions.data_folder import DataFolder
+from pytest_workrail.sessions.known_defects import FIRST_STEP, KnownDefect, defects_of, known_defect
 from pytest_workrail.sessions.player import Player
 from pytest_workrail.sessions.script import Outcome, Script, SubmitStep, script_of
 from pytest_workrail.sessions.story import Story, stories
@@ -30,6 +31,11 @@ class Pinned:
     ir: dict[str, Any]
     onboarding: dict[str, str] | None
     document: dict[str, Any] | None  # what a file of it holds; None for a pin of our own engine, which is no source
+
+    @property
+    def is_engines(self) -> bool:
+        """Whether the public engine pinned it."""
+        return self.document is not None
 
     @property
     def runnable(self) -> dict[str, Any]:
@@ -108,6 +114,7 @@ class Recorded:
     pinned: Pinned
     script: Script
     profile: ProfileName = "reference"
+    defects: tuple[KnownDefect, ...] = ()  # of the engine that made the recording
 
     @property
     def step(self) -> str | None:
@@ -133,7 +140,8 @@ def recorded_runs(
         program = program_of(pinned.value.runnable, profile)
         if isinstance(program, Err):
             return program
-        runs.append(Recorded(story, pinned.value, script_of(story, program.value), profile))
+        script, defects = script_of(story, program.value), defects_of(folder, story)
+        runs.append(Recorded(story, pinned.value, script, profile, defects))
     return Ok(runs)
 
 
@@ -166,15 +174,24 @@ def reproduce(run: Recorded) -> Reproduction:
     """Play a run on the version it was pinned to and hold it against the log."""
     expected = recorded_outcomes(run.script)
     outcomes: list[Outcome] = []
-    for outcome in _outcomes(run.pinned.runnable, run.script):
+    for outcome in _outcomes(run, run.pinned.runnable):
         outcomes.append(outcome)
         if outcome != expected[len(outcomes) - 1] and expected[len(outcomes) - 1].kind != "unknown":
             return Reproduction(tuple(outcomes), len(outcomes))
     return Reproduction(tuple(outcomes))
 
 
-def _outcomes(ir: dict[str, Any], script: Script) -> Iterator[Outcome]:
-    player = Player(ir, script)
+def known_defects(run: Recorded, reproduction: Reproduction) -> tuple[KnownDefect, ...]:
+    """The engine's own defects that a recording shows, also where our engine parts from it for that reason."""
+    first = run.pinned.ir["steps"][0] if run.pinned.ir["steps"] else {}
+    is_unasked = first.get("type") == "loop" or "runCondition" in first
+    if reproduction.parts_at == 1 and run.pinned.is_engines and run.pinned.onboarding is None and is_unasked:
+        return (known_defect(FIRST_STEP, run.script.started.pending), *run.defects)
+    return run.defects
+
+
+def _outcomes(run: Recorded, ir: dict[str, Any]) -> Iterator[Outcome]:
+    player = Player(ir, run.script, run.profile)
     started = player.start()
     yield started
     if started.kind != "error":
@@ -196,11 +213,11 @@ def judge(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -
         notes.append(f"the log is damaged, judged up to there: {story.damage}")
     if base.parts_at is not None:
         notes.append(f"judged up to where our engine parts from the recording: {base.describe(run.script)}")
+    notes += map(str, known_defects(run, base))
     note = "; ".join(notes)
     steps = answered_steps(run.script)
     differences: dict[str, None] = {}
-    new_ir = run.pinned.onboarded(ir)
-    for number, now in enumerate(_outcomes(new_ir, run.script), 1):
+    for number, now in enumerate(_outcomes(run, run.pinned.onboarded(ir)), 1):
         if number > len(comparable):
             break
         before = comparable[number - 1]

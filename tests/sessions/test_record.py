@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,25 @@ def test_a_scenario_that_does_not_pass_says_why_in_its_file(tmp_path: Path) -> N
     scenario = json.loads(made.value.path.read_text(encoding="utf-8"))
     assert scenario["workflow"] == "../changed.json"
     assert scenario["skip"].startswith("it does not pass here: the workflow has no step second")
+
+
+def test_every_run_of_a_session_is_a_scenario(tmp_path: Path) -> None:
+    played = Session(PLAIN).submit().submit("One.").played()
+    again = [
+        {**event, "eventIndex": len(played.events) + place}
+        for place, event in enumerate(each for each in played.events if each["kind"] != "session_created")
+    ]
+    text = (
+        json.dumps(again).replace('"run_', '"run_x').replace('"node_', '"node_x').replace('"node_xcreated', '"node_c')
+    )
+    text = text.replace('"run_xstarted', '"run_started').replace('"node_c"', '"node_created"')
+    text = text.replace('"node_xoutput', '"node_output').replace('"evt_', '"evt_x')
+    write(tmp_path / "data", replace(played, segments=[*played.segments, json.loads(text)]))
+    arguments = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")]
+    assert main(["sessions", "record", *arguments]) == 0
+    found = {path.name for path in (tmp_path / "out").glob("*.scenario.json")}
+    (first,) = (name for name in found if not name.endswith("-2.scenario.json"))
+    assert found == {first, first.replace(".scenario", "-2.scenario")}
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
