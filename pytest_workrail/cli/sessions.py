@@ -187,6 +187,13 @@ def _record_options(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="the workflow file, or a folder with it (default: the version each session was pinned to, written to DIR)",
     )
+    add_redaction(command)
+    command.add_argument("--rules", action="store_true", help="list the rules of redaction and do nothing else")
+    command.add_argument("--force", action="store_true", help="replace scenarios that exist")
+
+
+def add_redaction(command: argparse.ArgumentParser) -> None:
+    """What is taken out of sessions before they are written."""
     command.add_argument(
         "--redact",
         action="append",
@@ -195,8 +202,6 @@ def _record_options(command: argparse.ArgumentParser) -> None:
         help="also replace whatever matches; NAME=REGEX gives the rule a name",
     )
     command.add_argument("--keep", action="append", default=[], metavar="RULE", help="leave out a rule of redaction")
-    command.add_argument("--rules", action="store_true", help="list the rules of redaction and do nothing else")
-    command.add_argument("--force", action="store_true", help="replace scenarios that exist")
 
 
 def _replay_options(command: argparse.ArgumentParser) -> None:

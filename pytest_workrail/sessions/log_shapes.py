@@ -136,7 +136,6 @@ _SHAPES: dict[str, tuple[int, tuple[tuple[str, Callable[[Any], bool]], ...]]] = 
     "run_completed": (_RUN, ()),
 }
 _SHAPES |= dict.fromkeys(HOST_KINDS, (_SESSION, ()))
-KNOWN_KINDS: Final = frozenset(_SHAPES)
 
 
 def is_known(event: dict[str, Any]) -> bool:

@@ -203,6 +203,8 @@ def record(
         if isinstance(written, Err):
             return Err(f"{workflow.name} can't be written: {written.error}")
     relative = os.path.relpath(workflow, folder).replace(os.sep, "/")
+    story = run.story
+    redactor = redactor.for_workspace(story.observations.get("repo_root"), story.initial_context.get("workspacePath"))
     scenario = scenario_of(run, relative, redactor)
     return _settle(run, target, scenario, redactor)
 
