@@ -17,7 +17,7 @@ from pytest_workrail.run.driver import drive
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.redaction import Redactor
-from pytest_workrail.sessions.replay import Judgement, Recorded, judge, recorded_runs
+from pytest_workrail.sessions.replay import Judgement, Recorded, judge, recorded_runs, unless_damaged
 from pytest_workrail.sessions.story import stories
 from pytest_workrail.sessions.versions import Version
 from workrail_lint.base.js import Json
@@ -51,8 +51,16 @@ def judge_session(
     if isinstance(runs, Err):
         return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(found))
     concerned = [run for run in runs.value if run.story.workflow_id in versions]
-    judgements = tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
-    return JudgedSession(session_id, judgements, left_out, concerns=True)
+
+    def judgements() -> tuple[Judgement, ...]:
+        return tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
+
+    if all(run.pinned.is_engines for run in concerned):
+        return JudgedSession(session_id, judgements(), left_out, concerns=True)
+    judged = unless_damaged(judgements)
+    if isinstance(judged, Err):
+        return JudgedSession(session_id, left_out=left_out, problem=judged.error, concerns=True)
+    return JudgedSession(session_id, judged.value, left_out, concerns=True)
 
 
 def judge_run(run: Recorded, version: Version) -> Judgement:
@@ -69,6 +77,9 @@ def judge_run(run: Recorded, version: Version) -> Judgement:
 
 def _under_way(judgement: Judgement, run: Recorded, ir: dict[str, Any]) -> Judgement:
     """Whether an agent that does everything right gets from where the run stands to its end."""
+    if run.unplayable is not None:
+        note = "; ".join(filter(None, (judgement.note, f"whether it can continue is not known: {run.unplayable}")))
+        return replace(judgement, note=note)
     problem = _obstacle(run, ir)
     if problem is None:
         return replace(judgement, can_continue=True)

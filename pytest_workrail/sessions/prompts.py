@@ -18,6 +18,9 @@ from pytest_workrail.engine.store.home import Home, read_only
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err, Ok
 
+# What an IR that was pinned by our own engine, and written to by somebody else, can lead to.
+_FORGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
 
 def read_only_home(root: str) -> Home:
     """The stores of a data folder, to look at."""
@@ -38,7 +41,10 @@ def node_prompts(
     response_format = ResponseFormat(profile, PromptStyle.FULL, home.issuer)
     programs = Programs(home.stores.workflows.get, profile)
     loader = SessionLoader(home.stores.sessions.load, home.stores.snapshots.get, programs)
-    session = load_session(loader, SessionId(story.session_id))
+    try:
+        session = load_session(loader, SessionId(story.session_id))
+    except _FORGED as problem:
+        return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
     if isinstance(session, Err):
         return Err(session.error.message)
     found: dict[int, dict[str, Any]] = {}
@@ -48,13 +54,13 @@ def node_prompts(
         if isinstance(then, Err) or run is None:
             found[node.number] = {"problem": "(the log can't be read up to here)"}
             continue
-        opened = open_node(loader, then.value, run, run.nodes[node.node_id])
-        if isinstance(opened, Err):
-            found[node.number] = {"problem": f"({opened.error.message})"}
-            continue
         try:
+            opened = open_node(loader, then.value, run, run.nodes[node.node_id])
+            if isinstance(opened, Err):
+                found[node.number] = {"problem": f"({opened.error.message})"}
+                continue
             pending = render(response_format, opened.value)
-        except (KeyError, TypeError, ValueError) as problem:
+        except _FORGED as problem:
             found[node.number] = {"problem": f"(the step can't be rendered: {type(problem).__name__})"}
             continue
         if pending is not None:

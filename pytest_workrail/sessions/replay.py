@@ -6,9 +6,9 @@ that made the recording does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.onboarding import with_onboarding
@@ -21,6 +21,7 @@ from pytest_workrail.sessions.story import Story, stories
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
 
+T = TypeVar("T")
 Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
 
 
@@ -30,12 +31,8 @@ class Pinned:
 
     ir: dict[str, Any]
     onboarding: dict[str, str] | None
-    document: dict[str, Any] | None  # what a file of it holds; None for a pin of our own engine, which is no source
-
-    @property
-    def is_engines(self) -> bool:
-        """Whether the public engine pinned it."""
-        return self.document is not None
+    document: dict[str, Any]  # what a file of it holds: its source, else what was pinned
+    is_engines: bool  # the public engine pinned it, and not ours
 
     @property
     def runnable(self) -> dict[str, Any]:
@@ -79,7 +76,7 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
         return Err(f"the pinned workflow can't run here: {compiled.error}")
     pin = compiled.value
     onboarding = None if pin.onboarding is None else {"title": pin.onboarding.title, "prompt": pin.onboarding.prompt}
-    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else found.value))
+    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else found.value, True))
 
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
@@ -92,7 +89,8 @@ def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
     own = [step for step in steps if isinstance(step, dict) and step.get("id") != STEP_ID]
     injected = next((step for step in steps if isinstance(step, dict) and step.get("id") == STEP_ID), None)
     onboarding = None if injected is None else {"title": str(injected["title"]), "prompt": str(injected["prompt"])}
-    return Ok(Pinned({**ir, "steps": own}, onboarding, None))
+    stripped = {**ir, "steps": own}
+    return Ok(Pinned(stripped, onboarding, stripped, False))
 
 
 def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Program] | Err[str]:
@@ -100,9 +98,14 @@ def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Pro
     made = frozen(ir, onboarding=False)
     if isinstance(made, Err):
         return Err(made.error.message)
+    return unless_damaged(lambda: Program(*made.value, profile_of(profile)))
+
+
+def unless_damaged(make: Callable[[], T]) -> Ok[T] | Err[str]:
+    """What is made with the IR that our own engine pinned, unless that is no IR at all: anybody may have written it."""
     try:
-        return Ok(Program(*made.value, profile_of(profile)))
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        return Ok(make())
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
         return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
 
 
@@ -115,6 +118,15 @@ class Recorded:
     script: Script
     profile: ProfileName = "reference"
     defects: tuple[KnownDefect, ...] = ()  # of the engine that made the recording
+
+    @property
+    def unplayable(self) -> str | None:
+        """Why the calls can't be made again as a scenario; None when they can."""
+        for action in self.script.actions:
+            if action.step is None:
+                problem = self.story.node(action.node).problem
+                return f"node #{action.node}: {problem or 'something was submitted where no step is pending'}"
+        return None
 
     @property
     def step(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,12 @@ from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import on_disk
 from pytest_workrail.engine.store.transfer import export_session
+from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.prompts import read_only_home
 from pytest_workrail.sessions.versions import load_version
+from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err
+from workrail_lint.cli import main as lint
 
 PLAIN = workflow(step("first"), step("second"), step("third"))
 ROUNDS = workflow(
@@ -231,6 +235,44 @@ def test_a_first_step_that_the_engine_did_not_ask_for_is_marked_as_its_defect(
     assert "known defect of the engine KD-01 at step first" in found["note"]
 
 
+def test_where_a_snapshot_is_missing_the_rest_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, path = tmp_path / "data", tmp_path / "new.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    played = Session(PLAIN).submit().submit("One.").submit("Two.").played()
+    write(data, played)
+    second = [event for event in played.events if event["kind"] == "node_created"][1]["data"]["snapshotRef"]
+    (data / "snapshots" / f"{second.replace(':', '_')}.json").unlink()
+    (found,) = replayed(capsys, "--data", str(data), "--workflow", str(path))[0]["sessions"]
+    assert (found["verdict"], found["canContinue"]) == ("same", None)
+    assert found["note"] == "whether it can continue is not known: node #2: the snapshot is missing"
+    assert main(["sessions", "record", "--data", str(data), "--out", str(tmp_path / "out")]) == 1
+    assert "was not recorded: node #2: the snapshot is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("member", ["workflowId", "bindings", "assessments", "steps"])
+def test_a_forged_pin_of_our_own_engine_is_named_and_stops_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], member: str
+) -> None:
+    data, path = tmp_path / "data", tmp_path / "new.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    compiled = load_version(path).compiled
+    assert compiled is not None
+    session = Session(PLAIN, onboarding=False).submit("One.")
+    ours = digest(canonical_bytes(session.pin))
+    played = replace(session.played(), pin={name: value for name, value in compiled.ir.items() if name != member})
+    forged = json.dumps(played.segments).replace(ours, digest(canonical_bytes(played.pin)))
+    write(data, replace(played, segments=json.loads(forged)))
+    write(data, Session(PLAIN, seed=2).submit().played())
+    options = ["--data", str(data), "--workflow", str(path)]
+    answer, _ = replayed(capsys, *options, code=1)
+    assert answer["verdicts"]["same"] == 1
+    (failed,) = answer["failed"]
+    assert failed["reason"].startswith("the pinned workflow is ")
+    assert main(["sessions", "show", played.session_id, "--data", str(data), "--prompts"]) == 0
+    assert main(["sessions", "record", "--data", str(data), "--out", str(tmp_path / "out")]) in (0, 1)
+    assert "internal error" not in capsys.readouterr().err
+
+
 def test_sessions_of_our_own_engine_are_replayed_with_the_profile_they_had(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,7 +299,18 @@ def test_sessions_of_our_own_engine_are_replayed_with_the_profile_they_had(
     assert "parts from the recording" in replayed(capsys, *options)[0]["sessions"][0]["note"]
     (found,) = replayed(capsys, *options, "--profile", "locked")[0]["sessions"]
     assert (found["verdict"], found["note"]) == ("same", "")
-    assert main(["sessions", "record", *options, "--profile", "locked", "--out", str(tmp_path / "out")]) == 0
+    # Our engine keeps no source: a recording runs the IR that was pinned, which nobody may edit.
+    out = tmp_path / "out"
+    assert main(["sessions", "record", "--data", str(data), "--profile", "locked", "--out", str(out)]) == 0
+    (scenario,), (kept,) = out.glob("*.scenario.json"), (out / "workflows").glob("*.ir.json")
+    playing = play(scenario, scenario.name)
+    assert not isinstance(playing, Err)
+    assert playing.value.failure is None
+    assert lint(["check", str(out)]) == 0
+    kept.write_text(kept.read_text(encoding="utf-8").replace("Do first.", "Do it."), encoding="utf-8")
+    refused = play(scenario, scenario.name)
+    assert isinstance(refused, Err)
+    assert "differs from the one it is named after" in refused.error.reason()[0]
 
 
 # ------------------------------------------------------------------------------------------------------ in pytest
