@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
 from pytest_workrail.sessions.known_defects import defects_of
-from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions
+from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
 from pytest_workrail.sessions.story import Story, stories
 from pytest_workrail.sessions.story_text import duration, story_lines, story_mermaid
 from workrail_lint.base.result import Err
@@ -94,13 +94,14 @@ def _print(statistics: Statistics) -> None:
 
 
 def _table(stats: WorkflowStats) -> list[str]:
-    rows = [("step", "visits", "calls", "blocks", "tries", "skipped", "left", "mean", "longest")]
+    rows = [("step", "visits", "calls", "blocks", "retries", "tries", "skipped", "left", "mean", "longest")]
     rows += [
         (
             printable(name),
             str(step.visits),
             str(step.calls),
             str(step.blocks),
+            str(step.retries),
             str(step.most_tries),
             str(step.skipped),
             str(step.abandoned),
@@ -112,8 +113,8 @@ def _table(stats: WorkflowStats) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [
-        f"loop {printable(name)}: entered {loop.runs} times, most passes {loop.most_passes}, "
-        f"ended by its bound {loop.hit_bound} times"
+        f"loop {printable(name)}: finished {times(loop.runs)}, most passes {loop.most_passes}, "
+        f"ended by its bound {times(loop.hit_bound)}"
         for name, loop in stats.loops.items()
     ]
     return lines

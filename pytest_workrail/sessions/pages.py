@@ -56,6 +56,7 @@ def _workflow(name: str, stats: WorkflowStats) -> str:
             step.calls,
             step.blocks,
             ", ".join(f"{code} {count}" for code, count in sorted(step.blockers.items())),
+            step.retries,
             step.most_tries,
             step.skipped,
             step.abandoned,
@@ -64,7 +65,18 @@ def _workflow(name: str, stats: WorkflowStats) -> str:
         for step_id, step in stats.steps.items()
     )
     loops = ((loop_id, loop.runs, loop.most_passes, loop.hit_bound) for loop_id, loop in stats.loops.items())
-    head = ("step", "visits", "calls", "blocks", "blocked by", "most tries", "skipped", "left here", "mean time")
+    head = (
+        "step",
+        "visits",
+        "calls",
+        "blocks",
+        "blocked by",
+        "retries",
+        "most tries",
+        "skipped",
+        "left here",
+        "mean time",
+    )
     return (
         f"<h2>{_text(name)}</h2><p>{counted(stats.sessions, 'session')}: {_text(statuses)}</p>"
         + (f"<ol>{mend}</ol>" if mend else "")
