@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_workrail.cli.sessions import add_redaction
 from pytest_workrail.engine.core.profiles import PROFILES
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
@@ -56,6 +57,7 @@ def parser() -> Parser:
         metavar="DIR",
         help="write each session as a scenario with its golden when it ends or the client leaves, and their coverage",
     )
+    add_redaction(parser)
     parser.add_argument(
         "--authoring",
         action="store_true",
@@ -123,10 +125,13 @@ def _serve_authoring() -> int:
 
 
 def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
+    from pytest_workrail.cli.sessions_record import redaction_rules
     from pytest_workrail.sessions.live_recording import LiveRecorder
+
+    rules = redaction_rules(args)
 
     def said(line: str) -> None:
         err(f"{PROGRAM}: {printable(line)}")
 
     workflows = {name: version.path.absolute() for name, version in versions.items()}
-    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, said)
+    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, said, rules)

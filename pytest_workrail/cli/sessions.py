@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Collection
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
@@ -41,7 +42,7 @@ _EPILOG = (
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = parser().parsed(arguments)
+    args = parser(arguments).parsed(arguments)
     if args is None:
         return OK
     from importlib import import_module
@@ -96,12 +97,15 @@ def write_file(path: str, data: bytes) -> None:
     write_output(path, data, folder=os.path.dirname(path) or os.curdir)
 
 
-def parser() -> Parser:
+def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:
+    """All commands, with options for those that are called: a list must not wait for those of the others."""
     parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name not in arguments:
+            continue
         if name == "import":
             command.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
             command.add_argument(
@@ -147,7 +151,19 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
     command.add_argument("--until", type=_date, metavar="DATE", help="only sessions started on or before 2026-01-31")
 
 
+def _add_profile(command: argparse.ArgumentParser) -> None:
+    from pytest_workrail.engine.core.profiles import PROFILES
+
+    command.add_argument(
+        "--profile",
+        choices=list(PROFILES),
+        default="reference",
+        help="of sessions of our own engine: the profile it ran with (default: reference)",
+    )
+
+
 def _show_options(command: argparse.ArgumentParser) -> None:
+    _add_profile(command)
     command.add_argument("--prompts", action="store_true", help="what the agent read, rebuilt from the pinned workflow")
     command.add_argument("--full", action="store_true", help="do not shorten notes and artifacts")
     command.add_argument("--mermaid", action="store_true", help="draw the nodes as a mermaid diagram")
@@ -160,6 +176,7 @@ def _stats_options(command: argparse.ArgumentParser) -> None:
 
 
 def _record_options(command: argparse.ArgumentParser) -> None:
+    _add_profile(command)
     command.add_argument("--out", metavar="DIR", help="the folder for the scenarios")
     command.add_argument(
         "--workflow",
@@ -167,6 +184,13 @@ def _record_options(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="the workflow file, or a folder with it (default: the version each session was pinned to, written to DIR)",
     )
+    add_redaction(command)
+    command.add_argument("--rules", action="store_true", help="list the rules of redaction and do nothing else")
+    command.add_argument("--force", action="store_true", help="replace scenarios that exist")
+
+
+def add_redaction(command: argparse.ArgumentParser) -> None:
+    """What is taken out of sessions before they are written."""
     command.add_argument(
         "--redact",
         action="append",
@@ -175,11 +199,10 @@ def _record_options(command: argparse.ArgumentParser) -> None:
         help="also replace whatever matches; NAME=REGEX gives the rule a name",
     )
     command.add_argument("--keep", action="append", default=[], metavar="RULE", help="leave out a rule of redaction")
-    command.add_argument("--rules", action="store_true", help="list the rules of redaction and do nothing else")
-    command.add_argument("--force", action="store_true", help="replace scenarios that exist")
 
 
 def _replay_options(command: argparse.ArgumentParser) -> None:
+    _add_profile(command)
     command.add_argument(
         "--workflow",
         action="append",

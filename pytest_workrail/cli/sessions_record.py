@@ -9,7 +9,7 @@ from typing import Any
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, shown_path
 from pytest_workrail.cli.sessions_replay import versions_of
 from pytest_workrail.sessions.recording import RecordedScenario, record
-from pytest_workrail.sessions.redaction import NAMES, RULES, ContextRule, Redactor, TextRule, own_rule
+from pytest_workrail.sessions.redaction import Redactor, Rule, chosen_rules
 from pytest_workrail.sessions.replay import recorded_runs
 from pytest_workrail.sessions.versions import Version
 from workrail_lint.base.result import Err
@@ -20,7 +20,7 @@ from workrail_lint.cli import FINDINGS, OK, UsageError
 
 def run_record(args: argparse.Namespace) -> int:
     """Write scenarios and goldens, and say of each whether it passes."""
-    rules = _rules(args)
+    rules = redaction_rules(args)
     if args.rules:
         _show_rules(rules, args.json)
         return OK
@@ -34,7 +34,7 @@ def run_record(args: argparse.Namespace) -> int:
     made: list[RecordedScenario] = []
     failed: list[dict[str, Any]] = []
     for session in chosen:
-        runs = recorded_runs(folder, session)
+        runs = recorded_runs(folder, session, args.profile)
         if isinstance(runs, Err):
             failed.append({"session": session, "reason": runs.error})
             continue
@@ -62,28 +62,16 @@ def _workflow(versions: dict[str, Version] | None, workflow_id: str) -> Path | E
     return Err(f"no workflow {workflow_id} was found where --workflow says") if version is None else version.path
 
 
-def _rules(args: argparse.Namespace) -> list[ContextRule | TextRule]:
-    for name in args.keep:
-        if name not in NAMES:
-            raise UsageError(f"there is no rule '{printable(name)}'; the rules are {', '.join(NAMES)}")
-    rules: list[ContextRule | TextRule] = [rule for rule in RULES if rule.name not in args.keep]
-    for given in args.redact:
-        rule = own_rule(given)
-        if isinstance(rule, Err):
-            raise UsageError(f"--redact: {printable(rule.error)}")
-        rules.append(rule.value)
-    return rules
+def redaction_rules(args: argparse.Namespace) -> list[Rule]:
+    """The rules that the options ask for."""
+    rules = chosen_rules(args.redact, args.keep)
+    if isinstance(rules, Err):
+        raise UsageError(printable(rules.error))
+    return rules.value
 
 
-def _show_rules(rules: list[ContextRule | TextRule], as_json: bool) -> None:
-    shown = [
-        {
-            "name": rule.name,
-            "summary": rule.summary,
-            "pattern": rule.names.pattern if isinstance(rule, ContextRule) else rule.pattern.pattern,
-        }
-        for rule in rules
-    ]
+def _show_rules(rules: list[Rule], as_json: bool) -> None:
+    shown = [{"name": rule.name, "summary": rule.summary, "pattern": rule.pattern.pattern} for rule in rules]
     if as_json:
         answer({"rules": shown})
         return

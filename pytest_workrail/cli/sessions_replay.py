@@ -8,7 +8,6 @@ from collections import Counter
 from typing import Any
 
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing
-from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.judging import judge_session
 from pytest_workrail.sessions.replay import Judgement
 from pytest_workrail.sessions.versions import Version, versions_below
@@ -36,25 +35,30 @@ def run_replay(args: argparse.Namespace) -> int:
     if not versions:
         err(f"{PROGRAM}: no workflow was found in {', '.join(map(printable, args.workflow or [os.curdir]))}")
         return NOTHING
-    judged = [each for session in chosen for each in _judged(folder, session, versions, bool(args.sessions))]
-    if not judged:
+    results = [judge_session(folder, session, versions, args.profile) for session in chosen]
+    judged = [each for result in results for each in result.judgements]
+    failed = [result for result in results if result.problem is not None]
+    left_out = Counter(name for result in results for name in result.left_out)
+    for result in failed:
+        err(f"{PROGRAM}: {result.session} was not replayed: {printable(str(result.problem))}")
+    if left_out:
+        names = ", ".join(printable(name) for name in sorted(left_out))
+        err(f"{PROGRAM}: {counted(left_out.total(), 'run')} left out, of workflows that have no new version: {names}")
+    # A session that is unreadable from its start may be of any workflow; unless it was named, it stops nothing.
+    unjudged = [result for result in failed if result.concerns or args.sessions]
+    if not judged and not unjudged:
         err(f"{PROGRAM}: none of {counted(len(chosen), 'session')} is of a workflow that was found")
         return NOTHING
     if args.json:
-        answer({"sessions": [_json(each) for each in judged], "verdicts": _verdicts(judged), "groups": _groups(judged)})
+        others = {
+            "failed": [{"session": result.session, "reason": result.problem} for result in failed],
+            "leftOut": dict(sorted(left_out.items())),
+        }
+        verdicts = {"verdicts": _verdicts(judged), "groups": _groups(judged)}
+        answer({"sessions": [_json(each) for each in judged], **verdicts, **others})
     else:
         _print(judged)
-    return FINDINGS if any(each.verdict in ("breaks", "invalid") for each in judged) else OK
-
-
-def _judged(folder: DataFolder, session: str, versions: dict[str, Version], is_named: bool) -> list[Judgement]:
-    judged = judge_session(folder, session, versions)
-    if isinstance(judged, Err):
-        err(f"{PROGRAM}: {session} was not replayed: {printable(judged.error)}")
-        return []
-    if not judged.value and is_named:
-        err(f"{PROGRAM}: {session} was not replayed: its workflow is not among the new versions")
-    return judged.value
+    return FINDINGS if unjudged or any(each.verdict in ("breaks", "invalid") for each in judged) else OK
 
 
 def _json(each: Judgement) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
-from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions
+from pytest_workrail.sessions.known_defects import defects_of
+from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
 from pytest_workrail.sessions.story import Story, stories
 from pytest_workrail.sessions.story_text import duration, story_lines, story_mermaid
 from workrail_lint.base.result import Err
@@ -22,34 +23,38 @@ def run_show(args: argparse.Namespace) -> int:
     from pytest_workrail.sessions.session_log import read_log
 
     log = read_log(folder, session_id)
-    found = [(story, _prompts(folder.root, story, args.prompts)) for story in stories(folder, session_id, log)]
-    is_damaged = log.damage is not None or any(story.damage for story, _ in found)
+    found = [
+        (story, _prompts(args, folder.root, story), defects_of(folder, story))
+        for story in stories(folder, session_id, log)
+    ]
+    is_damaged = log.damage is not None or any(story.damage for story, _, _ in found)
     if args.json:
         from pytest_workrail.sessions.story_json import story_json
 
-        runs = [story_json(story, prompts) for story, prompts in found]
+        runs = [story_json(*each) for each in found]
         answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
     elif args.html is not None:
         from pytest_workrail.sessions.pages import story_page
 
-        write_file(args.html, story_page(found).encode("utf-8", "replace"))
+        page = story_page(session_id, [list(story_lines(*each, full=True)) for each in found])
+        write_file(args.html, page.encode("utf-8", "replace"))
     elif args.mermaid:
-        out("".join(story_mermaid(story) for story, _ in found), end="")
+        out("".join(story_mermaid(story) for story, _, _ in found), end="")
     else:
-        for story, prompts in found:
-            for line in story_lines(story, prompts, full=args.full):
+        for each in found:
+            for line in story_lines(*each, full=args.full):
                 out(line)
     if not found:
         err(f"{PROGRAM}: {session_id} holds no run: {printable(log.damage or 'no run was started')}")
     return FINDINGS if is_damaged or not found else OK
 
 
-def _prompts(root: str, story: Story, wanted: bool) -> dict[int, dict[str, Any]] | None:
-    if not wanted:
+def _prompts(args: argparse.Namespace, root: str, story: Story) -> dict[int, dict[str, Any]] | None:
+    if not args.prompts:
         return None
     from pytest_workrail.sessions.prompts import node_prompts
 
-    prompts = node_prompts(root, story)
+    prompts = node_prompts(root, story, args.profile)
     if isinstance(prompts, Err):
         err(f"{PROGRAM}: the prompts can't be rebuilt: {printable(prompts.error)}")
         return None
@@ -89,13 +94,14 @@ def _print(statistics: Statistics) -> None:
 
 
 def _table(stats: WorkflowStats) -> list[str]:
-    rows = [("step", "visits", "calls", "blocks", "tries", "skipped", "left", "mean", "longest")]
+    rows = [("step", "visits", "calls", "blocks", "retries", "tries", "skipped", "left", "mean", "longest")]
     rows += [
         (
             printable(name),
             str(step.visits),
             str(step.calls),
             str(step.blocks),
+            str(step.retries),
             str(step.most_tries),
             str(step.skipped),
             str(step.abandoned),
@@ -107,8 +113,8 @@ def _table(stats: WorkflowStats) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [
-        f"loop {printable(name)}: entered {loop.runs} times, most passes {loop.most_passes}, "
-        f"ended by its bound {loop.hit_bound} times"
+        f"loop {printable(name)}: finished {times(loop.runs)}, most passes {loop.most_passes}, "
+        f"ended by its bound {times(loop.hit_bound)}"
         for name, loop in stats.loops.items()
     ]
     return lines

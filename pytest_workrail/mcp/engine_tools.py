@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.protocol import shapes
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.shapes import Shape, ToolName
 from pytest_workrail.engine.protocol.text import error_text
-from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS, TITLES, TOOLS
+from pytest_workrail.mcp.engine_words import ANSWERS, INSTRUCTIONS, MEMBERS, TITLES, TOOLS
 from pytest_workrail.mcp.tools import ToolAnswer, ToolSpec
 from workrail_lint.base.result import Err
 
@@ -61,7 +62,7 @@ class EngineTools:
             ToolSpec(
                 shape.tool,
                 TITLES[shape.tool],
-                TOOLS[shape.tool],
+                TOOLS[shape.tool].replace("ANSWERS", ANSWERS[self._engine.profile.answers]),
                 _schema(shape.schema, shape.tool, ""),
                 shape.tool in _READ_ONLY,
                 is_repeatable=shape.tool != "start_workflow",
@@ -88,7 +89,7 @@ class EngineTools:
             if isinstance(token, str):
                 place = self._engine.place_of(token)
                 if not isinstance(place, Err):
-                    recorder.touched(place.value.session_id, is_complete=data.get("isComplete") is True)
+                    recorder.touched(place.value.session_id, is_complete=answer_kind(data) == "complete")
                 return
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_workrail.engine.core.profiles import Answers
 from pytest_workrail.engine.protocol.shapes import ToolName
 
 INSTRUCTIONS = """\
@@ -9,7 +10,7 @@ These tools guide you through a workflow, one step at a time. You see only the s
 
 1. list_workflows shows what there is; start_workflow begins a run and gives you its first step.
 2. Do what the step asks, with your own tools.
-3. Hand it in with continue_workflow: the token of the last answer and your output. The answer is the next step,
+3. Submit it with continue_workflow: the token of the last answer and your output. The answer is the next step,
 a block that says what is missing, or the end.
 
 Every answer names the next call in `nextCall`, and in `nextIntent` what to do before it. Copy tokens exactly;
@@ -25,6 +26,15 @@ TITLES: dict[ToolName, str] = {
     "resume_session": "Find an earlier session",
 }
 
+# What an accepted step is answered with, in the two forms of answers.
+ANSWERS: dict[Answers, str] = {
+    Answers.ENGINE: '- kind "ok": the step counts and `pending` is the next one; with isComplete the run is over.',
+    Answers.UNION: (
+        '- kind "step": the step counts and `pending` is the next one; `skipped` lists what was passed over.\n'
+        '- kind "complete": the step counts and the run is over.'
+    ),
+}
+
 TOOLS: dict[ToolName, str] = {
     "list_workflows": """\
 Lists the workflows that can be started, each with its id, name, description and version. Changes nothing.
@@ -38,7 +48,7 @@ Wrong: {"workspacePath": "."}  (the path must be absolute)""",
 Shows one workflow before it is started: what it is for and, in preview, its first step. Changes nothing.
 
 Call it to choose between workflows. Do not work from what it shows: steps depend on conditions and on what you
-hand in, so only start_workflow gives you a step to do.
+submit, so only start_workflow gives you a step to do.
 
 Right: {"workflowId": "team.code-review", "workspacePath": "/home/me/project"}
 Wrong: {"workflowId": "Code review", "workspacePath": "/home/me/project"}  (a name; list_workflows has the id)""",
@@ -47,23 +57,23 @@ Begins a new run and answers with its first step and the tokens for the next cal
 later changes to its file do not change this run.
 
 Read `nextIntent` of the answer:
-- perform_pending_then_continue: do the step in `pending`, then hand it in with continue_workflow.
-- await_user_confirmation: show the user what the step is about and wait for their word before you hand it in.
-- rehydrate_only: you have only looked; nothing was handed in. Do the step, then hand it in.
-- complete: the run is over. Tell the user what came of it; there is nothing to hand in.
+- perform_pending_then_continue: do the step in `pending`, then submit it with continue_workflow.
+- await_user_confirmation: show the user what the step is about and wait for their answer before you submit it.
+- rehydrate_only: you have only looked; nothing was submitted. Do the step, then submit it.
+- complete: the run is over. Tell the user the result; there is nothing to submit.
 
 To go on with earlier work use resume_session: starting again begins a second run that knows nothing of the first.
 
 Right: {"workflowId": "team.code-review", "workspacePath": "/home/me/project", "goal": "Review the login change"}
 Wrong: {"workflowId": "team.code-review", "goal": "Review"}  (workspacePath is missing)""",
     "continue_workflow": """\
-Hands in the step you were given, or shows it to you again.
+Submits the step you were given, or shows it to you again.
 
-Advance (with `output`, or with intent "advance"): checks what you hand in. The answer is one of these:
-- kind "ok": the step counts and `pending` is the next one; with isComplete the run is over.
+Advance (with `output`, or with intent "advance"): checks what you submit. The answer is one of these:
+ANSWERS
 - kind "blocked": the step does not count. `blockers` say what is missing. If `retryable`, correct it and call
   again with `retryContinueToken`; if not, tell the user what is needed and wait.
-- kind "gate_checkpoint": somebody else has to decide here. Stop and say so.
+- kind "gate_checkpoint": someone else has to decide here. Stop and say so.
 Sending the same call twice is safe: the second one gets the first answer. To take a step back and try another
 way, rehydrate with an older token and advance with the token of that answer: this makes a branch, and nothing
 is lost.
@@ -72,9 +82,9 @@ Rehydrate (intent "rehydrate"): shows the step again with what happened so far. 
 you have lost your memory of the run.
 
 What `nextIntent` means:
-- perform_pending_then_continue: do the step in `pending`, then hand it in.
-- await_user_confirmation: ask the user first, then hand it in.
-- rehydrate_only: you have only looked. Do the step, then hand it in with the token of this answer.
+- perform_pending_then_continue: do the step in `pending`, then submit it.
+- await_user_confirmation: ask the user first, then submit it.
+- rehydrate_only: you have only looked. Do the step, then submit it with the token of this answer.
 - complete: the run is over; make no further call.
 
 Right: {"continueToken": "ct_...", "output": {"notesMarkdown": "Read the diff. Two findings, both in login.py."}}
@@ -82,7 +92,7 @@ Right: {"continueToken": "ct_...", "intent": "rehydrate", "workspacePath": "/hom
 Wrong: {"continueToken": "ct_...", "intent": "rehydrate", "output": {"notesMarkdown": "Done."}}  (looking takes none)
 Wrong: {"continueToken": "ct_..."} after doing the step  (without output this only looks at the step again)""",
     "checkpoint_workflow": """\
-Marks the step you are at, so that you or somebody else can come back to it. It hands nothing in and does not
+Marks the step you are at, so that you or someone else can come back to it. It submits nothing and does not
 move the run.
 
 Call it before something risky, or before your memory may end. Keep `resumeToken` of the answer:
@@ -131,7 +141,7 @@ MEMBERS: dict[ToolName, dict[str, str]] = {
         "preferences": "How much the run may do without the user. Leave it out unless the user has said so.",
         "preferences.autonomy": (
             "`guided`: asks the user wherever the workflow says so. `full_auto_stop_on_user_deps`: stops only where "
-            "nobody but the user can help. `full_auto_never_stop`: goes on and records what was missing as a gap."
+            "only the user can help. `full_auto_never_stop`: goes on and records what was missing as a gap."
         ),
         "preferences.riskPolicy": "How bold the run is where the workflow leaves it open. It never overrides a block.",
     },
@@ -141,14 +151,14 @@ MEMBERS: dict[ToolName, dict[str, str]] = {
             "To only look, a resume token (st_...) works too."
         ),
         "intent": (
-            "`advance` hands the step in; `rehydrate` only shows it again. Left out: advance if there is output, else "
+            "`advance` submits the step; `rehydrate` only shows it again. Left out: advance if there is output, else "
             "rehydrate. A step that asks for no output needs an explicit `advance`."
         ),
         "context": (
             "What changed in the facts of the run, by name: only new and changed ones; null removes one. It counts "
             'only if the step does. Example: {"testsPass": true}'
         ),
-        "output": "What you hand in for this step. Not allowed when you only look.",
+        "output": "What you submit for this step. Not allowed when you only look.",
         "output.notesMarkdown": (
             "What you did and found in this step, for a reader who knows nothing of it. Only this step; earlier ones "
             'have theirs. Wrong: "Done." Right: "Read the diff of login.py; the session id is logged in line 40."'

@@ -89,12 +89,14 @@ class Workrail:
         made = run_lifecycle(compiled, fixtures, **options)
         return made if made.run is None else replace(made, run=self._attached(made.run))
 
-    def session(self, path: str | os.PathLike[str], session_id: str | None = None) -> RecordedSession:
+    def session(
+        self, path: str | os.PathLike[str], session_id: str | None = None, profile: ProfileName = "reference"
+    ) -> RecordedSession:
         """A recorded session: its folder, a data folder that holds only this one, or an exported file."""
         __tracebackhide__ = True
         from pytest_workrail.sessions.recorded_session import SessionUnusable, open_session
 
-        opened = open_session(os.fspath(self._located(Path(path))), session_id)
+        opened = open_session(os.fspath(self._located(Path(path))), session_id, profile)
         if isinstance(opened, Err):
             raise SessionUnusable(f"{os.fspath(path)} can't be used as a session: {opened.error}")
         return opened.value

@@ -135,7 +135,7 @@ def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
     compiled = compile_scenario(value, scenario.folder, sources.value)
     if isinstance(compiled, Err):
         return failed(*(_compile_fault(error, value, folder) for error in compiled.error))
-    ir = compiled.value.ir
+    ir = compiled.value
     unknown = list(workflow_findings(value, ir))
     return scenario.invalid(unknown) if unknown else Ok(Loaded(model.Scenario.model_validate(value), ir))
 

@@ -54,7 +54,7 @@ class DataFolder:
         return os.path.isdir(os.path.join(self.root, SESSIONS))
 
     def sessions(self) -> list[FoundSession]:
-        """Every session, the one that changed last first. Folders that are links are no sessions of this engine."""
+        """Every session, the one that changed last first. A link is listed, but what it leads to is never read."""
         try:
             entries = list(os.scandir(os.path.join(self.root, SESSIONS)))
         except OSError:
@@ -62,16 +62,9 @@ class DataFolder:
         found = [
             _found(entry.name, entry.path)
             for entry in entries
-            if SESSION_NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+            if SESSION_NAME.fullmatch(entry.name) and (entry.is_symlink() or entry.is_dir())
         ]
         return sorted(found, key=lambda each: (-each.modified_ms, each.session_id))
-
-    def session(self, session_id: str) -> FoundSession | None:
-        """One session by its id."""
-        path = os.path.join(self.root, SESSIONS, session_id)
-        if not SESSION_NAME.fullmatch(session_id) or not _is_folder(path):
-            return None
-        return _found(session_id, path)
 
     def log(self, session_id: str) -> SessionLog | None:
         """The log, where it is known without reading files."""
@@ -81,9 +74,9 @@ class DataFolder:
         """A file of a session; None when there is none. Raises OSError for anything but a readable regular file."""
         return self._read(f"{self.root}/{SESSIONS}/{session_id}/{name}")
 
-    def has_events(self, session_id: str) -> bool:
-        """Whether the segments of a session lie in a folder of its own, not behind a link."""
-        return _is_folder(os.path.join(self.root, SESSIONS, session_id, "events"))
+    def has_folder(self, session_id: str, name: str = "") -> bool:
+        """Whether a session, or something of it, is a folder of its own, not a link to one."""
+        return _is_folder(os.path.join(self.root, SESSIONS, session_id, name).rstrip("/"))
 
     def snapshot(self, ref: str) -> Ok[dict[str, Any]] | Err[str]:
         """The content of a snapshot, if it is what its name says."""
@@ -125,6 +118,8 @@ def _found(session_id: str, path: str) -> FoundSession:
     """A session with what changes whenever one of its files does: sizes, and times that no program can set back."""
     latest, parts = 0, [(0, 0, 0)]
     try:
+        if not _is_folder(path):
+            raise NotADirectoryError
         info = os.lstat(f"{path}/manifest.jsonl")
         latest = info.st_mtime_ns // 1_000_000
         parts.append((info.st_size, info.st_ctime_ns, info.st_mtime_ns))

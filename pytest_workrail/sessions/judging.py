@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Checkpoint, Prefer, Rewind, Submit
@@ -11,41 +11,62 @@ from pytest_workrail.agents.agent import StartView
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.run.bench import GOAL, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.redaction import Redactor
-from pytest_workrail.sessions.replay import Judgement, Recorded, judge, recorded_runs
+from pytest_workrail.sessions.replay import Judgement, Recorded, judge, recorded_runs, unless_damaged
 from pytest_workrail.sessions.story import stories
 from pytest_workrail.sessions.versions import Version
 from workrail_lint.base.js import Json
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err
 
 # What an agent needs at most to come from anywhere to the end; a loop that never ends is found out soon.
 _MAX_TURNS = 2_000
 _UNDER_WAY = ("in_progress", "blocked")
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedSession:
+    """What became of a session: a judgement for each run, or why there is none."""
+
+    session: str
+    judgements: tuple[Judgement, ...] = ()
+    left_out: tuple[str, ...] = ()  # the workflows of runs that have no new version
+    problem: str | None = None
+    concerns: bool = False  # whether it is known that the session is of one of the versions
+
+
 def judge_session(
-    folder: DataFolder, session_id: str, versions: Mapping[str, Version]
-) -> Ok[list[Judgement]] | Err[str]:
+    folder: DataFolder, session_id: str, versions: Mapping[str, Version], profile: ProfileName = "reference"
+) -> JudgedSession:
     """Every run of a session on the version that its workflow has now; runs of other workflows are left out."""
     found = stories(folder, session_id)
-    if found and not any(story.workflow_id in versions for story in found):
-        return Ok([])
-    runs = recorded_runs(folder, session_id)
+    left_out = tuple(story.workflow_id for story in found if story.workflow_id not in versions)
+    if found and len(left_out) == len(found):
+        return JudgedSession(session_id, left_out=left_out)
+    runs = recorded_runs(folder, session_id, profile)
     if isinstance(runs, Err):
-        return runs
-    return Ok(
-        [judge_run(run, versions[run.story.workflow_id]) for run in runs.value if run.story.workflow_id in versions]
-    )
+        return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(found))
+    concerned = [run for run in runs.value if run.story.workflow_id in versions]
+
+    def judgements() -> tuple[Judgement, ...]:
+        return tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
+
+    if all(run.pinned.is_engines for run in concerned):
+        return JudgedSession(session_id, judgements(), left_out, concerns=True)
+    judged = unless_damaged(judgements)
+    if isinstance(judged, Err):
+        return JudgedSession(session_id, left_out=left_out, problem=judged.error, concerns=True)
+    return JudgedSession(session_id, judged.value, left_out, concerns=True)
 
 
 def judge_run(run: Recorded, version: Version) -> Judgement:
     """One run on one version."""
     story = run.story
-    ir = version.ir_for(run.pinned.document is not None)
+    ir = version.ir_for(run.pinned.is_engines)
     if ir is None:
         return Judgement(story.session_id, story.workflow_id, "invalid", None, version.problem, pending=run.step)
     judgement = judge(run, ir)
@@ -56,6 +77,9 @@ def judge_run(run: Recorded, version: Version) -> Judgement:
 
 def _under_way(judgement: Judgement, run: Recorded, ir: dict[str, Any]) -> Judgement:
     """Whether an agent that does everything right gets from where the run stands to its end."""
+    if run.unplayable is not None:
+        note = "; ".join(filter(None, (judgement.note, f"whether it can continue is not known: {run.unplayable}")))
+        return replace(judgement, note=note)
     problem = _obstacle(run, ir)
     if problem is None:
         return replace(judgement, can_continue=True)
@@ -87,6 +111,7 @@ def _obstacle(run: Recorded, ir: dict[str, Any]) -> str | None:
         context=scenario.get("context", {}),
         max_turns=len(turns) + _MAX_TURNS,
         onboarding=bool(scenario.get("onboarding")),
+        profile=run.profile,
     )
     ending = drive(setup, Scripted(turns, _Continuing())).ending
     return None if ending.kind == "complete" else ending.why

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.golden import files
 from pytest_workrail.sessions.recording import record
-from pytest_workrail.sessions.redaction import Redactor
+from pytest_workrail.sessions.redaction import RULES, Redactor, Rule
 from pytest_workrail.sessions.replay import recorded_runs
 from pytest_workrail.sessions.sources import bundle_folder
 from workrail_lint.base.result import Err, Ok
@@ -35,12 +35,14 @@ class LiveRecorder:
         workflows: Mapping[str, Path],
         profile: ProfileName,
         say: Callable[[str], None],
+        rules: Iterable[Rule] = RULES,
     ) -> None:
         self._export = export
         self._folder = folder
         self._workflows = workflows
         self._profile = profile
         self._say = say
+        self._rules = rules
         self._open: dict[SessionId, None] = {}
         self._coverage = CoverageSession()
 
@@ -79,7 +81,7 @@ class LiveRecorder:
             workflow = self._workflows.get(run.story.workflow_id)
             if workflow is None:
                 return Err(f"its workflow {run.story.workflow_id} is not served")
-            made = record(run, self._folder, workflow, Redactor(), force=True)
+            made = record(run, self._folder, workflow, Redactor(self._rules), force=True)
             if isinstance(made, Err):
                 return made
             if made.value.transcript is not None:

@@ -23,6 +23,9 @@ HOST_KINDS: Final = frozenset(
         "git_metrics_recorded",
     )
 )
+NEVER_STOPS: Final = "full_auto_never_stop"
+# Critical gaps of these categories stop every run that may stop.
+STOPPING_CATEGORIES: Final = frozenset(("user_only_dependency", "contract_violation", "capability_missing"))
 _SESSION, _RUN, _NODE = 0, 1, 2
 
 
@@ -133,7 +136,6 @@ _SHAPES: dict[str, tuple[int, tuple[tuple[str, Callable[[Any], bool]], ...]]] = 
     "run_completed": (_RUN, ()),
 }
 _SHAPES |= dict.fromkeys(HOST_KINDS, (_SESSION, ()))
-KNOWN_KINDS: Final = frozenset(_SHAPES)
 
 
 def is_known(event: dict[str, Any]) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any
 
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats
-from pytest_workrail.sessions.story import Story
-from pytest_workrail.sessions.story_text import duration, story_lines
+from pytest_workrail.sessions.story_text import duration
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
 
@@ -34,14 +32,10 @@ def _page(title: str, body: str) -> str:
     )
 
 
-def story_page(found: list[tuple[Story, dict[int, dict[str, Any]] | None]]) -> str:
-    """The runs of a session."""
-    title = f"{found[0][0].workflow_id}: {found[0][0].session_id}" if found else "session"
-    runs = "".join(
-        f"<section><pre>{_text(chr(10).join(story_lines(story, prompts, full=True)))}</pre></section>"
-        for story, prompts in found
-    )
-    return _page(title, runs)
+def story_page(session_id: str, stories: list[list[str]]) -> str:
+    """The runs of a session, each in its lines."""
+    runs = (f"<section><pre>{_text(chr(10).join(lines))}</pre></section>" for lines in stories)
+    return _page(session_id, "".join(runs))
 
 
 def stats_page(statistics: Statistics) -> str:
@@ -62,6 +56,7 @@ def _workflow(name: str, stats: WorkflowStats) -> str:
             step.calls,
             step.blocks,
             ", ".join(f"{code} {count}" for code, count in sorted(step.blockers.items())),
+            step.retries,
             step.most_tries,
             step.skipped,
             step.abandoned,
@@ -70,7 +65,18 @@ def _workflow(name: str, stats: WorkflowStats) -> str:
         for step_id, step in stats.steps.items()
     )
     loops = ((loop_id, loop.runs, loop.most_passes, loop.hit_bound) for loop_id, loop in stats.loops.items())
-    head = ("step", "visits", "calls", "blocks", "blocked by", "most tries", "skipped", "left here", "mean time")
+    head = (
+        "step",
+        "visits",
+        "calls",
+        "blocks",
+        "blocked by",
+        "retries",
+        "most tries",
+        "skipped",
+        "left here",
+        "mean time",
+    )
     return (
         f"<h2>{_text(name)}</h2><p>{counted(stats.sessions, 'session')}: {_text(statuses)}</p>"
         + (f"<ol>{mend}</ol>" if mend else "")

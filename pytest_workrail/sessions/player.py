@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.events.ids import NodeId, RunId, SessionId, ref_of
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress
@@ -24,9 +26,9 @@ _TOKENS = ("continueToken", "checkpointToken", "retryContinueToken", "nextCall",
 class Player:
     """One run of a script on one IR."""
 
-    def __init__(self, ir: dict[str, Any], script: Script) -> None:
+    def __init__(self, ir: dict[str, Any], script: Script, profile: ProfileName = "reference") -> None:
         self._script = script
-        self._bench = Bench(Setup(ir))
+        self._bench = Bench(Setup(ir, profile))
         self._ir = ir
         self._session: SessionId | None = None
         self._run: RunId | None = None
@@ -115,10 +117,11 @@ def outcome_of(response: dict[str, Any], is_error: bool) -> Outcome:
     shown = {name: value for name, value in response.items() if name not in _TOKENS}
     if is_error:
         return Outcome("error", None, False, (str(response.get("code")),), shown)
-    if response.get("kind") == "gate_checkpoint":
+    answer = answer_kind(response)
+    if answer == "gated":
         return Outcome("gate_checkpoint", str(response["stepId"]), False, (), shown)
     pending = response.get("pending")
     report = response.get("blockers")
     codes = tuple(str(each["code"]) for each in report["blockers"]) if isinstance(report, dict) else ()
     step = str(pending["stepId"]) if isinstance(pending, dict) else None
-    return Outcome(str(response.get("kind", "ok")), step, bool(response.get("isComplete")), codes, shown)
+    return Outcome("blocked" if answer == "blocked" else "ok", step, answer == "complete", codes, shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.engine.core.profiles import profile_of
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine
@@ -18,6 +18,9 @@ from pytest_workrail.engine.store.home import Home, read_only
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err, Ok
 
+# What an IR that was pinned by our own engine, and written to by somebody else, can lead to.
+_FORGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
 
 def read_only_home(root: str) -> Home:
     """The stores of a data folder, to look at."""
@@ -29,14 +32,19 @@ def read_only_engine(root: str) -> Engine:
     return Engine(read_only_home(root), MemoryLibrary())
 
 
-def node_prompts(root: str, story: Story) -> Ok[dict[int, dict[str, Any]]] | Err[str]:
+def node_prompts(
+    root: str, story: Story, profile_name: ProfileName = "reference"
+) -> Ok[dict[int, dict[str, Any]]] | Err[str]:
     """The pending step of every node, rendered from the log as it stood when the node was made."""
     home = read_only_home(root)
-    profile = profile_of("reference")
+    profile = profile_of(profile_name)
     response_format = ResponseFormat(profile, PromptStyle.FULL, home.issuer)
     programs = Programs(home.stores.workflows.get, profile)
     loader = SessionLoader(home.stores.sessions.load, home.stores.snapshots.get, programs)
-    session = load_session(loader, SessionId(story.session_id))
+    try:
+        session = load_session(loader, SessionId(story.session_id))
+    except _FORGED as problem:
+        return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
     if isinstance(session, Err):
         return Err(session.error.message)
     found: dict[int, dict[str, Any]] = {}
@@ -46,13 +54,13 @@ def node_prompts(root: str, story: Story) -> Ok[dict[int, dict[str, Any]]] | Err
         if isinstance(then, Err) or run is None:
             found[node.number] = {"problem": "(the log can't be read up to here)"}
             continue
-        opened = open_node(loader, then.value, run, run.nodes[node.node_id])
-        if isinstance(opened, Err):
-            found[node.number] = {"problem": f"({opened.error.message})"}
-            continue
         try:
+            opened = open_node(loader, then.value, run, run.nodes[node.node_id])
+            if isinstance(opened, Err):
+                found[node.number] = {"problem": f"({opened.error.message})"}
+                continue
             pending = render(response_format, opened.value)
-        except (KeyError, TypeError, ValueError) as problem:
+        except _FORGED as problem:
             found[node.number] = {"problem": f"(the step can't be rendered: {type(problem).__name__})"}
             continue
         if pending is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.sessions.data_folder import DataFolder
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.sessions.judging import judge_run
 from pytest_workrail.sessions.replay import Judgement, Recorded, answered_steps, recorded_runs, reproduce
 from pytest_workrail.sessions.sources import open_source
@@ -101,8 +101,13 @@ class RecordedSession:
         return Judgement(story.session_id, story.workflow_id, "breaks", at, reason, reproduction.parts_at)
 
 
-def open_session(path: str, session_id: str | None = None) -> Ok[RecordedSession] | Err[str]:
-    """The session that a path names: its folder, a data folder that holds only this one, or an exported file."""
+def open_session(
+    path: str, session_id: str | None = None, profile: ProfileName = "reference"
+) -> Ok[RecordedSession] | Err[str]:
+    """The session that a path names: its folder, a data folder that holds only this one, or an exported file.
+
+    Of several runs, the last one. `profile` is that of the engine that made them.
+    """
     opened = open_source(path)
     if isinstance(opened, Err):
         return opened
@@ -111,10 +116,5 @@ def open_session(path: str, session_id: str | None = None) -> Ok[RecordedSession
     if len(chosen) != 1:
         what = f"no session {session_id}" if session_id is not None else f"{len(names)} sessions; name one by its id"
         return Err(f"it holds {what}")
-    return only_run(folder, chosen[0])
-
-
-def only_run(folder: DataFolder, session_id: str) -> Ok[RecordedSession] | Err[str]:
-    """The run of a session; the last one, should there be several."""
-    runs = recorded_runs(folder, session_id)
+    runs = recorded_runs(folder, chosen[0], profile)
     return runs if isinstance(runs, Err) else Ok(RecordedSession(runs.value[-1]))

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from pytest_workrail.golden import files
 from pytest_workrail.golden.keys import ENDING, FOLDER, SCENARIO_ENDING, source_base
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.redaction import Redactor
-from pytest_workrail.sessions.replay import Recorded
+from pytest_workrail.sessions.replay import Recorded, unless_damaged
 from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.compiler.kept_ir import kept_ir_name
 from workrail_lint.systems.workrail.scenario_words import AFTER_END
 
 _ANSWERS = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}
@@ -39,9 +41,10 @@ class RecordedScenario:
 
 
 def scenario_name(story: Story) -> str:
-    """A file name that says what ran and in which session."""
-    suffix = story.session_id.removeprefix("sess_")[:10]
-    return f"{_UNSAFE.sub('-', story.workflow_id).strip('-')}-{_UNSAFE.sub('', suffix)}"
+    """A file name that says what ran and in which session, and in which of its runs if not in the first."""
+    suffix = _UNSAFE.sub("", story.session_id.removeprefix("sess_")[:10])
+    run = f"-{story.number}" if story.number > 1 else ""
+    return f"{_UNSAFE.sub('-', story.workflow_id).strip('-')}-{suffix}{run}"
 
 
 def scenario_of(run: Recorded, workflow: str, redactor: Redactor) -> dict[str, Any]:
@@ -84,6 +87,7 @@ def _description(run: Recorded, filled: list[str]) -> str:
     lines = [f"Recorded from session {run.story.session_id}, pinned to {run.story.workflow_hash}."]
     if run.story.damage is not None:
         lines.append(f"The log is damaged and was used up to there: {run.story.damage}.")
+    lines += [f"{str(defect)[0].upper()}{str(defect)[1:]}." for defect in run.defects]
     if filled:
         lines.append("The log does not hold everything; this was filled in:")
     return "\n".join(lines + filled)
@@ -189,26 +193,30 @@ def record(
     run: Recorded, folder: Path, workflow: Path | None, redactor: Redactor, *, force: bool = False
 ) -> Ok[RecordedScenario] | Err[str]:
     """Write the scenario of a run and its golden. Without a workflow, the pinned version is written beside it."""
+    if run.unplayable is not None:
+        return Err(run.unplayable)
     name = scenario_name(run.story)
     target = folder / f"{name}{SCENARIO_ENDING}"
     if target.exists() and not force:
         return Err(f"{target.name} exists already; --force replaces it")
     if workflow is None:
-        if run.pinned.document is None:
-            return Err("it was pinned by our own engine, which keeps no source; name the workflow with --workflow PATH")
-        workflow = folder / "workflows" / f"{workflow_file_name(run)}.json"
+        workflow = folder / "workflows" / workflow_file_name(run)
         written = files.write(workflow, _json_bytes(run.pinned.document))
         if isinstance(written, Err):
             return Err(f"{workflow.name} can't be written: {written.error}")
     relative = os.path.relpath(workflow, folder).replace(os.sep, "/")
+    story = run.story
+    redactor = redactor.for_workspace(story.observations.get("repo_root"), story.initial_context.get("workspacePath"))
     scenario = scenario_of(run, relative, redactor)
     return _settle(run, target, scenario, redactor)
 
 
 def workflow_file_name(run: Recorded) -> str:
     """A file name for the pinned version."""
-    digits = run.story.workflow_hash.removeprefix("sha256:")[:12]
-    return f"{_UNSAFE.sub('-', run.story.workflow_id).strip('-')}-{_UNSAFE.sub('', digits)}"
+    base = _UNSAFE.sub("-", run.story.workflow_id).strip("-")
+    if not run.pinned.is_engines:
+        return kept_ir_name(base, run.pinned.document)
+    return f"{base}-{_UNSAFE.sub('', run.story.workflow_hash.removeprefix('sha256:')[:12])}.json"
 
 
 def _settle(
@@ -218,7 +226,12 @@ def _settle(
     written = files.write(target, _json_bytes(scenario))
     if isinstance(written, Err):
         return Err(f"{target.name} can't be written: {written.error}")
-    playing = play(target, target.name)
+    attempt = (
+        Ok(play(target, target.name)) if run.pinned.is_engines else unless_damaged(partial(play, target, target.name))
+    )
+    if isinstance(attempt, Err):
+        return attempt
+    playing = attempt.value
     problem: str | None = None
     golden: bytes | None = None
     transcript: Transcript | None = None

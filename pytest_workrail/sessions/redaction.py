@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from workrail_lint.base.result import Err, Ok
 
@@ -33,11 +33,26 @@ class ContextRule:
 
     name: str
     summary: str
-    names: re.Pattern[str]
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRule:
+    """Strings that are the value of a member with such a name are replaced, wherever the member is."""
+
+    name: str
+    summary: str
+    pattern: re.Pattern[str]
+    text: str
+
+
+Rule: TypeAlias = ContextRule | MemberRule | TextRule
 
 
 _SECRET = "[redacted secret]"
-RULES: tuple[ContextRule | TextRule, ...] = (
+# The last part of such a path is the name of a person.
+_HOME = re.compile(r"/workspaces?|(?:[A-Za-z]:)?[/\\](?:home|Users)(?:[/\\][^/\\]+)?")
+RULES: tuple[Rule, ...] = (
     ContextRule(
         "reserved-context",
         "leaves out what the engine and its hosts put into the context: eat_token, parent_eat_token, metrics_*, "
@@ -64,6 +79,16 @@ RULES: tuple[ContextRule | TextRule, ...] = (
         ),
         text=_SECRET,
     ),
+    MemberRule(
+        "secret-members",
+        "replaces the value of members that are called password, secret, token, api key or credential, such as "
+        "dbPassword",
+        re.compile(
+            r"(?i).*(?:password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential|auth[_-]?token|"
+            r"access[_-]?token)s?|token"
+        ),
+        _SECRET,
+    ),
     TextRule(
         "commit-ids",
         "replaces commit ids of 40 digits by numbered ones, equal ids by equal ones",
@@ -72,15 +97,34 @@ RULES: tuple[ContextRule | TextRule, ...] = (
     ),
     TextRule(
         "absolute-paths",
-        "keeps only the last part of absolute paths, below /workspace",
+        "keeps only the last part of absolute paths, below /workspace: those in the session's own workspace and those "
+        "that begin as paths of a machine do, such as /home or C:\\",
         re.compile(
-            r"(?<![\w./:~-])/(?:home|Users|root|workspace|tmp|var|private|opt|srv|mnt|data|etc|usr|Volumes)"
-            r"(?:/[\w.@+-]{1,255}){0,64}|\b[A-Za-z]:\\(?:[\w.@+ -]{1,255}\\){0,64}[\w.@+-]{0,255}"
+            r"(?:(?<![\w./:~-])|(?<=file://))/(?:home|Users|root|workspaces?|tmp|var|private|opt|srv|mnt|media|data|etc|usr"
+            r"|Volumes|Applications|Library|builds?|github|runner|app|code|repos?|projects?|nix)"
+            r"(?:/[\w.@+-]{1,255}){1,64}/?"
+            r"|(?<![\w./:~-])/(?:home|Users|workspaces?)(?![\w/])"
+            r"|\b[A-Za-z]:\\(?:[\w.@+ -]{1,255}\\){0,64}[\w.@+-]{0,255}|\b[A-Za-z]:(?:/[\w.@+-]{1,255}){1,64}/?"
+            r"|\\\\[\w.-]{1,255}(?:\\[\w.@+ $-]{1,255}){1,64}"
         ),
         "path",
     ),
 )
 NAMES = tuple(rule.name for rule in RULES)
+
+
+def chosen_rules(added: Iterable[str], left_out: Iterable[str]) -> Ok[list[Rule]] | Err[str]:
+    """The rules without those that are left out, and with those that are added."""
+    for name in left_out:
+        if name not in NAMES:
+            return Err(f"there is no rule '{name}'; the rules are {', '.join(NAMES)}")
+    rules = [rule for rule in RULES if rule.name not in set(left_out)]
+    for given in added:
+        rule = own_rule(given)
+        if isinstance(rule, Err):
+            return rule
+        rules.append(rule.value)
+    return Ok(rules)
 
 
 def own_rule(given: str) -> Ok[TextRule] | Err[str]:
@@ -98,19 +142,32 @@ def own_rule(given: str) -> Ok[TextRule] | Err[str]:
 class Redactor:
     """Applies rules to one session and counts what it did."""
 
-    rules: Iterable[ContextRule | TextRule] = RULES
+    rules: Iterable[Rule] = RULES
     counts: Counter[str] = field(default_factory=Counter)
+    roots: tuple[str, ...] = ()  # the folders that the session worked in
     _shas: dict[str, str] = field(default_factory=dict)
+
+    def for_workspace(self, *folders: object) -> Redactor:
+        """The same rules for a session that worked in these folders, wherever they are."""
+        roots = tuple(each.rstrip("/\\") for each in folders if isinstance(each, str) and len(each) > 3)
+        rules: list[Rule] = []
+        for rule in self.rules:
+            if isinstance(rule, TextRule) and rule.shape == "path":
+                below = r"(?:[/\\][\w.@+-]{1,255}){0,64}"
+                rules += [replace(rule, pattern=re.compile(re.escape(root) + below)) for root in roots]
+            rules.append(rule)
+        return Redactor(rules, self.counts, roots)
 
     def context(self, context: dict[str, Any]) -> dict[str, Any]:
         """A context, or a change to one, without reserved variables."""
         kept = dict(context)
         for rule in self.rules:
             if isinstance(rule, ContextRule):
-                for name in [name for name in kept if rule.names.fullmatch(name)]:
+                for name in [name for name in kept if rule.pattern.fullmatch(name)]:
                     del kept[name]
                     self.counts[rule.name] += 1
-        return {name: self.value(value) for name, value in kept.items()}
+        redacted: dict[str, Any] = self.value(kept)
+        return redacted
 
     def value(self, value: Any) -> Any:
         """Any JSON value, with the rules applied to all of its strings."""
@@ -118,11 +175,19 @@ class Redactor:
             case str():
                 return self.text(value)
             case dict():
-                return {name: self.value(item) for name, item in value.items()}
+                return {name: self._member(name, item) for name, item in value.items()}
             case list() | tuple():
                 return [self.value(item) for item in value]
             case _:
                 return value
+
+    def _member(self, name: str, value: Any) -> Any:
+        if isinstance(value, str) and value:
+            for rule in self.rules:
+                if isinstance(rule, MemberRule) and rule.pattern.fullmatch(name):
+                    self.counts[rule.name] += 1
+                    return rule.text
+        return self.value(value)
 
     def text(self, text: str) -> str:
         """A string with the rules applied."""
@@ -133,12 +198,17 @@ class Redactor:
 
     def _replacement(self, rule: TextRule, match: re.Match[str]) -> str:
         found = match[0]
-        self.counts[rule.name] += 1
+        put = self._put(rule, found)
+        self.counts[rule.name] += put != found
+        return put
+
+    def _put(self, rule: TextRule, found: str) -> str:
         match rule.shape:
             case "sha":
                 return self._shas.setdefault(found, f"{len(self._shas) + 1:040x}")
             case "path":
-                last = re.split(r"[/\\]", found.rstrip("/\\"))[-1]
-                return found if found == "/workspace" else f"/workspace/{last}"
+                kept = found.rstrip("/\\")
+                last = re.split(r"[/\\]", kept)[-1]
+                return "/workspace" if kept in self.roots or _HOME.fullmatch(kept) else f"/workspace/{last}"
             case _:
                 return rule.text

@@ -6,20 +6,22 @@ that made the recording does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.onboarding import with_onboarding
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.sessions.data_folder import DataFolder
+from pytest_workrail.sessions.known_defects import FIRST_STEP, KnownDefect, defects_of, known_defect
 from pytest_workrail.sessions.player import Player
 from pytest_workrail.sessions.script import Outcome, Script, SubmitStep, script_of
 from pytest_workrail.sessions.story import Story, stories
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
 
+T = TypeVar("T")
 Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
 
 
@@ -29,7 +31,8 @@ class Pinned:
 
     ir: dict[str, Any]
     onboarding: dict[str, str] | None
-    document: dict[str, Any] | None  # what a file of it holds; None for a pin of our own engine, which is no source
+    document: dict[str, Any]  # what a file of it holds: its source, else what was pinned
+    is_engines: bool  # the public engine pinned it, and not ours
 
     @property
     def runnable(self) -> dict[str, Any]:
@@ -73,7 +76,7 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
         return Err(f"the pinned workflow can't run here: {compiled.error}")
     pin = compiled.value
     onboarding = None if pin.onboarding is None else {"title": pin.onboarding.title, "prompt": pin.onboarding.prompt}
-    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else found.value))
+    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else found.value, True))
 
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
@@ -86,7 +89,8 @@ def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
     own = [step for step in steps if isinstance(step, dict) and step.get("id") != STEP_ID]
     injected = next((step for step in steps if isinstance(step, dict) and step.get("id") == STEP_ID), None)
     onboarding = None if injected is None else {"title": str(injected["title"]), "prompt": str(injected["prompt"])}
-    return Ok(Pinned({**ir, "steps": own}, onboarding, None))
+    stripped = {**ir, "steps": own}
+    return Ok(Pinned(stripped, onboarding, stripped, False))
 
 
 def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Program] | Err[str]:
@@ -94,9 +98,14 @@ def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Pro
     made = frozen(ir, onboarding=False)
     if isinstance(made, Err):
         return Err(made.error.message)
+    return unless_damaged(lambda: Program(*made.value, profile_of(profile)))
+
+
+def unless_damaged(make: Callable[[], T]) -> Ok[T] | Err[str]:
+    """What is made with the IR that our own engine pinned, unless that is no IR at all: anybody may have written it."""
     try:
-        return Ok(Program(*made.value, profile_of(profile)))
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        return Ok(make())
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
         return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
 
 
@@ -108,6 +117,16 @@ class Recorded:
     pinned: Pinned
     script: Script
     profile: ProfileName = "reference"
+    defects: tuple[KnownDefect, ...] = ()  # of the engine that made the recording
+
+    @property
+    def unplayable(self) -> str | None:
+        """Why the calls can't be made again as a scenario; None when they can."""
+        for action in self.script.actions:
+            if action.step is None:
+                problem = self.story.node(action.node).problem
+                return f"node #{action.node}: {problem or 'something was submitted where no step is pending'}"
+        return None
 
     @property
     def step(self) -> str | None:
@@ -133,7 +152,8 @@ def recorded_runs(
         program = program_of(pinned.value.runnable, profile)
         if isinstance(program, Err):
             return program
-        runs.append(Recorded(story, pinned.value, script_of(story, program.value), profile))
+        script, defects = script_of(story, program.value), defects_of(folder, story)
+        runs.append(Recorded(story, pinned.value, script, profile, defects))
     return Ok(runs)
 
 
@@ -166,15 +186,24 @@ def reproduce(run: Recorded) -> Reproduction:
     """Play a run on the version it was pinned to and hold it against the log."""
     expected = recorded_outcomes(run.script)
     outcomes: list[Outcome] = []
-    for outcome in _outcomes(run.pinned.runnable, run.script):
+    for outcome in _outcomes(run, run.pinned.runnable):
         outcomes.append(outcome)
         if outcome != expected[len(outcomes) - 1] and expected[len(outcomes) - 1].kind != "unknown":
             return Reproduction(tuple(outcomes), len(outcomes))
     return Reproduction(tuple(outcomes))
 
 
-def _outcomes(ir: dict[str, Any], script: Script) -> Iterator[Outcome]:
-    player = Player(ir, script)
+def known_defects(run: Recorded, reproduction: Reproduction) -> tuple[KnownDefect, ...]:
+    """The engine's own defects that a recording shows, also where our engine parts from it for that reason."""
+    first = run.pinned.ir["steps"][0] if run.pinned.ir["steps"] else {}
+    is_unasked = first.get("type") == "loop" or "runCondition" in first
+    if reproduction.parts_at == 1 and run.pinned.is_engines and run.pinned.onboarding is None and is_unasked:
+        return (known_defect(FIRST_STEP, run.script.started.pending), *run.defects)
+    return run.defects
+
+
+def _outcomes(run: Recorded, ir: dict[str, Any]) -> Iterator[Outcome]:
+    player = Player(ir, run.script, run.profile)
     started = player.start()
     yield started
     if started.kind != "error":
@@ -196,11 +225,11 @@ def judge(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -
         notes.append(f"the log is damaged, judged up to there: {story.damage}")
     if base.parts_at is not None:
         notes.append(f"judged up to where our engine parts from the recording: {base.describe(run.script)}")
+    notes += map(str, known_defects(run, base))
     note = "; ".join(notes)
     steps = answered_steps(run.script)
     differences: dict[str, None] = {}
-    new_ir = run.pinned.onboarded(ir)
-    for number, now in enumerate(_outcomes(new_ir, run.script), 1):
+    for number, now in enumerate(_outcomes(run, run.pinned.onboarded(ir)), 1):
         if number > len(comparable):
             break
         before = comparable[number - 1]

@@ -75,7 +75,6 @@ class Script:
     preferences: dict[str, str]
     started: Outcome
     actions: tuple[ScriptAction, ...]
-    remarks: tuple[str, ...] = ()  # what can't be made again
 
 
 def script_of(story: Story, program: Program) -> Script:
@@ -91,7 +90,6 @@ def script_of(story: Story, program: Program) -> Script:
         story.initial_preferences,
         recorded_outcome(story.node(1)) if story.nodes else Outcome("error", None, False),
         tuple(writer.actions),
-        tuple(writer.remarks),
     )
 
 
@@ -117,7 +115,6 @@ class _Writer:
         # What a host changed in the context since the last submission: only a submission can bring it in.
         self._carried: dict[str, Any] = {}
         self.actions: list[ScriptAction] = []
-        self.remarks: list[str] = []
 
     def add(self, beat: object) -> None:
         match beat:

@@ -33,6 +33,9 @@ def read_log(folder: DataFolder, session_id: str) -> SessionLog:
     if known is not None:
         return known
     log = SessionLog(session_id)
+    if not folder.has_folder(session_id):
+        log.damage = "the session is a link, which is not followed"
+        return log
     try:
         raw = folder.read_of_session(session_id, "manifest.jsonl")
     except OSError as problem:
@@ -42,7 +45,7 @@ def read_log(folder: DataFolder, session_id: str) -> SessionLog:
         log.damage = "the session has no manifest"
         return log
     records, broken = _records(session_id, raw)
-    has_events = folder.has_events(session_id)
+    has_events = folder.has_folder(session_id, "events")
     size = 0
     for place, record in enumerate(records):
         if record["kind"] != "segment_closed":

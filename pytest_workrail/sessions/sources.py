@@ -30,9 +30,6 @@ class BundleFolder(DataFolder):
     def sessions(self) -> list[FoundSession]:
         return [FoundSession(self._log.session_id, 0, "")]
 
-    def session(self, session_id: str) -> FoundSession | None:
-        return FoundSession(session_id, 0, "") if session_id == self._log.session_id else None
-
     def log(self, session_id: str) -> SessionLog | None:
         return self._log
 

@@ -106,17 +106,18 @@ class WorkflowStats:
         found: list[tuple[int, str]] = []
         for name, step in self.steps.items():
             for code, count in step.blockers.items():
-                found.append((count, f"step {name} was blocked by {code} {_times(count)}"))
+                found.append((count, f"step {name} was blocked by {code} {times(count)}"))
             if step.abandoned:
                 found.append((step.abandoned, f"{_sessions(step.abandoned)} stopped at step {name}"))
         for name, loop in self.loops.items():
             if loop.hit_bound:
-                found.append((loop.hit_bound, f"loop {name} ended only by its bound {_times(loop.hit_bound)}"))
+                found.append((loop.hit_bound, f"loop {name} ended only by its bound {times(loop.hit_bound)}"))
         return [text for _, text in sorted(found, key=lambda each: (-each[0], each[1]))[:10]]
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def times(count: int) -> str:
+    """How often something happened."""
+    return {0: "never", 1: "once"}.get(count, f"{count} times")
 
 
 def _sessions(count: int) -> str:

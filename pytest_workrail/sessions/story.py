@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.log_shapes import HOST_KINDS, is_known
+from pytest_workrail.sessions.log_shapes import HOST_KINDS, NEVER_STOPS, STOPPING_CATEGORIES, is_known
 from pytest_workrail.sessions.node_state import NodeState, StateReader
 from pytest_workrail.sessions.session_log import SessionLog, read_log
 
@@ -114,13 +114,20 @@ class ContextChange:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something on record that has no influence on the run: telemetry of a host, or a kind that is not known here."""
+    """Something on record beside the calls: telemetry of a host, what a person added, or a kind not known here."""
 
     kind: str
     is_known: bool
     data: Any
     at_ms: int
     index: int
+
+    @property
+    def label(self) -> str:
+        """Where it is from, in one word."""
+        if not self.is_known:
+            return "unknown"
+        return "host" if self.kind in HOST_KINDS else "recorded"
 
 
 Beat: TypeAlias = Advance | Checkpoint | PreferenceChange | ContextChange | Remark
@@ -131,6 +138,7 @@ class Story:
     """One run of a session. `damage` is what keeps the rest of the log from being read."""
 
     session_id: str
+    number: int  # of the run in its session, from 1
     run_id: str
     workflow_id: str
     workflow_hash: str
@@ -141,6 +149,9 @@ class Story:
     beats: list[Beat] = field(default_factory=list)
     initial_context: dict[str, Any] = field(default_factory=dict)
     initial_preferences: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_PREFERENCES))
+    own_gaps: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # those that no submission left: the start did, or a person
     observations: dict[str, str] = field(default_factory=dict)
     damage: str | None = None
     ended_ms: int = 0
@@ -162,11 +173,10 @@ class Story:
     @property
     def preferred_tip(self) -> int | None:
         """Where work would most likely go on: where something happened last, on the way there or at the tip itself."""
-        best: tuple[int, int] | None = None
-        for tip in self.tips:
-            score = (max(self.activity.get(number, 0) for number in self.path(tip)), tip)
-            best = score if best is None or score > best else best
-        return None if best is None else best[1]
+        latest = [0]
+        for node in self.nodes:
+            latest.append(max(self.activity.get(node.number, 0), latest[node.parent or 0]))
+        return max(self.tips, key=lambda tip: (latest[tip], tip), default=None)
 
     def path(self, number: int) -> list[int]:
         """The nodes from the first one to this one."""
@@ -189,7 +199,7 @@ class Story:
     @property
     def gaps(self) -> list[dict[str, Any]]:
         """The gaps that nothing has resolved."""
-        all_gaps = [gap for beat in self.advances for gap in beat.gaps]
+        all_gaps = [*self.own_gaps, *(gap for beat in self.advances for gap in beat.gaps)]
         resolved = {gap["resolution"].get("resolvesGapId") for gap in all_gaps}
         return [gap for gap in all_gaps if gap["gapId"] not in resolved and "resolvesGapId" not in gap["resolution"]]
 
@@ -203,9 +213,14 @@ class Story:
             return "complete_with_gaps" if any(gap["severity"] == "critical" for gap in self.gaps) else "complete"
         if tip.kind == "gate_checkpoint":
             return "gate"
-        if tip.kind == "blocked_attempt" and self.preferences_at(tip.number)["autonomy"] != "full_auto_never_stop":
-            return "blocked"
+        if tip.kind == "blocked_attempt" or any(map(is_stopping, self.gaps)):
+            return "in_progress" if self.preferences_at(tip.number)["autonomy"] == NEVER_STOPS else "blocked"
         return "in_progress"
+
+
+def is_stopping(gap: dict[str, Any]) -> bool:
+    """Whether a gap keeps a run from going on, unless it never stops."""
+    return gap["severity"] == "critical" and gap["reason"]["category"] in STOPPING_CATEGORIES
 
 
 def stories(folder: DataFolder, session_id: str, log: SessionLog | None = None) -> list[Story]:
@@ -237,7 +252,8 @@ class _Teller:
                 damage = f"event {event['eventIndex']}: {problem}"
                 break
         for advance in self._attempts.values():
-            advance.artifacts = [content for _, content in advance.artifacts]
+            # In the log they are in the order of their digests; their names say in which order they were submitted.
+            advance.artifacts = [content for _, content in sorted(advance.artifacts, key=lambda item: item[0])]
         for story in self._runs.values():
             story.damage, story.parent_session, story.observations = damage, self._parent, self._observations
             story.beats = sorted([*story.beats, *self._loose], key=lambda beat: beat.index)
@@ -245,7 +261,9 @@ class _Teller:
 
     def _take(self, event: dict[str, Any]) -> str | None:
         if not is_known(event):
-            self._remark(event, False)
+            scope = event.get("scope")
+            run_id = scope.get("runId") if isinstance(scope, dict) else None
+            self._remark(event, False, self._runs.get(run_id) if isinstance(run_id, str) else None)
             return None
         kind, data = event["kind"], event["data"]
         if kind == "session_created":
@@ -275,14 +293,16 @@ class _Teller:
             story.activity[numbers[node_id]] = event["eventIndex"]
         return self._happen(story, event, kind, data, 0 if node_id is None else numbers[node_id])
 
-    def _remark(self, event: dict[str, Any], known: bool) -> None:
+    def _remark(self, event: dict[str, Any], known: bool, story: Story | None = None) -> None:
         at = event.get("timestampMs")
         kind = event.get("kind")
         if not known and event.get("v") != 1:
             kind = f"{kind} (version {event.get('v')})"
-        self._loose.append(
-            Remark(str(kind), known, event.get("data"), at if isinstance(at, int) else 0, event["eventIndex"])
-        )
+        remark = Remark(str(kind), known, event.get("data"), at if isinstance(at, int) else 0, event["eventIndex"])
+        if story is None:
+            self._loose.append(remark)
+        else:
+            story.beats.append(remark)
 
     def _start(self, event: dict[str, Any]) -> str | None:
         run_id, data = event["scope"]["runId"], event["data"]
@@ -291,6 +311,7 @@ class _Teller:
         trigger = data.get("triggerSource")
         self._runs[run_id] = Story(
             self._log.session_id,
+            len(self._runs) + 1,
             run_id,
             data["workflowId"],
             data["workflowHash"],
@@ -349,10 +370,10 @@ class _Teller:
                 self._preferences(story, event, node)
             case "run_completed":
                 pass
-            case _ if advance is None:
+            case _ if advance is None or advance.target:  # what belongs to a submission comes before its node
                 if kind == "gap_recorded":
-                    return None
-                self._remark(event, True)
+                    story.own_gaps.append(data)
+                self._remark(event, True, story)
             case "gap_recorded":
                 advance.gaps.append(data)
             case "validation_performed":
@@ -399,9 +420,7 @@ class _Teller:
         if "content" not in payload or not place.isdecimal() or len(place) > 6:
             advance.lost_artifacts += 1
             return
-        # In the log they are in the order of their digests; their names say in which order they were submitted.
         advance.artifacts.append((int(place), payload["content"]))
-        advance.artifacts.sort(key=lambda item: item[0])
 
     def _context(self, story: Story, event: dict[str, Any]) -> None:
         data = event["data"]
@@ -419,7 +438,8 @@ class _Teller:
 
     def _preferences(self, story: Story, event: dict[str, Any], node: int) -> None:
         data = event["data"]
-        if story.run_id not in self._contexts:  # what a run starts with comes before its first context
+        is_begun = any(isinstance(beat, Advance) for beat in story.beats)
+        if story.run_id not in self._contexts and not is_begun:  # what a run starts with comes before all else
             story.initial_preferences = data["effective"]
             return
         story.beats.append(

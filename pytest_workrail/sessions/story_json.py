@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from pytest_workrail.sessions.known_defects import KnownDefect
 from pytest_workrail.sessions.story import (
     Advance,
     Beat,
@@ -16,7 +18,9 @@ from pytest_workrail.sessions.story import (
 )
 
 
-def story_json(story: Story, prompts: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+def story_json(
+    story: Story, prompts: dict[int, dict[str, Any]] | None = None, defects: Iterable[KnownDefect] = ()
+) -> dict[str, Any]:
     """One run. `prompts` is what the agent read at the nodes."""
     tip = story.preferred_tip
     return {
@@ -39,6 +43,7 @@ def story_json(story: Story, prompts: dict[int, dict[str, Any]] | None = None) -
         "tips": story.tips,
         "preferredPath": [] if tip is None else story.path(tip),
         "gaps": [gap_json(gap) for gap in story.gaps],
+        "engineDefects": [defect.to_json() for defect in defects],
     }
 
 
@@ -88,8 +93,8 @@ def _beat(story: Story, beat: Beat) -> dict[str, Any]:
             return {"kind": "preferences", **when, "node": node, "effective": effective, "by": by}
         case ContextChange(change=change):
             return {"kind": "context", **when, "change": change}
-        case Remark(kind=kind, is_known=known, data=data):
-            return {"kind": "host" if known else "unknown", **when, "event_kind": kind, "data": data}
+        case Remark(kind=kind, data=data):
+            return {"kind": beat.label, **when, "event_kind": kind, "data": data}
 
 
 def _advance(story: Story, beat: Advance) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.sessions.story import (
     Advance,
@@ -21,6 +21,9 @@ from pytest_workrail.sessions.story import (
 from pytest_workrail.sessions.story_json import outcome
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
+
+if TYPE_CHECKING:
+    from pytest_workrail.sessions.known_defects import KnownDefect
 
 _SHORT = 160
 _DECISIONS = ("evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance")
@@ -43,7 +46,13 @@ def duration(milliseconds: int) -> str:
     return f"{seconds} s"
 
 
-def story_lines(story: Story, prompts: dict[int, dict[str, Any]] | None = None, *, full: bool = False) -> Iterator[str]:
+def story_lines(
+    story: Story,
+    prompts: dict[int, dict[str, Any]] | None = None,
+    defects: Iterable[KnownDefect] = (),
+    *,
+    full: bool = False,
+) -> Iterator[str]:
     """The story, a line each; text of the session is neutralised."""
     status = "damaged" if story.damage else story.status
     yield f"{printable(story.session_id)}  {printable(story.workflow_id)}  {status}"
@@ -54,6 +63,7 @@ def story_lines(story: Story, prompts: dict[int, dict[str, Any]] | None = None, 
         yield f"started by session {printable(story.parent_session)}"
     if story.damage:
         yield f"damaged: {printable(story.damage)}; shown up to there"
+    yield from (printable(str(defect)) for defect in defects)
     if story.nodes:
         yield ""
         yield from _arrival(story.node(1), prompts, full)
@@ -103,7 +113,7 @@ def _beat(story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, f
         case ContextChange(change=change):
             yield f"  context changed by the host: {_json(change, full)}"
         case Remark(kind=kind, is_known=known, data=data):
-            yield f"  {'host' if known else 'unknown event'}: {printable(kind)} {_json(data, full)}"
+            yield f"  {beat.label if known else 'unknown event'}: {printable(kind)} {_json(data, full)}"
 
 
 def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:

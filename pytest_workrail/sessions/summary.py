@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.log_shapes import HOST_KINDS, is_known
+from pytest_workrail.sessions.log_shapes import HOST_KINDS, NEVER_STOPS, STOPPING_CATEGORIES, is_known
 from pytest_workrail.sessions.node_state import StateReader
 from pytest_workrail.sessions.session_log import SessionLog
 
@@ -74,7 +74,7 @@ class _Run:
         self.parents: dict[str, str | None] = {}
         self.activity: dict[str, int] = {}
         self.autonomy: dict[str, str] = {}
-        self.critical: set[str] = set()
+        self.critical: dict[str, bool] = {}  # open critical gaps, and whether they stop the run
 
     def path(self, node: str | None) -> list[str]:
         found: list[str] = []
@@ -84,10 +84,11 @@ class _Run:
         return found
 
     def preferred_tip(self) -> str | None:
-        inner = set(self.parents.values())
-        tips = [node for node in self.nodes if node not in inner]
-        best = [(max(self.activity[each] for each in self.path(tip)), self.nodes[tip][0], tip) for tip in tips]
-        return max(best)[2] if best else None
+        inner, latest = set(self.parents.values()), dict[str | None, int]()
+        for node, parent in self.parents.items():
+            latest[node] = max(self.activity[node], latest.get(parent, 0))
+        tips = (node for node in self.nodes if node not in inner)
+        return max(tips, key=lambda tip: (latest[tip], self.nodes[tip][0]), default=None)
 
 
 def summarise(folder: DataFolder, log: SessionLog, states: StateReader | None = None) -> Summary:
@@ -158,11 +159,11 @@ def _take(
         return "the advance is in a form that is no longer used"
     elif kind == "gap_recorded":
         if "resolvesGapId" in data["resolution"]:
-            run.critical.discard(str(data["resolution"]["resolvesGapId"]))
+            run.critical.pop(str(data["resolution"]["resolvesGapId"]), None)
         else:
             summary.gaps += 1
             if data["severity"] == "critical":
-                run.critical.add(data["gapId"])
+                run.critical[data["gapId"]] = data["reason"]["category"] in STOPPING_CATEGORIES
     elif kind == "preferences_changed" and node is not None:
         run.autonomy[node] = data["effective"]["autonomy"]
     elif kind == "context_set" and data["source"] == "initial" and not summary.title:
@@ -185,7 +186,7 @@ def _settle(summary: Summary, run: _Run, states: StateReader) -> None:
         summary.status = "complete_with_gaps" if run.critical else "complete"
     elif run.nodes[tip][1] == "gate_checkpoint":
         summary.status = "gate"
-    elif run.nodes[tip][1] == "blocked_attempt" and autonomy != "full_auto_never_stop":
-        summary.status = "blocked"
+    elif run.nodes[tip][1] == "blocked_attempt" or any(run.critical.values()):
+        summary.status = "in_progress" if autonomy == NEVER_STOPS else "blocked"
     else:
         summary.status = "in_progress"

@@ -246,5 +246,4 @@ def test_a_session_is_the_same_on_its_own_version() -> None:
         session = by_workflow.get(version.workflow_id)
         if session is not None and version.workflow_id != "demo.migration_plan":
             judged = judge_session(data(), session["sessionId"], {version.workflow_id: version})
-            assert not isinstance(judged, Err)
-            assert [each.verdict for each in judged.value] == ["same"]
+            assert [each.verdict for each in judged.judgements] == ["same"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from mcp_process import INITIALIZE, NOTES, START, WORKFLOW, call, request, spoken
 
 from pytest_workrail.cli import main
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
@@ -20,16 +21,14 @@ from pytest_workrail.sessions.versions import load_version
 from workrail_lint.base.result import Ok
 
 
-def tools(tmp_path: Path, said: list[str]) -> EngineTools:
+def tools(tmp_path: Path, said: list[str], profile: ProfileName = "reference") -> EngineTools:
     compiled = load_version(WORKFLOW).compiled
     home = on_disk(tmp_path / "data", FixedClock(), SeededEntropy())
     assert compiled is not None
     assert isinstance(home, Ok)
-    engine = Engine(home.value, MemoryLibrary([WorkflowEntry(compiled.ir)]), Options(profile="reference"))
+    engine = Engine(home.value, MemoryLibrary([WorkflowEntry(compiled.ir)]), Options(profile=profile))
     workflows = {"demo.release_notes": WORKFLOW}
-    return EngineTools(
-        engine, LiveRecorder(engine.export_session, tmp_path / "out", workflows, "reference", said.append)
-    )
+    return EngineTools(engine, LiveRecorder(engine.export_session, tmp_path / "out", workflows, profile, said.append))
 
 
 def test_a_session_is_recorded_at_its_end_and_again_after_a_branch(tmp_path: Path) -> None:
@@ -65,6 +64,24 @@ def test_a_session_is_recorded_at_its_end_and_again_after_a_branch(tmp_path: Pat
     served.leave()
     assert len(said) == 2
     assert len(json.loads(scenario.read_text(encoding="utf-8"))["agent"]["turns"]) > before
+
+
+def test_a_run_under_the_other_profile_is_recorded_at_its_end_and_described_as_it_answers(tmp_path: Path) -> None:
+    said: list[str] = []
+    served = tools(tmp_path, said, "locked")
+    words = {spec.name: spec.description for spec in served.specs}
+    answer = served.call("start_workflow", START).data
+    while answer["kind"] != "complete":
+        assert f'- kind "{answer["kind"]}": ' in words["continue_workflow"]
+        assert not said
+        answer = served.call("continue_workflow", {"continueToken": answer["continueToken"], "output": NOTES}).data
+    assert '- kind "complete": ' in words["continue_workflow"]
+    assert len(said) == 1
+    (scenario,) = (tmp_path / "out").glob("*.scenario.json")
+    assert json.loads(scenario.read_text(encoding="utf-8"))["profile"] == "locked"
+    played = play(scenario, scenario.name)
+    assert isinstance(played, Ok)
+    assert played.value.failure is None
 
 
 def test_what_a_client_leaves_open_is_recorded_and_the_data_folder_gives_the_same(tmp_path: Path) -> None:

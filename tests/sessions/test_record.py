@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,25 @@ def test_a_scenario_that_does_not_pass_says_why_in_its_file(tmp_path: Path) -> N
     assert scenario["skip"].startswith("it does not pass here: the workflow has no step second")
 
 
+def test_every_run_of_a_session_is_a_scenario(tmp_path: Path) -> None:
+    played = Session(PLAIN).submit().submit("One.").played()
+    again = [
+        {**event, "eventIndex": len(played.events) + place}
+        for place, event in enumerate(each for each in played.events if each["kind"] != "session_created")
+    ]
+    text = (
+        json.dumps(again).replace('"run_', '"run_x').replace('"node_', '"node_x').replace('"node_xcreated', '"node_c')
+    )
+    text = text.replace('"run_xstarted', '"run_started').replace('"node_c"', '"node_created"')
+    text = text.replace('"node_xoutput', '"node_output').replace('"evt_', '"evt_x')
+    write(tmp_path / "data", replace(played, segments=[*played.segments, json.loads(text)]))
+    arguments = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")]
+    assert main(["sessions", "record", *arguments]) == 0
+    found = {path.name for path in (tmp_path / "out").glob("*.scenario.json")}
+    (first,) = (name for name in found if not name.endswith("-2.scenario.json"))
+    assert found == {first, first.replace(".scenario", "-2.scenario")}
+
+
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     session = Session(PLAIN).submit().submit("One.")
     run = run_of(tmp_path / "data", session)
@@ -159,6 +179,10 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     [
         ("see /home/anna/work/plan.md today", "see /workspace/plan.md today"),
         ("C:\\Users\\anna\\plan.md", "/workspace/plan.md"),
+        ("in /home/anna, C:/Users/anna and /Users/anna/", "in /workspace, /workspace and /workspace"),
+        ("file:///home/anna/plan.md and \\\\server\\anna\\plan.md", "file:///workspace/plan.md and /workspace/plan.md"),
+        ("C:/Users/anna/plan.md; /builds/anna/plan.md", "/workspace/plan.md; /workspace/plan.md"),
+        ("a route /api/users, and/or 1/2, see /home page", "a route /api/users, and/or 1/2, see /workspace page"),
         ("https://example.org/home/page and a/b/c", "https://example.org/home/page and a/b/c"),
         ("fixed in " + "ab12" * 10, "fixed in " + f"{1:040x}"),
         ("ghp_" + "a" * 36, "[redacted secret]"),
@@ -171,6 +195,22 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
 )
 def test_rules_take_out_what_is_private_and_nothing_else(text: str, shown: str) -> None:
     assert Redactor().text(text) == shown
+
+
+def test_the_folders_that_a_session_worked_in_are_taken_out_wherever_they_are() -> None:
+    redactor = Redactor().for_workspace("/strange/place", None, "D:\\work")
+    shown = redactor.text("at /strange/place/a/b.md, in /strange/place, D:\\work\\b.md; /strange/other")
+    assert shown == "at /workspace/b.md, in /workspace, /workspace/b.md; /strange/other"
+    assert redactor.counts == {"absolute-paths": 3}
+    without = Redactor([rule for rule in RULES if rule.name != "absolute-paths"]).for_workspace("/strange/place")
+    assert without.text("in /strange/place") == "in /strange/place"
+
+
+def test_the_values_of_members_that_are_called_a_secret_are_taken_out() -> None:
+    value = {"dbPassword": "hunter22", "nested": [{"API_KEY": "x", "tokens": 3, "tokenCount": "12"}], "secret": ""}
+    secret = "[redacted secret]"
+    shown = {"dbPassword": secret, "nested": [{"API_KEY": secret, "tokens": 3, "tokenCount": "12"}], "secret": ""}
+    assert Redactor().value(value) == shown
 
 
 def test_equal_commits_stay_equal() -> None:
@@ -214,6 +254,7 @@ def test_the_rules_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.partition(":")[0] for line in shown.splitlines()] == [
         "reserved-context",
         "private-keys",
+        "secret-members",
         "commit-ids",
         "absolute-paths",
         "names",

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from session_files import Session, step, workflow, write
+from session_files import Session, pin_of, step, workflow, write
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.protocol.engine import Engine, Options
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.ports import WorkflowEntry
 from pytest_workrail.engine.store.bundle import Producer
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import on_disk
 from pytest_workrail.engine.store.transfer import export_session
+from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.prompts import read_only_home
+from pytest_workrail.sessions.versions import load_version
+from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err
+from workrail_lint.cli import main as lint
 
 PLAIN = workflow(step("first"), step("second"), step("third"))
 ROUNDS = workflow(
@@ -168,6 +178,139 @@ def test_the_same_matter_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixt
     assert shown.count("breaks:") == 1
     assert shown.count("  sess_") == 3
     assert "3 runs replayed: 3 breaks" in shown
+
+
+def replayed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[dict[str, Any], str]:
+    assert main(["sessions", "replay", "--json", *arguments]) == code
+    shown = capsys.readouterr()
+    return json.loads(shown.out), shown.err
+
+
+def test_what_is_not_replayed_is_said_and_fails_the_gate_if_it_is_of_the_workflow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, path = tmp_path / "data", tmp_path / "new.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    options = ["--data", str(data), "--workflow", str(path)]
+    write(data, done().played())
+    write(data, Session(workflow(step("only"), id="demo.other"), seed=2).submit().played())
+    (data / "sessions" / "sess_unreadable").mkdir()
+    answer, said = replayed(capsys, *options)
+    assert answer["verdicts"]["same"] == 1
+    assert answer["leftOut"] == {"demo.other": 1}
+    assert [each["session"] for each in answer["failed"]] == ["sess_unreadable"]
+    assert "1 run left out, of workflows that have no new version: demo.other" in said
+    replayed(capsys, *options, "sess_unreadable", code=1)
+    for pinned in (data / "workflows" / "pinned").iterdir():
+        pinned.unlink()
+    answer, said = replayed(capsys, *options, code=1)
+    assert answer["sessions"] == []
+    assert {each["reason"] for each in answer["failed"]} >= {"the pinned workflow is missing"}
+    assert "was not replayed: the pinned workflow is missing" in said
+
+
+def test_a_step_that_the_engine_generated_is_marked_as_its_defect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked = workflow(step("first", verification={"command": "make check"}), step("second"))
+    session = Session(checked).submit().submit("One.")
+    assert session.answer["pending"]["stepId"] == "first__verification"
+    found = judged(tmp_path, session, checked, capsys)
+    assert found["verdict"] == "same"
+    assert found["note"].startswith("known defect of the engine KD-02 at step first__verification: INTERNAL_ERROR")
+    assert main(["sessions", "show", found["session"], "--data", str(tmp_path / "data"), "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert [(each["id"], each["step"]) for each in run["engineDefects"]] == [("KD-02", "first__verification")]
+
+
+def test_a_first_step_that_the_engine_did_not_ask_for_is_marked_as_its_defect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The engine began with a step whose condition is false; ours would not have."""
+    version = workflow(step("first", runCondition={"var": "never"}), step("second"))
+    begun = Session(workflow(step("first"), step("second")), onboarding=False)
+    begun.pin = pin_of(version, onboarding=False)
+    found = judged(tmp_path, begun, version, capsys)
+    assert "judged up to where our engine parts from the recording: call 1 was recorded as step first" in found["note"]
+    assert "known defect of the engine KD-01 at step first" in found["note"]
+
+
+def test_where_a_snapshot_is_missing_the_rest_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, path = tmp_path / "data", tmp_path / "new.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    played = Session(PLAIN).submit().submit("One.").submit("Two.").played()
+    write(data, played)
+    second = [event for event in played.events if event["kind"] == "node_created"][1]["data"]["snapshotRef"]
+    (data / "snapshots" / f"{second.replace(':', '_')}.json").unlink()
+    (found,) = replayed(capsys, "--data", str(data), "--workflow", str(path))[0]["sessions"]
+    assert (found["verdict"], found["canContinue"]) == ("same", None)
+    assert found["note"] == "whether it can continue is not known: node #2: the snapshot is missing"
+    assert main(["sessions", "record", "--data", str(data), "--out", str(tmp_path / "out")]) == 1
+    assert "was not recorded: node #2: the snapshot is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("member", ["workflowId", "bindings", "assessments", "steps"])
+def test_a_forged_pin_of_our_own_engine_is_named_and_stops_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], member: str
+) -> None:
+    data, path = tmp_path / "data", tmp_path / "new.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    compiled = load_version(path).compiled
+    assert compiled is not None
+    session = Session(PLAIN, onboarding=False).submit("One.")
+    ours = digest(canonical_bytes(session.pin))
+    played = replace(session.played(), pin={name: value for name, value in compiled.ir.items() if name != member})
+    forged = json.dumps(played.segments).replace(ours, digest(canonical_bytes(played.pin)))
+    write(data, replace(played, segments=json.loads(forged)))
+    write(data, Session(PLAIN, seed=2).submit().played())
+    options = ["--data", str(data), "--workflow", str(path)]
+    answer, _ = replayed(capsys, *options, code=1)
+    assert answer["verdicts"]["same"] == 1
+    (failed,) = answer["failed"]
+    assert failed["reason"].startswith("the pinned workflow is ")
+    assert main(["sessions", "show", played.session_id, "--data", str(data), "--prompts"]) == 0
+    assert main(["sessions", "record", "--data", str(data), "--out", str(tmp_path / "out")]) in (0, 1)
+    assert "internal error" not in capsys.readouterr().err
+
+
+def test_sessions_of_our_own_engine_are_replayed_with_the_profile_they_had(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only profile locked stops a loop at its bound."""
+    version = json.loads(json.dumps(ROUNDS))
+    version["steps"][1]["loop"]["maxIterations"] = 1
+    path, data = tmp_path / "new.json", tmp_path / "data"
+    path.write_text(json.dumps(version), encoding="utf-8")
+    compiled = load_version(path).compiled
+    home = on_disk(data, FixedClock(), SeededEntropy())
+    assert compiled is not None
+    assert not isinstance(home, Err)
+    engine = Engine(home.value, MemoryLibrary([WorkflowEntry(compiled.ir)]), Options(profile="locked"))
+    start = {"workflowId": "demo.plain", "workspacePath": "/w", "goal": "g", "initialContext": {"more": True}}
+    started = engine.start_workflow(start)
+    assert not isinstance(started, Err)
+    token = started.value.to_json()["continueToken"]
+    for _ in range(2):
+        answer = engine.continue_workflow({"continueToken": token, "intent": "advance"})
+        assert not isinstance(answer, Err)
+        token = answer.value.to_json()["continueToken"]
+    assert answer.value.to_json()["kind"] == "blocked"
+    options = ["--data", str(data), "--workflow", str(path)]
+    assert "parts from the recording" in replayed(capsys, *options)[0]["sessions"][0]["note"]
+    (found,) = replayed(capsys, *options, "--profile", "locked")[0]["sessions"]
+    assert (found["verdict"], found["note"]) == ("same", "")
+    # Our engine keeps no source: a recording runs the IR that was pinned, which nobody may edit.
+    out = tmp_path / "out"
+    assert main(["sessions", "record", "--data", str(data), "--profile", "locked", "--out", str(out)]) == 0
+    (scenario,), (kept,) = out.glob("*.scenario.json"), (out / "workflows").glob("*.ir.json")
+    playing = play(scenario, scenario.name)
+    assert not isinstance(playing, Err)
+    assert playing.value.failure is None
+    assert lint(["check", str(out)]) == 0
+    kept.write_text(kept.read_text(encoding="utf-8").replace("Do first.", "Do it."), encoding="utf-8")
+    refused = play(scenario, scenario.name)
+    assert isinstance(refused, Err)
+    assert "differs from the one it is named after" in refused.error.reason()[0]
 
 
 # ------------------------------------------------------------------------------------------------------ in pytest

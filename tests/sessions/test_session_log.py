@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,81 @@ def test_an_unknown_event_is_kept_and_shown(tmp_path: Path, event: dict[str, Any
     assert count_sessions(folder, [played.session_id]).unknown_events == 1
 
 
+OPEN = Session(PLAIN).submit().submit("Done.").played()
+
+
+def with_gap(played: Played, category: str) -> Played:
+    """A person has added a critical gap to where the run stands."""
+    at = next(event for event in reversed(played.events) if event["kind"] == "node_created")
+    gap = {
+        "gapId": "gap_late_0",
+        "severity": "critical",
+        "reason": {"category": category, "detail": "unexpected"},
+        "summary": "Nobody has seen the result.",
+        "resolution": {"kind": "unresolved"},
+    }
+    event = {**at, "eventIndex": len(played.events), "eventId": "evt_late", "kind": "gap_recorded", "data": gap}
+    return replace(played, segments=[*played.segments, [event]])
+
+
+@pytest.mark.parametrize(
+    ("played", "status"),
+    [
+        (OPEN, "in_progress"),
+        (with_gap(OPEN, "unexpected"), "in_progress"),
+        (with_gap(OPEN, "contract_violation"), "blocked"),
+        (SAMPLE, "in_progress"),
+        (Session(PLAIN).submit().submit().played(), "blocked"),
+        (with_gap(Session(PLAIN).submit().submit("1").submit("2").submit("3").played(), "x"), "complete_with_gaps"),
+    ],
+)
+def test_the_status_is_the_engines_and_gaps_that_no_submission_left_count(
+    tmp_path: Path, played: Played, status: str
+) -> None:
+    write(tmp_path, played)
+    folder = DataFolder(str(tmp_path))
+    (story,) = stories(folder, played.session_id)
+    summary = summarise(folder, read_log(folder, played.session_id))
+    assert (story.status, summary.status) == (status, status)
+    is_late = played.events[-1]["eventId"] == "evt_late"
+    assert summary.gaps == len(story.gaps) == int(is_late)
+    assert any(line.startswith("  recorded: gap_recorded") for line in story_lines(story)) == is_late
+
+
+def test_a_session_of_many_branches_is_no_more_work_than_a_long_one(tmp_path: Path) -> None:
+    """A comb: from every node of a long path another one branches off."""
+    from effort import lines_run  # type: ignore[import-not-found]
+
+    first, *others = SAMPLE.segments[0]
+
+    def comb(size: int) -> Played:
+        node = next(event for event in others if event["kind"] == "node_created")
+        events = [first, *others]
+        spine = node["scope"]["nodeId"]
+        for number in range(size):
+            for name in (f"node_spine{number}", f"node_tooth{number}"):
+                at = {"eventIndex": len(events), "eventId": f"evt_{name}"}
+                scope, data = {**node["scope"], "nodeId": name}, {**node["data"], "parentNodeId": spine}
+                events.append({**node, **at, "scope": scope, "data": data})
+            spine = f"node_spine{number}"
+        return replace(SAMPLE, segments=[events])
+
+    def work(size: int) -> int:
+        write(tmp_path / str(size), comb(size))
+        folder = DataFolder(str(tmp_path / str(size)))
+        log = read_log(folder, SAMPLE.session_id)
+        assert log.damage is None
+
+        def look() -> None:
+            summarise(folder, log)
+            (story,) = stories(folder, SAMPLE.session_id, log)
+            assert story.status == "in_progress"
+
+        return int(lines_run(look))
+
+    assert work(400) < 5 * work(100)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -120,8 +196,10 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     write(elsewhere, SAMPLE)
     (root / "sessions").mkdir(parents=True)
     (root / "sessions" / SAMPLE.session_id).symlink_to(elsewhere / "sessions" / SAMPLE.session_id)
-    assert DataFolder(str(root)).sessions() == []
-    assert DataFolder(str(root)).session(SAMPLE.session_id) is None
+    (listed,) = summaries(DataFolder(str(root)), use_cache=False)
+    assert (listed.status, listed.events) == ("damaged", 0)
+    assert listed.damage == "the session is a link, which is not followed"
+    assert stories(DataFolder(str(root)), SAMPLE.session_id) == []
     folder = write(root / "second", SAMPLE)
     segment = _segment(folder)
     segment.rename(tmp_path / "kept")

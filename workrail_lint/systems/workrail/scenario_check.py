@@ -12,7 +12,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.scenario_findings import scenario_finding
 from workrail_lint.systems.workrail.compile import compile_workflow
-from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.kept_ir import is_kept_ir, read_kept_ir
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, CallName, PersonDetail, ProfileChoice
 from workrail_lint.systems.workrail.settings import workflow_settings
 
@@ -40,22 +40,29 @@ def findings(value: dict[str, Any], folder: str, settings: RunSettings) -> Itera
     if isinstance(compiled, Err):
         yield _compile_finding(value, folder, compiled.error)
     else:
-        yield from workflow_findings(value, compiled.value.ir)
+        yield from workflow_findings(value, compiled.value)
 
 
-def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
-    """The workflow of a scenario, compiled with what the scenario names and, for the rest, what the project gives."""
+def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok[dict[str, Any]] | Err[list[Finding]]:
+    """The IR of a scenario's workflow, compiled with what the scenario names and, for the rest, what the project gives.
+
+    A recorded run may name an IR instead: that of its session, whose source was not kept.
+    """
     from pathlib import Path
+
+    if is_kept_ir(value["workflow"]):
+        return read_kept_ir(os.path.join(folder, value["workflow"]))
 
     def named(member: str, otherwise: object) -> object:
         return Path(folder, value[member]) if member in value else otherwise
 
-    return compile_workflow(
+    compiled = compile_workflow(
         Path(folder, value["workflow"]),
         catalog=named("catalog", sources.catalog),
         routines=named("routines", sources.routines),
         bindings=value.get("bindings", sources.bindings),
     )
+    return compiled if isinstance(compiled, Err) else Ok(compiled.value.ir)
 
 
 def member_for(path: str, value: dict[str, Any], folder: str) -> str:
