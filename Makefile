@@ -10,7 +10,7 @@ LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-recor
 SUPPORTED := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types unit quick locks fuzz bench bench-quick schemas clean
+.PHONY: help setup demo test test-all lint types unit quick locks fuzz bench bench-quick schemas vscode clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -78,5 +78,13 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m tools.precision
 	$(BIN)/python -m tools.engine_defects
 
+vscode: $(STAMP) ## package the VS Code extension as editors/vscode/workrail-lint.vsix (needs npm)
+	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
+	mkdir -p editors/vscode/schemas && cp LICENSE editors/vscode/
+	for kind in workflow bindings team-status team-acceptance; do $(BIN)/workrail-lint schema $$kind > editors/vscode/schemas/$$kind.schema.json || exit 1; done
+	cd editors/vscode && npm run --silent check && npm run --silent build && npm run --silent package
+	cd editors/vscode && PYTHON="$(CURDIR)/$(BIN)/python" npm run --silent test
+
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf editors/vscode/node_modules editors/vscode/dist editors/vscode/schemas editors/vscode/*.vsix editors/vscode/LICENSE

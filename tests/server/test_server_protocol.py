@@ -1,180 +1,241 @@
-"""The language server as an editor meets it: a real client, a real process, the protocol on its pipes."""
+"""The language server as an editor meets it: projects, files around a document, commands, and long sessions."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
-from collections.abc import Awaitable, Callable
+import random
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow
-
 pytest.importorskip("pygls", reason="pygls is not installed")
 
+from editor import Editor
 from lsprotocol import types as lsp
-from pygls.lsp.client import LanguageClient
+from sample_project import WORKFLOW as SAMPLE
+from sample_project import make_project
 
-GOOD = workflow(
-    step("first", prompt="Sei höflich 😀. Set the context variable `size` to one of `small`, `large`."),
-    step("small-way", prompt="Keep {{size}}.", runCondition={"var": "size", "equals": "small"}),
-    controlled_loop(),
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+
+WORKFLOW = "workflows/review.json"
+Open = Callable[..., Editor]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    make_project(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def start() -> Iterator[Open]:
+    started: list[Editor] = []
+
+    def opened(*arguments: Any) -> Editor:
+        started.append(Editor(*arguments))
+        return started[-1]
+
+    yield opened
+    for each in started:
+        each.stop()
+
+
+def _codes(shown: list[lsp.Diagnostic]) -> set[str]:
+    return {str(each.code) for each in shown}
+
+
+def test_cross_file_findings_come_with_saving(project: Path, start: Open) -> None:
+    editor = start(project)
+    bindings = ".workrail/bindings.json"
+    for path in (WORKFLOW, bindings, "workrail-lint.toml"):
+        editor.open(path)
+    editor.until("workrail-lint.toml", lambda shown: "CF001" in _codes(shown))
+    wrong = editor.texts[bindings].replace('"last_check"', '"lost_check"')
+    assert "BD015" not in _codes(editor.type(bindings, wrong))
+    editor.save(bindings)
+    shown = editor.until(bindings, lambda shown: bool(shown))
+    assert any("lost_check" in each.message for each in shown)
+    # It moves with the text until the file is saved again.
+    moved = editor.type(bindings, "\n\n" + wrong)
+    assert {each.message for each in moved} == {each.message for each in shown}
+    assert moved[0].range.start.line == shown[0].range.start.line + 2
+    editor.type(bindings, wrong.replace('"lost_check"', '"last_check"'))
+    editor.save(bindings)
+    editor.until(bindings, lambda shown: not shown)
+    # Two workflows with one id; the other file is not even open.
+    (project / "workflows" / "copy.json").write_text(json.dumps(SAMPLE), encoding="utf-8")
+    editor.client.workspace_did_change_watched_files(
+        lsp.DidChangeWatchedFilesParams([lsp.FileEvent(editor.uri("workflows/copy.json"), lsp.FileChangeType.Created)])
+    )
+    editor.until(WORKFLOW, lambda shown: any("demo.review" in each.message for each in shown))
+
+
+def test_the_project_decides_what_is_reported(project: Path, start: Open) -> None:
+    editor = start(project)
+    text = json.dumps({**SAMPLE, "tittle": "x"}, indent=2)
+    editor.open(WORKFLOW, text)
+    configuration = editor.open("workrail-lint.toml")
+    assert "SC001" in _codes(editor.diagnostics(WORKFLOW))
+    # Accept it as the editor offers, in the configuration and in the baseline; both times it is gone.
+    wrong = next(each for each in editor.diagnostics(WORKFLOW) if each.code == "SC001")
+    for title in ("Suppress SC001 here, with a reason", "Add SC001 to the baseline"):
+        edit = editor.actions(WORKFLOW, wrong)[title].edit
+        assert edit is not None
+        for path, made in editor.applied(edit).items():
+            (project / path).write_text(made, encoding="utf-8")
+            if path == "workrail-lint.toml":
+                assert tomllib.loads(made)
+                editor.type(path, made)
+        editor.save("workrail-lint.toml")
+        editor.until(WORKFLOW, lambda shown: "SC001" not in _codes(shown))
+        editor.type("workrail-lint.toml", configuration)
+        editor.save("workrail-lint.toml")
+        editor.until(WORKFLOW, lambda shown: "SC001" in _codes(shown))
+    # What is excluded is left alone; a configuration that can't be used is reported even if it is closed.
+    editor.type("workrail-lint.toml", 'exclude = ["workflows"]\n')
+    editor.save("workrail-lint.toml")
+    editor.until(WORKFLOW, lambda shown: not shown)
+    editor.close("workrail-lint.toml")
+    (project / "workrail-lint.toml").write_text('exclude = "workflows"\n', encoding="utf-8")
+    editor.client.workspace_did_change_watched_files(lsp.DidChangeWatchedFilesParams([]))
+    editor.until("workrail-lint.toml", lambda shown: any("must be a list" in each.message for each in shown))
+
+
+@pytest.mark.parametrize(
+    ("broken", "title", "expected"),
+    [
+        (workflow(step("a"), {**loop(), "body": "colect"}), "Create the step 'colect'", '"id": "colect"'),
+        (
+            workflow(step("a"), step("b", runCondition={"var": "sizeOfIt", "equals": "x"})),
+            "Set 'sizeOfIt' in step 'a'",
+            "Set the context variable `sizeOfIt`.",
+        ),
+        (
+            workflow(step("a", assessmentRefs=["depth"])),
+            "Create the assessment 'depth'",
+            '"dimensions"',
+        ),
+        (
+            {
+                **workflow(step("a")),
+                "references": [
+                    {"id": "g", "title": "G", "source": "docs/gone.md", "purpose": "x", "authoritative": True}
+                ],
+            },
+            "Create the file 'docs/gone.md'",
+            "# Gone",
+        ),
+        (
+            workflow(step("a", prompt="Run {{wr.bindings.check}} and report what it said.")),
+            "BD001: declare the slots (may change meaning)",
+            '"slotId": "check"',
+        ),
+    ],
 )
+def test_what_is_missing_can_be_created(
+    broken: dict[str, Any], title: str, expected: str, project: Path, start: Open
+) -> None:
+    editor = start(project)
+    text = json.dumps(broken, indent=2)
+    (project / WORKFLOW).write_text(text, encoding="utf-8")
+    editor.open(WORKFLOW)
+    shown = editor.diagnostics(WORKFLOW)
+    offered = {name: (each, action) for each in shown for name, action in editor.actions(WORKFLOW, each).items()}
+    assert title in offered, [*offered, *((each.code, each.message) for each in shown)]
+    wrong, action = offered[title]
+    assert action.edit is not None
+    made = editor.applied(action.edit)
+    assert any(expected in text for text in made.values())
+    for path, content in made.items():
+        (project / path).parent.mkdir(exist_ok=True)
+        (project / path).write_text(content, encoding="utf-8")
+        if path == WORKFLOW:
+            editor.change(WORKFLOW, content)
+    editor.save(WORKFLOW)
+    editor.until(WORKFLOW, lambda shown: wrong.message not in {each.message for each in shown})
 
 
-class _Editor:
-    """A client that remembers the last diagnostics of each document."""
-
-    def __init__(self, folder: Path) -> None:
-        self.client = LanguageClient("test", "1")
-        self.folder = folder
-        self.uri = (folder / "workflows" / "a.json").as_uri()
-        self.seen: dict[str, lsp.PublishDiagnosticsParams] = {}
-        self._news = asyncio.Event()
-        self.version = 1
-
-        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def published(params: lsp.PublishDiagnosticsParams) -> None:
-            self.seen[params.uri] = params
-            self._news.set()
-
-    async def diagnostics(self, version: int | None = None) -> list[lsp.Diagnostic]:
-        async with asyncio.timeout(60):
-            while self.uri not in self.seen or (version is not None and self.seen[self.uri].version != version):
-                self._news.clear()
-                await self._news.wait()
-        return list(self.seen[self.uri].diagnostics)
-
-    async def type(self, text: str) -> list[lsp.Diagnostic]:
-        """Replace the whole text."""
-        self.version += 1
-        identity = lsp.VersionedTextDocumentIdentifier(self.version, self.uri)
-        change = lsp.TextDocumentContentChangeWholeDocument(text)
-        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(identity, [change]))
-        return await self.diagnostics(self.version)
-
-    def at(self, text: str, needle: str, inside: int = 0) -> lsp.Position:
-        offset = text.index(needle) + inside
-        line = text.count("\n", 0, offset)
-        before = text[:offset].rpartition("\n")[2]
-        return lsp.Position(line, len(before.encode("utf-16-le")) // 2)
+@pytest.mark.parametrize("encoding", list(lsp.PositionEncodingKind))
+def test_columns_are_counted_as_agreed(encoding: lsp.PositionEncodingKind, project: Path, start: Open) -> None:
+    editor = start(project, encoding)
+    assert editor.capabilities.position_encoding == encoding
+    editor.open(WORKFLOW)
+    text = editor.texts[WORKFLOW]
+    # In the line with two umlauts and an emoji before it.
+    made = editor.rename(WORKFLOW, "`size`", 3, "extent")[WORKFLOW]
+    assert made == text.replace("`size`", "`extent`").replace('"size"', '"extent"').replace("{{size}}", "{{extent}}")
 
 
-def _session(folder: Path, text: str, work: Callable[[_Editor], Awaitable[None]]) -> None:
-    (folder / "workflows").mkdir()
-    (folder / "workflows" / "a.json").write_text(text, encoding="utf-8")
+def test_lenses_run_what_they_say(project: Path, start: Open) -> None:
+    editor = start(project)
+    editor.open(WORKFLOW)
+    identity = editor.identity(WORKFLOW)
 
-    async def run() -> None:
-        editor = _Editor(folder)
-        await editor.client.start_io(sys.executable, "-m", "workrail_lint", "server", cwd=str(folder))
-        root = folder.as_uri()
-        await editor.client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=root))
-        editor.client.initialized(lsp.InitializedParams())
-        item = lsp.TextDocumentItem(editor.uri, "json", 1, text)
-        editor.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-        await work(editor)
-        await editor.client.shutdown_async(None)
-        editor.client.exit(None)
-        await editor.client.stop()
+    def lenses() -> dict[str, lsp.Command]:
+        found = editor.ask(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensParams(identity))
+        return {each.command.title: each.command for each in found}
 
-    asyncio.run(run())
-
-
-def _applied(text: str, edits: list[Any]) -> str:
-    lines = text.split("\n")
-
-    def offset(position: lsp.Position) -> int:
-        line = lines[position.line].encode("utf-16-le")[: 2 * position.character].decode("utf-16-le")
-        return sum(len(each) + 1 for each in lines[: position.line]) + len(line)
-
-    for edit in sorted(edits, key=lambda each: (each.range.start.line, each.range.start.character), reverse=True):
-        text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
-    return text
-
-
-def test_an_hour_in_an_editor(tmp_path: Path) -> None:
-    text = json.dumps(GOOD, indent=2, ensure_ascii=False)
-    document = lsp.TextDocumentIdentifier((tmp_path / "workflows" / "a.json").as_uri())
-
-    async def work(editor: _Editor) -> None:
-        clean = await editor.diagnostics()
-        assert [each for each in clean if each.severity == lsp.DiagnosticSeverity.Error] == []
-        # A slip appears with its place, and a quick fix mends it.
-        slip = text.replace('"title": "A step"', '"tittle": "A step"', 1)
-        found = await editor.type(slip)
-        wrong = next(each for each in found if "tittle" in each.message)
-        assert slip.split("\n")[wrong.range.start.line].strip().startswith('"tittle"')
-        context = lsp.CodeActionContext([wrong])
-        offered = await editor.client.text_document_code_action_async(
-            lsp.CodeActionParams(document, wrong.range, context)
+    def run(title: str) -> Any:
+        command = lenses()[title]
+        return editor.ask(
+            lsp.WORKSPACE_EXECUTE_COMMAND, lsp.ExecuteCommandParams(command.command, arguments=command.arguments)
         )
-        assert offered is not None
-        fix = next(each for each in offered if isinstance(each, lsp.CodeAction) and "title" in each.title)
-        assert fix.edit is not None
-        assert fix.edit.document_changes is not None
-        change = fix.edit.document_changes[0]
-        assert isinstance(change, lsp.TextDocumentEdit)
-        assert json.loads(_applied(slip, list(change.edits))) == GOOD
-        # While a text is broken for a moment, what was found before stays.
-        broken = await editor.type(slip.replace('"steps": [', '"steps": [{"id": "', 1))
-        assert any("last text that could be read" in each.message for each in broken)
-        again = await editor.type(text)
-        assert {each.code for each in again} == {each.code for each in clean}
-        # Completion, hover, definition, rename: after characters that take two units.
-        value = text.replace('"equals": "small"', '"equals": ""')
-        await editor.type(value)
-        position = editor.at(value, '"equals": ""', len('"equals": "'))
-        listed = await editor.client.text_document_completion_async(lsp.CompletionParams(document, position))
-        assert listed is not None
-        items = listed if isinstance(listed, list) else listed.items
-        assert {"small", "large"} <= {each.label for each in items}
-        await editor.type(text)
-        place = lsp.TextDocumentPositionParams(document, editor.at(text, '"var": "size"', 9))
-        hovered = await editor.client.text_document_hover_async(lsp.HoverParams(document, place.position))
-        assert hovered is not None
-        assert "set in: `first`" in str(hovered.contents)
-        defined = await editor.client.text_document_definition_async(lsp.DefinitionParams(document, place.position))
-        assert isinstance(defined, list)
-        assert text.split("\n")[defined[0].range.start.line].count("`size`") == 1
-        renamed = await editor.client.text_document_rename_async(lsp.RenameParams(document, place.position, "extent"))
-        assert renamed is not None
-        assert renamed.changes is not None
-        made = _applied(text, list(renamed.changes[editor.uri]))
-        assert made == text.replace("size", "extent")
-        # Shape.
-        symbols = await editor.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document))
-        assert symbols is not None
-        assert [each.name for each in symbols] == ["first", "small-way", "again"]
-        folded = await editor.client.text_document_folding_range_async(lsp.FoldingRangeParams(document))
-        assert folded
-        whole = lsp.Range(lsp.Position(0, 0), lsp.Position(999, 0))
-        hints = await editor.client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole))
-        assert any(each.label == "set in first" for each in hints or ())
-        tokens = await editor.client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(document))
-        assert tokens is not None
-        assert len(tokens.data) % 5 == 0
-        options = lsp.FormattingOptions(2, True)
-        edits = await editor.client.text_document_formatting_async(lsp.DocumentFormattingParams(document, options))
-        tidy = _applied(text, list(edits or ()))
-        assert json.loads(tidy) == GOOD
-        await editor.type(tidy)
-        assert not await editor.client.text_document_formatting_async(lsp.DocumentFormattingParams(document, options))
 
-    _session(tmp_path, text, work)
+    ran = run("Run with the automatic agent")
+    assert "complete" in str(ran)
+    assert any("first-look -> smoke.start" in message for message in editor.messages)
+    assert not any("goals covered" in title for title in lenses())
+    run("Coverage of each step")
+    assert any("of" in title and "goals covered" in title for title in lenses())
 
 
-def test_the_project_decides_what_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "workrail-lint.toml").write_text('ignore = ["SC"]\n')
-    text = json.dumps({**GOOD, "tittle": "x"}, indent=2)
+def test_a_preview_shows_the_step_at_the_cursor(project: Path, start: Open) -> None:
+    editor = start(project)
+    editor.open(WORKFLOW)
+    position = editor.at(WORKFLOW, "Follow style-guide")
+    place = {"line": position.line, "character": position.character}
+    made = editor.ask("workrail/preview", {"textDocument": {"uri": editor.uri(WORKFLOW)}, "position": place})
+    assert made.step == "small-way"
+    assert made.id == "demo.review"
+    assert '<script type="application/json" id="data">' in made.page
 
-    async def work(editor: _Editor) -> None:
-        assert not [each for each in await editor.diagnostics() if str(each.code).startswith("SC")]
-        (tmp_path / "workrail-lint.toml").write_text("")
-        editor.seen.clear()
-        editor.client.text_document_did_save(lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(editor.uri)))
-        assert [each for each in await editor.diagnostics() if str(each.code).startswith("SC")]
 
-    _session(tmp_path, text, work)
+def _edited(text: str, chance: random.Random) -> str:
+    """A text after a key was pressed or a line was moved somewhere."""
+    at = chance.randrange(len(text) + 1)
+    match chance.randrange(5):
+        case 0:
+            return text[:at] + chance.choice('{}[]",:x1 \n😀') + text[at:]
+        case 1:
+            return text[:at] + text[at + 1 :]
+        case 2:
+            return text.replace(chance.choice(("size", "first-look", "prompt", "low")), "other", 1)
+        case 3:
+            lines = text.split("\n")
+            lines.insert(chance.randrange(len(lines)), lines.pop(chance.randrange(len(lines))))
+            return "\n".join(lines)
+        case _:
+            return text[:at] + text[at : at + 30] + text[at:]
+
+
+def test_nothing_is_stale_after_many_edits(project: Path, start: Open) -> None:
+    """The diagnostics after any number of edits are those of an editor that opens the text for the first time."""
+    edits = 120
+    editor, fresh = start(project), start(project)
+    good = editor.open(WORKFLOW)
+    fresh.open(WORKFLOW)
+    chance = random.Random(7)
+    text = good
+    for number in range(edits):
+        text = _edited(text if chance.random() < 0.8 else good, chance)
+        editor.change(WORKFLOW, text)
+        if number % 20 == 19:
+            own = [each for each in editor.diagnostics(WORKFLOW) if "(as of the last" not in each.message]
+            fresh.close(WORKFLOW)
+            fresh.open(WORKFLOW, text)
+            assert own == fresh.diagnostics(WORKFLOW)
+    assert editor.published < edits, "typing in a row is checked once"
+    assert {each.message for each in editor.type(WORKFLOW, good)} == set()

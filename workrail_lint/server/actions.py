@@ -29,7 +29,6 @@ _REASON = "Say why this is meant."
 _UNKNOWN_STEP = ("loop-body-missing-step", "step-reference-unknown")
 _UNSET_VARIABLE = ("variable-never-set",)
 _UNKNOWN_ASSESSMENT = ("assessment-ref-unknown", "assessment-ref-none-declared", "consequence-for-unknown")
-_UNDECLARED_SLOT = ("binding-slot-undeclared", "binding-no-extension-points")
 _MISSING_FILE = ("reference-missing-file",)
 
 
@@ -89,7 +88,7 @@ def format_edit(document: OpenDocument) -> Edit | None:
 
 
 def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
-    """The step, variable, assessment, slot or file that something refers to."""
+    """The step, variable, assessment or file that something refers to."""
     if not document.is_workflow or document.value is None:
         return
     name = finding.name
@@ -110,11 +109,6 @@ def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
             "dimensions": [{"id": "quality", "purpose": "Say what is judged.", "levels": ["low", "high"]}],
         }
         yield from _inserted(document, finding, f"Create the assessment '{value}'", "assessments", assessment)
-    elif name in _UNDECLARED_SLOT:
-        for slot in dict.fromkeys(re.findall(r"\{\{\s*wr\.bindings\.([\w-]+)\s*\}\}", str(value))):
-            if f"'{slot}'" in finding.message:
-                point = {"slotId": slot, "purpose": "Say what fills this slot.", "default": "Say what is meant."}
-                yield from _inserted(document, finding, f"Declare the slot '{slot}'", "extensionPoints", point)
     elif name in _MISSING_FILE and isinstance(value, str) and not os.path.isabs(value) and ".." not in value:
         path = os.path.join(document.project.settings.workspace or os.curdir, value)
         if not os.path.exists(path):

@@ -11,7 +11,7 @@ from workrail_lint.documents.schema_walk import SchemaWalk
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import related, step_ids
-from workrail_lint.server.place import Place
+from workrail_lint.server.place import Place, siblings
 from workrail_lint.server.snippets import ASSESSMENT, STEPS
 
 _TOKEN = re.compile(r"\{\{\s*([\w.]*)$")
@@ -41,7 +41,7 @@ def completions(document: OpenDocument, offset: int, read: Read = lambda path: N
     place = document.place(offset)
     known = document.known
     if place.is_name:
-        members = [*_members(document, known, place), *_named_members(document, known, place, read)]
+        members = [*_members(document, known, place, offset), *_named_members(document, known, place, offset, read)]
         if members or document.is_json:
             return members
     token = _TOKEN.search(place.prefix) if place.in_string else None
@@ -63,12 +63,19 @@ def _tokens(known: OpenDocument) -> Iterator[tuple[str, str]]:
             yield f"wr.bindings.{point['slotId']}", str(point.get("purpose", "a slot"))
 
 
-def _members(document: OpenDocument, known: OpenDocument, place: Place) -> Iterator[Completion]:
+def _taken(document: OpenDocument, place: Place, offset: int) -> set[str]:
+    """The members that an object has already."""
+    if document.is_json:
+        return siblings(document.text, offset)
+    present = document.at(place.tokens)
+    return set(present) - {document.text[place.start : place.end]} if isinstance(present, dict) else set()
+
+
+def _members(document: OpenDocument, known: OpenDocument, place: Place, offset: int) -> Iterator[Completion]:
     walk = known.walk
     if walk is None:
         return
-    present = known.at(place.tokens)
-    taken = set(present) - {place.prefix} if isinstance(present, dict) else set()
+    taken = _taken(document, place, offset)
     for member in walk.members(walk.at(place.tokens)):
         if member.name not in taken:
             detail = walk.description(member.schemas) or ("required" if member.required else "")
@@ -94,11 +101,12 @@ def _shape(schemas: list[dict[str, Any]], walk: SchemaWalk) -> str:
     return "$1"
 
 
-def _named_members(document: OpenDocument, known: OpenDocument, place: Place, read: Read) -> Iterator[Completion]:
+def _named_members(
+    document: OpenDocument, known: OpenDocument, place: Place, offset: int, read: Read
+) -> Iterator[Completion]:
     """Members that are named by another part: arguments of a template, slots, steps and variables of a workflow."""
     tokens = place.tokens
     last = tokens[-1] if tokens else ""
-    present = known.at(tokens)
     found: Iterable[tuple[str, str]] = ()
     if known.is_workflow and last == "args" and tokens[-2:-1] == ("templateCall",):
         call = known.at((*tokens[:-1], "templateId"))
@@ -114,8 +122,9 @@ def _named_members(document: OpenDocument, known: OpenDocument, place: Place, re
         for other in related(known, read):
             if other.is_workflow:
                 found = _variables(other) if last == "context" else ((ident, "step") for ident in step_ids(other))
+    taken = _taken(document, place, offset)
     for name, detail in found:
-        if not isinstance(present, dict) or name not in present or name == place.prefix:
+        if name not in taken:
             shape = "{$1}" if (known.kind == "bindings" and not tokens) or last == "outputs" else '"$1"'
             yield _member(document, place, name, detail, shape)
 

@@ -78,6 +78,29 @@ def place_at(text: str, offset: int) -> Place:
     return _made(frames, is_name, offset, offset, False, "")
 
 
+def siblings(text: str, offset: int) -> set[str]:
+    """The names of the object around a cursor, without the one that is being typed."""
+    levels: list[set[str]] = [set()]
+    beyond = 0  # containers that were opened behind the cursor
+    name: str | None = None  # a string that is one if a colon follows
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token in ("{", "["):
+            beyond += match.start() >= offset
+            levels.append(set())
+        elif token in ("}", "]"):
+            if match.start() >= offset:
+                if not beyond:
+                    return levels[-1]
+                beyond -= 1
+            if len(levels) > 1:
+                levels.pop()
+        elif token == ":" and name is not None:
+            levels[-1].add(name)
+        name = _decoded(token) if token[0] == '"' and not match.start() <= offset <= match.end() else None
+    return levels[-1] if not beyond else set()
+
+
 def _made(frames: list[_Frame], is_name: bool, start: int, end: int, in_string: bool, prefix: str) -> Place:
     inner = frames[:-1] if is_name else frames
     return Place(tuple(frame.token for frame in inner), is_name, start, end, in_string, prefix)

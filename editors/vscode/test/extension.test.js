@@ -1,0 +1,85 @@
+// The built extension in a stand-in for the editor, with the real server behind it.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { createHash } = require("node:crypto");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const test = require("node:test");
+const { install, makeDocument, makeHost, Position } = require("./stub-host.js");
+
+const python = process.env.PYTHON ?? "python3";
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "workrail-"));
+const file = path.join(folder, "workflows", "a.json");
+const step = (id, prompt) => ({ id, title: `The step ${id}`, prompt });
+const good = {
+  id: "demo.example", name: "Example", description: "Says hello in two steps.", version: "1.0.0",
+  steps: [step("first", "Say hello to the reader and note the time."), step("second", "Say goodbye and note what was said.")],
+};
+const broken = JSON.stringify(good, null, 2).replace('"title": "The step first"', '"tittle": "The step first"');
+
+fs.mkdirSync(path.dirname(file), { recursive: true });
+fs.writeFileSync(file, broken);
+// The program as it would be on the path.
+const program = path.join(folder, "workrail-lint");
+fs.writeFileSync(program, `#!/bin/sh\nexec "${python}" -m workrail_lint "$@"\n`, { mode: 0o755 });
+
+const host = makeHost(folder, { "workrail.path": "./workrail-lint" });
+install(host);
+const extension = require("../dist/extension.js");
+
+/** Wait until something is so. */
+async function until(holds, what) {
+  for (let turn = 0; turn < 1200; turn += 1) {
+    const found = holds();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`never happened: ${what}; ${JSON.stringify(host.errors)}`);
+}
+
+test("the extension starts the server and shows what it finds", async (t) => {
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const document = makeDocument(file, broken);
+  host.documents.push(document);
+  await extension.activate({ subscriptions: [] });
+  t.after(() => extension.deactivate());
+  assert.deepEqual(host.errors, []);
+
+  const found = await until(() => host.diagnostics.get(document.uri.toString())?.find((each) => /tittle/u.test(each.message)), "diagnostics");
+  assert.equal(found.source, "workrail-lint");
+
+  await t.test("completion comes from the server", async () => {
+    const provider = await until(() => host.providers.get("Completion"), "a completion provider");
+    const offset = broken.indexOf('"version"') + 1;
+    const before = broken.slice(0, offset).split("\n");
+    const at = new Position(before.length - 1, before.at(-1).length);
+    const listed = await provider.provideCompletionItems(document, at, { isCancellationRequested: false, onCancellationRequested: () => ({ dispose() {} }) }, { triggerKind: 0 });
+    assert.ok(JSON.stringify(listed.items ?? listed).includes("about"));
+  });
+
+  await t.test("the preview shows the studio page and follows the cursor", async () => {
+    host.vscode.window.activeTextEditor = { document, selection: { active: new Position(8, 10) } };
+    await host.commands.get("workrail.preview")();
+    const [panel] = host.panels;
+    assert.equal(panel.title, "demo.example");
+    const { html } = panel.webview;
+    assert.match(html, /<div id="app">/u);
+    const added = /<script>("use strict";\(\(\) => \{\nconst start[\s\S]*?)<\/script>/u.exec(html)[1];
+    const hash = createHash("sha256").update(added).digest("base64");
+    assert.ok(html.includes(`script-src 'sha256-${hash}'`), "the page lets the added script in");
+    const line = broken.split("\n").findIndex((each) => each.includes("Say goodbye"));
+    host.emitters.selection.fire({ textEditor: { document, selection: { active: new Position(line, 5) } } });
+    const sent = await until(() => panel.sent[0], "a message to the page");
+    assert.deepEqual(sent, { workflow: "demo.example", step: "second" });
+  });
+});
+
+test("a program that is not there is an error message, not a crash", async () => {
+  const settings = makeHost(folder, { "workrail.path": "/nowhere/workrail-lint" }).vscode.workspace;
+  host.vscode.workspace.getConfiguration = settings.getConfiguration;
+  await extension.activate({ subscriptions: [] });
+  assert.match(host.errors.join("\n"), /can't be started.*workrail\.path/u);
+  await extension.deactivate();
+});
