@@ -27,7 +27,11 @@ from workrail_lint.report import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")), *sorted(DOCS.glob("*.md")), *sorted(GUIDE.glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted(DOCS.glob("*.md")),
+    *sorted(GUIDE.glob("*.md")),
+]
 LANGUAGES = {"console", "sh", "python", "json", "toml", "yaml", "text", ""}
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
