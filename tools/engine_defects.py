@@ -9,7 +9,7 @@ PAGE = "docs/engine-defects.md"
 _HEAD = """# Defects of the public engine
 
 Workflows run on the public WorkRail engine, and that engine has defects. This page lists those that are known (KD).
-Profile `reference` goes on where the engine fails, and marks the place.
+Profile `reference` continues where the engine fails, and marks the place.
 
 - `check` reports what a document alone decides, and what it allows an agent to trigger; the table names the rule.
 - `run.engine_defects` contains a mark for each point of a run at which the engine would have failed or answered
