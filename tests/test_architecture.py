@@ -68,3 +68,14 @@ def test_every_room_is_on_the_page() -> None:
         rooms = {path.name for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()}
         table = TEXT.partition(f"| `{package}/` |")[2].partition("\n\n")[0]
         assert set(re.findall(r"`(\w+)/`", table)) == rooms
+
+
+@pytest.mark.parametrize("package", ["workrail_lint", "pytest_workrail"])
+def test_every_room_is_named(package: str) -> None:
+    table = TEXT.partition(f"| `{package}/` | holds |")[2].partition("\n\n")[0]
+    first_cells = re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE)
+    named = {name.rstrip("/") for cell in first_cells for name in re.findall("`([a-z_.]+)/?`", cell)}
+    rooms = {
+        path.name for path in (ROOT / package).iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+    assert rooms - {"__init__.py", "__main__.py"} == named

@@ -210,7 +210,7 @@ def example_problems(rule: Rule) -> list[str]:
 # Code that talks to users; the words of the engine are fixed by its protocol, and goldens were not rewritten yet.
 _TALKING = ("workrail_lint/cli", "pytest_workrail")
 _NOT_CHECKED = ("pytest_workrail/engine", "pytest_workrail/golden", "pytest_workrail/cli/golden")
-_PAGES = ("README.md", "docs/*.md")
+_PAGES = ("README.md", "docs/*.md", "docs/authoring/*")
 _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _PARAGRAPH = re.compile(r"\n(?=\s*\n|\s*(?:[-*#|]|\d+\.) )")
 

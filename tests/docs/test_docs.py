@@ -17,11 +17,14 @@ import yaml
 from doc_blocks import Block, blocks, commands, missing
 from guide_examples import GUIDE, added
 
+from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.plugin.fixture import Workrail
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import Options, Sources
 from workrail_lint.base.result import Ok
-from workrail_lint.cli import COMMANDS
+from workrail_lint.cli import PROGRAM as LINT_PROGRAM
+from workrail_lint.cli.completion import Command
+from workrail_lint.cli.completion import commands as commands_of
 from workrail_lint.project.config import KEYS, load_config, system_keys
 from workrail_lint.report import FORMATS
 
@@ -175,8 +178,11 @@ def test_paths_of_this_repository_exist(page: Path) -> None:
 
 
 def test_the_index_has_every_page() -> None:
-    linked = re.findall(r"\]\(([\w-]+\.md)", page("README"))
-    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} == set(linked)
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)", page("README")))
+    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} | {
+        "authoring/README.md",
+        "rules/README.md",
+    } <= linked
 
 
 def test_our_own_workflow_tests_what_is_supported() -> None:
@@ -220,31 +226,56 @@ def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
-def options(command: str) -> set[str]:
-    """The long options that a command's own help lists."""
-    code, text = shell(f"workrail-lint {command} --help", ROOT)
-    assert code == 0, text
-    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)) - {"--help"}
+def options(command: Command) -> set[str]:
+    """The long options of a command and of its actions."""
+    inner = [each for part in (command, *command.actions) for option in part.options for each in option.names]
+    return {name for name in inner if name.startswith("--")} - {"--help"}
 
 
-def available(command: str) -> bool:
-    return (ROOT / "workrail_lint" / "cli" / f"{command}.py").exists()
+LINT, TEST = commands_of(LINT_PROGRAM), commands_of(TEST_PROGRAM)
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if available(name)])
-def test_the_command_line_page_has_every_command_and_option(command: str) -> None:
+@pytest.mark.parametrize("command", LINT, ids=lambda command: command.name)
+def test_the_command_line_page_has_every_command_and_option(command: Command) -> None:
     text = page("cli")
-    assert f"| `{command}` |" in text
-    assert f"\n## {command}\n" in text
+    assert f"| `{command.name}` |" in text
+    assert f"\n## {command.name}\n" in text
     for option in options(command):
         assert option in text, option
 
 
+def test_the_command_line_page_has_every_command_of_the_test_program() -> None:
+    listed = page("cli").partition("\n## workrail-test\n")[2]
+    rows = [re.findall("`([a-z]+)[ `]", line.partition("|")[2].partition("|")[0]) for line in listed.splitlines()]
+    assert sorted(row[0] for row in rows if row) == sorted(command.name for command in TEST)
+    for command in TEST:
+        for action in command.actions:
+            assert f"`{action.name.rpartition(' ')[2]}`" in listed or f"`{action.name}`" in listed, action.name
+
+
 def test_the_command_line_page_has_no_option_that_is_none() -> None:
-    known: set[str] = {"--help"}
-    for command in [*filter(available, COMMANDS), "catalog list", "catalog export", "catalog import"]:
-        known |= options(command)
+    known = {"--help", *(option for command in (*LINT, *TEST) for option in options(command))}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page("cli"))) <= known
+
+
+def test_the_readme_has_the_commands_and_extras_of_today() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| `(workrail-\w+)` \| does \|\n\| --- \| --- \|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    listed = {program: re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE) for program, rows in tables}
+    for program in (LINT_PROGRAM, TEST_PROGRAM):
+        assert sorted(listed[program.name]) == sorted(program.commands)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert set(re.findall(r"\.\[(\w+)\]", text)) <= extras.keys()
+
+
+def test_the_first_screen_of_the_readme() -> None:
+    """Whom it is for, the problem, one command with what it prints, and a picture."""
+    first, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")
+    assert first.startswith("# workrail-lint\n\nFor people who")
+    assert len([block for block in blocks(first) if block.language == "console"]) == 1
+    assert re.search(r"^!\[.+\]\(docs/studio\.png\)$", first, re.MULTILINE)
+    order = [rest.partition("\n")[0], *re.findall("^## (.*)$", rest, re.MULTILINE)]
+    assert order[:4] == ["Install", "Check", "Test", "Pin"]
 
 
 def test_the_configuration_page_has_every_key_and_choice() -> None:

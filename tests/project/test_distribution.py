@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("workrail_lint/", "pytest_workrail/")
 # In the packages, but only to generate what is shipped.
 NOT_SHIPPED = {"workrail_lint/systems/workrail/catalog/model.py"}
+# Shipped under another name: in the repository it is among the documentation.
+GUIDE, SHIPPED_GUIDE = "docs/authoring/", "workrail_lint/guide/"
 # Run in front of a program: whatever is outside the wheel is out of reach.
 ALONE = "import sys; sys.modules['tools'] = sys.modules['tests'] = None; sys.path.insert(0, sys.argv.pop(1)); "
 
@@ -85,7 +87,8 @@ def test_the_wheel_holds_the_two_packages_and_nothing_else(wheel: Path) -> None:
         "pytest_workrail",
         f"workrail_lint-{VERSION}.dist-info",
     }
-    kinds = {PurePosixPath(name).suffix for name in shipped if name.startswith(PACKAGES)}
+    modules = {name for name in shipped if name.startswith(PACKAGES) and not name.startswith(SHIPPED_GUIDE)}
+    kinds = {PurePosixPath(name).suffix for name in modules}
     assert kinds <= {".css", ".js", ".json", ".mjs", ".py", ".typed", ""}
     # What only generates shipped data stays in `tools`; `workrail-test generate` is a command.
     generators = {name for name in shipped if "generate" in name} - {"pytest_workrail/cli/generate.py"}
@@ -95,7 +98,8 @@ def test_the_wheel_holds_the_two_packages_and_nothing_else(wheel: Path) -> None:
 
 
 def test_the_wheel_holds_all_of_the_packages(wheel: Path) -> None:
-    ours = {name for name in tracked() if name.startswith(PACKAGES)}
+    guide = {name.replace(GUIDE, SHIPPED_GUIDE) for name in tracked() if name.startswith(GUIDE)}
+    ours = {name for name in tracked() if name.startswith(PACKAGES)} | guide
     assert ours - names(wheel) == NOT_SHIPPED
     assert {name for name in names(wheel) if name.startswith(PACKAGES)} <= ours
 
@@ -138,7 +142,8 @@ def test_every_shipped_module_can_be_imported(unpacked: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["rule", "LP002"], ["check", "--no-cache", "--output-format", "sarif", "bad.workflow.json"]]
+    "arguments",
+    [["rule", "LP002"], ["guide", "loops"], ["check", "--no-cache", "--output-format", "sarif", "bad.workflow.json"]],
 )
 def test_the_command_works_without_the_repository(unpacked: Path, arguments: list[str]) -> None:
     (unpacked / "bad.workflow.json").write_text('{"nodes": []}', encoding="utf-8")
@@ -147,6 +152,8 @@ def test_the_command_works_without_the_repository(unpacked: Path, arguments: lis
     if arguments[0] == "rule":
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("LP002 loop-max-iterations-missing")
+    elif arguments[0] == "guide":
+        assert (done.returncode, done.stdout) == (0, (ROOT / GUIDE / "loops.md").read_text(encoding="utf-8"))
     else:
         assert done.returncode == 1, done.stderr
         rules = json.loads(done.stdout)["runs"][0]["tool"]["driver"]["rules"]

@@ -19,6 +19,7 @@ COMMANDS = {
     "format": "format workflow files in one style",
     "graph": "draw a workflow as a diagram",
     "studio": "write one HTML page that shows a project",
+    "guide": "how to write a workflow: the authoring guide",
     "rule": "explain a rule, or list all rules",
     "catalog": "list, show, export or import the builtins",
     "schema": "print the JSON Schema of a document kind",

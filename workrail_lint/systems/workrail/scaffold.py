@@ -81,7 +81,7 @@ def lockfile(ident: str, name: str) -> list[NewFile]:
     if isinstance(compiled, Err):
         return []
     pinned = Lockfile(catalog_entry(load_core()), {workflow_path(ident): lock_entry(compiled.value)})
-    return [NewFile(FILE_NAME, pinned.text(), "pins the hash of the workflow, so that no change goes unnoticed")]
+    return [NewFile(FILE_NAME, pinned.text(), "pins the hash of the workflow: every change shows")]
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -124,7 +124,7 @@ def _workflow(ident: str, name: str) -> dict[str, Any]:
                     },
                     {
                         "id": "decide",
-                        "title": "Go on or stop",
+                        "title": "Continue or stop",
                         "prompt": (
                             "Submit a wr.loop_control artifact: decision continue while a piece is left, "
                             "decision stop when none is."

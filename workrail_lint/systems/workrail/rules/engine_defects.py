@@ -67,13 +67,13 @@ class EngineFirstStep(EngineDefectRule):
 class EngineLongFix(EngineDefectRule):
     code = "KD003"
     name = "engine-block-fails"
-    summary = "What the public engine says when it blocks this step is too long for it."
+    summary = "What the public engine says when it blocks this step is too long for it, so it must not come to that."
     why = "Blocked on a review verdict, or with a long follow-up guidance, the engine answers with `INTERNAL_ERROR`."
     needs = frozenset({"outputContract", "assessmentConsequences"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for each in workflow.all_steps:
-            if each.contract == _VERDICT:
+            if each.contract == _VERDICT and not _shows_verdict(each):
                 what = "without a valid verdict the public engine fails with INTERNAL_ERROR instead of blocking"
                 report(
                     each.at("outputContract"), f"KD-03: {label(each)}: {what}; show the exact artifact in the prompt"
@@ -100,7 +100,18 @@ class EngineLongFix(EngineDefectRule):
 
         yield Example(asking("Look again. " * 90), asking("Look again."))
         verdict = step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": _VERDICT})
-        yield Example(workflow(verdict), workflow(step(prompt="Write down your verdict.")))
+        artifact = (
+            '{"kind": "wr.review_verdict", "verdict": "clean", "confidence": "high", "findings": [], "summary": "s"}'
+        )
+        yield Example(
+            workflow(verdict), workflow({**verdict, "prompt": f"Submit your verdict in this form: {artifact}"})
+        )
+
+
+def _shows_verdict(each: Step) -> bool:
+    """Whether the prompt has a verdict written out; what is wrong with it is for another rule to say."""
+    text = str(each.step.get("prompt") or each.step.get("promptBlocks"))
+    return '"wr.review_verdict"' in text and '"verdict"' in text
 
 
 def _guidance(each: Step) -> Iterator[tuple[str, str]]:
