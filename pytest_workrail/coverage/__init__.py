@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
 
 
+# The plugins that follow the runs of a session, each registered only when an option asks for it.
+_FOLLOWERS = ("workrail-coverage", "workrail-runs")
+
+
 def record_run(config: pytest.Config, test: str, transcript: Transcript) -> None:
-    """Count a run that a test made, if this session measures workflow coverage."""
-    plugin = config.pluginmanager.get_plugin("workrail-coverage")
-    if plugin is not None:
-        plugin.session.record(test, transcript)
+    """Count a run that a test made, and keep it, if this session measures coverage or writes its runs."""
+    for name in _FOLLOWERS:
+        plugin = config.pluginmanager.get_plugin(name)
+        if plugin is not None:
+            plugin.session.record(test, transcript)

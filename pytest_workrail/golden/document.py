@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +25,7 @@ SNAPSHOT = Symbol("«SNAPSHOT»")
 _CIRCUMSTANCES = {"lastModifiedMs": Symbol("«TIME»"), "gitBranch": Symbol("«BRANCH»")}
 _masks: dict[tuple[str, Profile], SlotMask] = {}
 _MAX_MASKS = 64
+_SLOT = re.compile("⟪([A-Z_]+)⟫")
 
 
 def golden_bytes(transcript: Transcript) -> bytes:
@@ -48,6 +50,38 @@ def golden_value(transcript: Transcript, profile: Profile | None = None) -> dict
     if transcript.engine_defects:
         value["engineDefects"] = [_defect(mark) for mark in transcript.engine_defects]
     return value
+
+
+def story_value(transcript: Transcript) -> dict[str, Any]:
+    """A run for readers: what a golden says of it, with the engine's words, and each prompt in parts.
+
+    A part is the slot it fills, or None for the author's words, and its text.
+    """
+    symbols = Symbols()
+    profile = _profile(transcript)
+    mask = _mask_of(transcript, profile)
+    return {
+        "workflow": transcript.workflow_id,
+        "profile": transcript.profile,
+        "mode": transcript.mode,
+        METADATA: _metadata(transcript, symbols),
+        "transcript": [_told(exchange, symbols, mask) for exchange in transcript.exchanges],
+        "final": symbols.value(_final(transcript, profile), abbreviate=True),
+    }
+
+
+def _told(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any]:
+    symbols.workspace(exchange.request.get("workspacePath"))
+    request = symbols.value(exchange.request, abbreviate=True)
+    answer = "error" if exchange.is_error else "response"
+    shown = {"tool": exchange.tool, "request": request, answer: symbols.value(exchange.response)}
+    pending = exchange.response.get("pending")
+    prompt = pending.get("prompt") if isinstance(pending, dict) else None
+    if isinstance(pending, dict) and isinstance(prompt, str):
+        parts = mask.parts(str(pending.get("stepId")), prompt)
+        named = [(symbol and " ".join(_SLOT.findall(symbol)), symbols.text(text)) for symbol, text in parts if text]
+        shown[answer]["pending"]["prompt"] = [list(part) for part in named]
+    return shown
 
 
 def _defect(mark: EngineDefectMark) -> dict[str, Json]:

@@ -56,26 +56,30 @@ class SlotMask:
 
     def pieces(self, step_id: str, prompt: str) -> list[str]:
         """The prompt of a step, cut where slots begin and end; each slot is a symbol."""
+        return [text if symbol is None else Symbol(symbol) for symbol, text in self.parts(step_id, prompt)]
+
+    def parts(self, step_id: str, prompt: str) -> list[tuple[str | None, str]]:
+        """The same with the text of each part; the author's has no symbol."""
         step = self._steps.get(step_id)
         if step is None:
-            return [prompt]
+            return [(None, prompt)]
         known = self._slots.get(step_id)
         if known is None:
             known = self._slots[step_id] = self._slots_of(step)
-        pieces: list[str] = []
+        parts: list[tuple[str | None, str]] = []
         banner = _banner(prompt, known.limits)
         if banner is not None:
-            pieces.append(Symbol(banner.symbol))
+            parts.append((banner.symbol, banner.text))
             prompt = prompt[len(banner.text) :]
         for choices in (known.endings, known.metrics, known.confirmations):
             for text, symbol in choices:
                 before, found, after = prompt.partition(text)
                 if found:
-                    pieces += (before, Symbol(symbol))
+                    parts += ((None, before), (symbol, text))
                     prompt = after
                     break
-        pieces.append(prompt)
-        return pieces
+        parts.append((None, prompt))
+        return parts
 
     def _slots_of(self, step: dict[str, Any]) -> _StepSlots:
         confirmations = tuple(self._confirmations(step))

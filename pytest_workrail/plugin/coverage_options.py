@@ -85,6 +85,12 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
     )
 
     group.addoption(
+        "--workrail-runs-json",
+        metavar="FILE",
+        dest="workrail_runs_json",
+        help="Write every run of a workflow to this file: each call with its answer, branch, parent and round.",
+    )
+    group.addoption(
         "--workrail-html",
         metavar="FILE",
         dest="workrail_html",
@@ -190,6 +196,10 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.coverage.plugin import CoveragePlugin
 
         config.pluginmanager.register(CoveragePlugin(config), "workrail-coverage")
+    if option("workrail_runs_json") is not None or option("workrail_html") is not None:
+        from pytest_workrail.plugin.recorded_runs import RunsPlugin
+
+        config.pluginmanager.register(RunsPlugin(config), "workrail-runs")
     if option("workrail_locks"):
         from pytest_workrail.locks.plugin import LockPlugin
         from pytest_workrail.locks.settings import lock_settings

@@ -15,6 +15,7 @@ from pytest_workrail.coverage.report import document
 from pytest_workrail.golden.decisions import PendingChanges
 from pytest_workrail.golden.keys import ENDING, PENDING
 from pytest_workrail.golden.pending_data import pending_data
+from pytest_workrail.plugin.recorded_runs import RunsPlugin
 from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import neutral
 from workrail_lint.cli import UsageError
@@ -27,21 +28,18 @@ class StudioPage:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
 
-        self._failure = ""
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         yield
         try:
             self._write(self._config.invocation_params.dir / self._config.getoption("workrail_html"))
         except (OSError, UsageError) as problem:
-            self._failure = f"FAIL: --workrail-html: {problem}"
+            # pytest has written its summary by now.
+            reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                reporter.line(neutral(f"FAIL: --workrail-html: {problem}"), red=True)
             if session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._failure:
-            terminalreporter.line(neutral(self._failure), red=True)
 
     def _write(self, target: Path) -> None:
         root = str(self._config.rootpath)
@@ -50,6 +48,9 @@ class StudioPage:
         coverage = self._config.pluginmanager.get_plugin("workrail-coverage")
         if isinstance(coverage, CoveragePlugin):
             given["--coverage"] = document(coverage.session.tally)
+        runs = self._config.pluginmanager.get_plugin("workrail-runs")
+        if isinstance(runs, RunsPlugin):
+            given["--runs"] = runs.session.document()
         with TemporaryDirectory() as folder:
             arguments = [root, "--goldens", root, "--output", str(target)]
             for option, text in given.items():

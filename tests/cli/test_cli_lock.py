@@ -368,7 +368,13 @@ def test_diff_of_folders_with_git(
         ("workflows/new/c.json", "moved", "workflows/old/c.json"),
         ("workflows/renamed.json", "renamed", "workflows/a.json"),
     ]
-    assert data["files"][3]["changes"][2] == {"kind": "moved", "step": "uno", "from": "one", "follows": "three"}
+    assert data["files"][3]["changes"][2] == {
+        "kind": "moved",
+        "step": "uno",
+        "from": "one",
+        "followed": None,
+        "follows": "three",
+    }
     # One file finds what it was by its id, and so does a run from another folder.
     ran = run("diff", "--git", "HEAD", "workflows/new/c.json")
     assert (ran.code, ran.out) == (1, "workflows/new/c.json: moved from workflows/old/c.json\nno change in behaviour\n")

@@ -36,6 +36,13 @@ def hostile() -> dict[str, Any]:
     )
 
 
+def ordinary(number: int) -> dict[str, Any]:
+    """A workflow of an ordinary size: twelve steps with prompts of two thousand characters."""
+    words = f"Look at part {number} of the change and say what is wrong with it, with file and line. "
+    steps = [step(f"step-{at}", prompt=f"{at}. {words}" * 24, title=f"Part {at} of {number}") for at in range(12)]
+    return workflow(*steps, id=f"demo.part_{number}", name=f"Part {number}")
+
+
 def write_project(folder: Path, *documents: dict[str, Any]) -> None:
     (folder / "workflows").mkdir(exist_ok=True)
     for document in documents or (branching(), hostile()):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from base64 import b64encode
+from contextlib import redirect_stdout
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import HOSTILE, branching, hostile, write_project
+from effort import patience
+from samples import HOSTILE, branching, hostile, ordinary, write_project
 
 from workrail_lint.cli import main
 from workrail_lint.studio.page import MODULES, page, script_json
@@ -97,11 +102,84 @@ def test_reports_of_another_version_are_marked(project: Path) -> None:
 
 
 def test_the_same_bytes_each_time(project: Path) -> None:
+    """In other processes too, where sets have another order."""
     texts = set()
-    for _ in range(2):
-        assert main(["studio", "workflows", "--output", "page.html"]) == 0
+    for seed in ("1", "2"):
+        command = [sys.executable, "-m", "workrail_lint", "studio", "workflows", "--output", "page.html"]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
         texts.add(Path("page.html").read_bytes())
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize(("count", "budget"), [(1, 500_000), (50, 2_500_000)])
+def test_a_page_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, budget: int) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, *map(ordinary, range(count)))
+    with patience():
+        assert main(["studio", "workflows", "--output", "page.html"]) == 0
+    assert count * 24_000 < Path("page.html").stat().st_size < budget
+
+
+SESSIONS = ROOT / "fixtures" / "sessions"
+
+
+def _story(session: str) -> dict[str, Any]:
+    """What `workrail-test sessions show --json` prints."""
+    from pytest_workrail.cli import main as test_main
+
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert test_main(["sessions", "show", session, "--data", str(SESSIONS), "--json", "--prompts", "--full"]) == 0
+    story: dict[str, Any] = json.loads(printed.getvalue())
+    return story
+
+
+def test_a_session_is_a_story(project: Path) -> None:
+    forked = next(path.name for path in sorted((SESSIONS / "sessions").iterdir()) if "m2sl" in path.name)
+    Path("session.json").write_text(json.dumps(_story(forked)))
+    workflows = str(ROOT / "fixtures" / "workflows" / "release-notes.json")
+    (run,) = _data(workflows, "--isolated", "--sessions", "session.json")["runs"]
+    assert (run["kind"], run["name"], run["workflow"]) == ("session", forked, "demo.release_notes")
+    assert [turn["branch"] for turn in run["turns"]] == [0, 0, 0, 1, 0, 0]
+    assert [turn.get("parent") for turn in run["turns"]] == [None, 0, 1, 2, 2, 4]
+    assert (run["tip"], run["turns"][5]["kind"]) == (5, "complete")
+    assert run["turns"][5]["context"] == {"upgradeSteps": 1}
+    assert run["turns"][1]["prompt"][0][2].startswith("List every change")
+    assert run["stale"] is False, "the engine pins another hash than that of the IR"
+
+
+def test_a_session_of_another_version_is_marked(project: Path) -> None:
+    story = _story(next(iter(sorted((SESSIONS / "sessions").iterdir()))).name)
+    story["runs"][0]["workflowHash"] = "sha256:other"
+    Path("session.json").write_text(json.dumps(story))
+    counts = {"workflows": [{"workflowId": "demo.release_notes", "workflowHashes": ["sha256:other"], "sessions": 2}]}
+    Path("counts.json").write_text(json.dumps(counts))
+    workflows = str(ROOT / "fixtures" / "workflows" / "release-notes.json")
+    given = ("--sessions", "session.json", "--sessions", "counts.json")
+    data = _data(workflows, "--isolated", *given)
+    assert data["runs"][0]["stale"] is True
+    assert data["workflows"][0]["sessions"]["stale"] is True
+
+
+def test_only_what_is_shown_of_a_mutation_report(project: Path) -> None:
+    entry = {"workflowId": "demo.branching", "mutants": 4, "killed": 3, "score": 75.0, "survived": [], "results": [1]}
+    Path("mutation.json").write_text(json.dumps({"workflows": [entry]}))
+    shown = _workflow(_data("workflows", "--mutation", "mutation.json"), "demo.branching")["mutation"]
+    assert shown == {"mutants": 4, "killed": 3, "score": 75.0, "survived": []}
+
+
+def test_a_run_of_this_suite_says_more_than_its_golden(project: Path) -> None:
+    call = _entry(None, {"pending": {"stepId": "first", "prompt": [[None, "Do."], ["NOTES_FULL", "Write notes."]]}})
+    ran = {"test": "s/a.scenario.json::a", "workflow": "demo.branching", "transcript": [call], "final": {}}
+    Path("runs.json").write_text(json.dumps({"runs": [ran, {**ran}, 3]}))
+    Path("s/__goldens__").mkdir(parents=True)
+    for name in ("a", "b"):
+        Path(f"s/__goldens__/{name}.golden.json").write_text(
+            json.dumps({"workflow": "demo.branching", "transcript": []})
+        )
+    runs = _data("workflows", "--runs", "runs.json", "--goldens", "s")["runs"]
+    assert [run["name"] for run in runs] == ["a", "a 2", "b"]
+    assert runs[0]["turns"][0]["prompt"] == [["authored", None, "Do."], ["engine", "NOTES_FULL", "Write notes."]]
 
 
 def test_long_texts_are_said_once(project: Path) -> None:
@@ -145,6 +223,8 @@ def test_changes_since_a_revision(project: Path) -> None:
     document["steps"][0]["prompt"] += " Carefully."
     write_project(project, document, {**hostile(), "id": "demo.fresh"})
     data = _data("workflows", "--git", "HEAD")
+    assert _workflow(data, "demo.branching")["committed"] > 1_500_000_000
+    assert _workflow(data, "demo.fresh")["committed"] is None
     changes = _workflow(data, "demo.branching")["changes"]
     kinds = {(change["kind"], change["step"]) for change in changes["list"]}
     assert kinds == {("removed", "sign-off"), ("changed", "first")}
@@ -176,6 +256,8 @@ def test_the_policy_allows_this_script_and_style_only() -> None:
         assert b64encode(sha256(part.encode()).digest()).decode() in policy[1]
     assert "unsafe" not in policy[1]
     assert "default-src 'none'" in policy[1]
+    assert "frame-src" not in policy[1]
+    assert "frame-src file: 'self'" in page({"workflows": [], "watched": "sha256:1"}, "x")
 
 
 def test_json_in_a_script_is_the_same_json() -> None:
@@ -188,7 +270,7 @@ def test_json_in_a_script_is_the_same_json() -> None:
 
 def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
     assert {path.stem for path in WEB.glob("*.js")} == set(MODULES)
-    assert 60_000 < len(page({}, "x")) < 110_000
+    assert 60_000 < len(page({}, "x")) < 125_000
     names: list[str] = []
     for module in MODULES:
         text = (WEB / f"{module}.js").read_text(encoding="utf-8")
@@ -205,8 +287,10 @@ def test_the_types_of_the_scripts_fit() -> None:
 
 
 def _entry(token: str | None, answer: dict[str, Any], **request: Any) -> dict[str, Any]:
+    """A call as goldens have it: what the engine refuses has an `error` instead of a `response`."""
     sent = {**request, **({"continueToken": token} if token else {})}
-    return {"tool": "continue_workflow" if token else "start_workflow", "request": sent, "response": answer}
+    member = "error" if "code" in answer else "response"
+    return {"tool": "continue_workflow" if token else "start_workflow", "request": sent, member: answer}
 
 
 def _at(step: str, token: str, **more: Any) -> dict[str, Any]:
@@ -243,6 +327,23 @@ def test_a_golden_is_a_story_with_branches_and_rounds() -> None:
     assert [turn.get("parent") for turn in turns] == [None, 0, 1, 2, 0, 4, None]
     assert turns[0]["prompt"] == [["authored", None, "One.\nTwo."], ["engine", "NOTES_FULL", "[notes full]"]]
     assert (run["status"], run["blocked"], run["hash"]) == ("complete", 1, "sha256:1")
+    assert run["tip"] == 5
+    assert turns[6]["error"] == {"code": "TOKEN_UNKNOWN"}
+
+
+def test_every_golden_of_the_fixtures_is_told_in_full() -> None:
+    """No call is lost, and what was refused, blocked or left open is as in the file."""
+    for path in sorted((ROOT / "fixtures" / "scenarios").rglob("*.golden.json")):
+        golden = json.loads(path.read_text(encoding="utf-8"))
+        run = run_data(golden, "x", "x")
+        assert run is not None, path
+        calls = golden.get("transcript")
+        if calls is None:
+            continue
+        assert len(run["turns"]) == len(calls)
+        assert [turn["kind"] == "error" for turn in run["turns"]] == ["error" in call for call in calls], path
+        assert len(run["gaps"]) == len(golden["final"]["gaps"])
+        assert run["turns"][0]["context"]["goal"] == calls[0]["request"]["goal"] or "goal" not in calls[0]["request"]
 
 
 @pytest.mark.parametrize("golden", [{}, {"transcript": {}}, {"pack": "other"}])

@@ -151,11 +151,13 @@ def test_every_run_is_played(opened: Any, built: Any) -> None:
         if run["kind"] != "workflow":
             continue
         played += 1
-        assert opened.locator(".moment").count() == len(run["turns"])
+        assert opened.locator(".moments .moment").count() == len(run["turns"])
         for moment in range(2, len(run["turns"]) + 1):
             opened.keyboard.press("ArrowRight")
             opened.wait_for_selector(f".panel .eyebrow:has-text('moment {moment} of')")
-        assert opened.locator(".moment.k-blocked").count() == sum(turn["kind"] == "blocked" for turn in run["turns"])
+        for kind in ("blocked", "error", "gate"):
+            drawn = opened.locator(f".moments .moment.k-{kind}").count()
+            assert drawn == sum(turn["kind"] == kind for turn in run["turns"]), (run["name"], kind)
 
 
 def test_keys(opened: Any) -> None:

@@ -139,7 +139,7 @@ def test_changes_are_told_workflow_first_then_what_went_then_in_the_new_order() 
 
 
 def test_the_fewest_steps_are_said_to_have_moved() -> None:
-    assert compare(of("a", "b", "c", "d"), of("d", "a", "b", "c")) == [Change("moved", "d", "", "d", None)]
+    assert compare(of("a", "b", "c", "d"), of("d", "a", "b", "c")) == [Change("moved", "d", "", "d", None, "c")]
     # Steps that came or went move no other.
     assert [each.kind for each in compare(of("x", "a", "b"), of("a", "y", "b"))] == ["removed", "added"]
     # Nor do they make it look as if more had moved than has.
@@ -239,8 +239,14 @@ def test_two_loops_may_run_the_same_step() -> None:
     [
         (Change("added", "plan", "", None, None), {"kind": "added", "step": "plan"}),
         (
-            Change("moved", "plan", "", "again/plan", "look"),
-            {"kind": "moved", "step": "plan", "from": "again/plan", "follows": "look"},
+            Change("moved", "plan", "", "again/plan", "look", "again/inner"),
+            {
+                "kind": "moved",
+                "step": "plan",
+                "from": "again/plan",
+                "followed": "again/inner",
+                "follows": "look",
+            },
         ),
         (Change("renamed", "plan", "", "think", None), {"kind": "renamed", "step": "plan", "from": "think"}),
         (

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Collection
 
 from workrail_lint.base.typed import NamedTuple
 
 GIT_FOLDER = ".git"
 _TIMEOUT_SECONDS = 60
 _MAX_OUTPUT_BYTES = 128 * 1024 * 1024
+_MAX_COMMITS = 20_000
 # What a command line says wins over every file; `filter.*` is a family of names, see `_filters`.
 _SETTINGS = {
     "advice.detachedHead": "false",
@@ -175,6 +177,20 @@ class Repository:
         """What a file of a revision holds; None when it is not there (as in a partial clone)."""
         ran = self.run("cat-file", "blob", blob.ident)
         return ran.output if ran.code == 0 else None
+
+    def last_changes(self, paths: Collection[str]) -> dict[str, int]:
+        """When files were last changed by a commit, in seconds since 1970, by their paths from the top."""
+        command = ("log", f"--max-count={_MAX_COMMITS}", "--format=%x01%ct", "--name-only", "--no-renames", "-z")
+        ran = self.run("--literal-pathspecs", *command, "--end-of-options", "HEAD", "--", *sorted(paths))
+        found: dict[str, int] = {}
+        at = 0
+        for part in ran.output.split(b"\0") if ran.code == 0 else ():
+            text = part.strip(b"\n")
+            if text.startswith(b"\1"):
+                at = int(text[1:])
+            elif text:
+                found.setdefault(os.fsdecode(text), at)
+        return found
 
 
 def find_repository(root: str, path: str) -> Repository | None:

@@ -67,6 +67,9 @@ def parser() -> Parser:
     made.add_argument(
         "--output-format", choices=("text", "json"), default="text", help="format of the changes (default: text)"
     )
+    made.add_argument(
+        "--json", action="store_const", const="json", dest="output_format", help="short for --output-format json"
+    )
     add_inputs(made)
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from workrail_lint.base.files import MAX_FILE_BYTES
 from workrail_lint.base.git import Blob, Repository, executable, find_repository
@@ -55,6 +56,12 @@ class Revision:
         top = self._repository.folder
         found = [os.path.join(top, name) for name in self._files if name.endswith(".json")]
         return [os.path.relpath(path) for path in found if not os.path.lexists(path)]
+
+    def last_changes(self, paths: Sequence[str]) -> dict[str, int]:
+        """When files that are there now were last committed, in seconds since 1970."""
+        inside = {self._inside(path): path for path in paths}
+        found = self._repository.last_changes(inside)
+        return {path: found[name] for name, path in inside.items() if name in found}
 
     def _blob(self, path: str) -> Blob | None:
         return self._files.get(self._inside(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.typed import Any
@@ -13,7 +14,7 @@ from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config
-from workrail_lint.studio.inputs import Inputs, read_data, read_runs
+from workrail_lint.studio.inputs import Inputs, read_data, read_runs, recorded_runs, sessions_of, without_known
 from workrail_lint.studio.page import page, script_json
 from workrail_lint.studio.project import project_data
 from workrail_lint.studio.workflow import Source
@@ -27,7 +28,6 @@ from workrail_lint.systems.workrail.settings import Settings
 _FILES = {
     "coverage": ("a coverage report", "workflows"),
     "mutation": ("a mutation report", "workflows"),
-    "sessions": ("a report about sessions", "workflows"),
     "cost": ("a cost report", "workflows"),
     "locks": ("a lock coverage report", "totalLocks"),
 }
@@ -57,8 +57,17 @@ def parser() -> Parser:
         default=[],
         help="goldens to show as runs (a folder), or pending changes (from workrail-test golden diff --json)",
     )
+    made.add_argument(
+        "--runs", metavar="FILE", help="show the runs of a test suite, from pytest --workrail-runs-json=FILE"
+    )
     made.add_argument("--mutation", metavar="FILE", help="show surviving mutants, from workrail-test mutate --json")
-    made.add_argument("--sessions", metavar="FILE", help="show sessions, from workrail-test sessions stats --json")
+    made.add_argument(
+        "--sessions",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="count sessions (from workrail-test sessions stats --json), or play one (from sessions show --json)",
+    )
     made.add_argument("--cost", metavar="FILE", help="show what a run costs, from workrail-test generate --json")
     made.add_argument("--locks", metavar="FILE", help="show locks, from pytest --workrail-lock-report")
     made.add_argument("--git", metavar="REV", help="show what changed since this git revision")
@@ -86,11 +95,20 @@ def build(args: argparse.Namespace) -> int:
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
         shown = os.path.relpath(file.path, root).replace(os.sep, "/")
         sources.append(Source(shown, checked, found.get(os.path.normpath(file.path), [])))
-    changes = None if args.git is None else _changes(args.git, files, sources, config, active)
+    changes, committed = ({}, {}) if args.git is None else _history(args.git, files, sources, config, active)
     name = args.title or os.path.basename(root) or "project"
-    data = project_data(name, sources, inputs, active.catalog, changes=changes, revision=args.git, reasons=reasons)
+    data = project_data(
+        name,
+        sources,
+        inputs,
+        active.catalog,
+        changes=changes if args.git is not None else None,
+        revision=args.git,
+        reasons=reasons,
+        committed=committed,
+    )
     if args.watch:
-        data["watched"] = True
+        data["watched"] = digest(script_json(data).encode())
     text = page(data, name) if args.format == "html" else f"{script_json(data)}\n"
     from workrail_lint.base.files import write_atomically
 
@@ -114,11 +132,18 @@ def _inputs(args: argparse.Namespace, config: Config) -> Inputs:
         raise UsageError("--goldens takes one file of pending changes; name folders for runs")
     if pending:
         given["goldens"] = _read("--goldens", pending[0], "a list of pending changes", "groups")
-    return Inputs(runs=tuple(read_runs(folders, os.path.abspath(config.root))), **given)
+    reports = [
+        (path, _read("--sessions", path, "a report about sessions", "workflows", "runs")) for path in args.sessions
+    ]
+    given["sessions"], sessions = sessions_of(reports)
+    recorded = _read("--runs", args.runs, "a report about runs", "runs") if args.runs is not None else {}
+    runs = list(recorded_runs(recorded))
+    goldens = without_known(read_runs(folders, os.path.abspath(config.root)), runs)
+    return Inputs(runs=(*runs, *goldens, *sessions), **given)
 
 
-def _read(option: str, path: str, what: str, member: str) -> Any:
-    data = read_data(path, what, member)
+def _read(option: str, path: str, what: str, *members: str) -> Any:
+    data = read_data(path, what, *members)
     if isinstance(data, Err):
         raise UsageError(f"{option}: {printable(data.error)}")
     return data.value
@@ -153,10 +178,11 @@ def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]]
     return found, {name: rule.why for name, rule in sorted(data.rules.items())}
 
 
-def _changes(
+def _history(
     name: str, files: list[Any], sources: list[Source], config: Config, active: Settings
-) -> dict[str, list[Change] | None]:
-    """What changed since a revision, by the path that is shown; None for a workflow that was not there."""
+) -> tuple[dict[str, list[Change] | None], dict[str, int]]:
+    """What changed since a revision, by the path that is shown; None for a workflow that was not there. And when each
+    file was last committed."""
     from workrail_lint.cli.revision import Revision
 
     revision = Revision(name, config.root, files[0].path)
@@ -169,9 +195,11 @@ def _changes(
         before = check_document(read_for_compiling(revision.read(file.path)), file.path, active, None).compiled
         if before is not None and compiled is not None:
             found[source.path] = compare(outline(before.ir), outline(compiled.ir))
-    return found
+    times = revision.last_changes([file.path for file in files])
+    shown = {file.path: source.path for file, source in zip(files, sources, strict=True)}
+    return found, {shown[path]: seconds for path, seconds in times.items()}
 
 
 def _deciding_files(args: argparse.Namespace) -> list[str]:
-    named = [getattr(args, option) for option in _FILES] + list(args.goldens)
+    named = [*(getattr(args, option) for option in _FILES), args.runs, *args.goldens, *args.sessions]
     return [path for path in named if path is not None and os.path.exists(path)]

@@ -1,21 +1,22 @@
-"""The files that other commands wrote: coverage, goldens, mutation scores, sessions, costs. Each is read by its shape,
-and what is not of that shape is refused with a sentence."""
+"""The files that other commands wrote: coverage, goldens, runs, mutation scores, sessions, costs. Each is read by its
+shape, and what is not of that shape is refused with a sentence."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.studio.runs import run_data
-from workrail_lint.studio.shapes import GOLDEN, LOCKS, PENDING, REPORT, fits
+from workrail_lint.studio.sessions import session_runs
+from workrail_lint.studio.shapes import GOLDEN, LOCKS, PENDING, REPORT, RUNS, fits
 
 Data = dict[str, Any]
 _GOLDEN = ".golden.json"
-_SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS}
+_SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS, "runs": RUNS}
 
 
 class Inputs(NamedTuple):
@@ -30,8 +31,8 @@ class Inputs(NamedTuple):
     locks: Data | None = None
 
 
-def read_data(path: str, what: str, member: str) -> Ok[Data] | Err[str]:
-    """A JSON file with the member that such files have."""
+def read_data(path: str, what: str, *members: str) -> Ok[Data] | Err[str]:
+    """A JSON file with one of the members that such files have."""
     read = read_file(path)
     if isinstance(read, Err):
         return Err(read.error.message)
@@ -39,11 +40,43 @@ def read_data(path: str, what: str, member: str) -> Ok[Data] | Err[str]:
         data = json.loads(read.value)
     except (ValueError, RecursionError):
         return Err(f"{path} is not JSON")
-    if not isinstance(data, dict) or member not in data:
-        return Err(f"{path} is not {what}: it has no `{member}`")
-    if not fits(data, _SHAPES[member]):
+    if not isinstance(data, dict) or not any(member in data for member in members):
+        missing = " or ".join(f"`{member}`" for member in members)
+        return Err(f"{path} is not {what}: it has no {missing}")
+    if not all(fits(data, _SHAPES[member]) for member in members if member in data):
         return Err(f"{path} is not {what}: what it holds is of another shape")
     return Ok(data)
+
+
+def recorded_runs(report: Data) -> Iterator[Data]:
+    """The runs that `pytest --workrail-runs-json` wrote down, each named after its test."""
+    names: dict[str, int] = {}
+    for item in report.get("runs", ()):
+        if not fits(item, GOLDEN):
+            continue
+        test = str(item.get("test", "run"))
+        path, _, inside = test.partition("::")
+        name = inside or os.path.basename(path)
+        names[test] = names.get(test, 0) + 1
+        run = run_data(item, name if names[test] == 1 else f"{name} {names[test]}", path)
+        if run is not None:
+            yield {**run, "test": test}
+
+
+def without_known(goldens: Iterable[Data], runs: Sequence[Data]) -> Iterator[Data]:
+    """The goldens of tests that did not run: of the others, the run itself says more."""
+    ran = {(os.path.dirname(run["path"]), run["name"]) for run in runs}
+    for golden in goldens:
+        folder = os.path.dirname(os.path.dirname(golden["path"]))  # out of `__goldens__`
+        if (folder, golden["name"]) not in ran:
+            yield golden
+
+
+def sessions_of(reports: Sequence[tuple[str, Data]]) -> tuple[Data | None, list[Data]]:
+    """Counts over sessions, and sessions as runs. A report has the one or the other."""
+    counts = [data for _, data in reports if "workflows" in data]
+    runs = [run for path, data in reports if "workflows" not in data for run in session_runs(data, path)]
+    return (counts[-1] if counts else None), runs
 
 
 def read_runs(folders: list[str], root: str) -> Iterator[Data]:
@@ -72,10 +105,16 @@ def _goldens(folder: str) -> Iterator[str]:
                 yield os.path.join(here, name)
 
 
-def of_workflow(listed: Data | None, ident: str, hashed: str | None) -> Data | None:
+def of_workflow(listed: Data | None, ident: str, hashes: Collection[str]) -> Data | None:
     """The entry about a workflow. One about another version of it is marked as stale."""
     entries: list[Data] = [item for item in (listed or {}).get("workflows", ()) if item.get("workflowId") == ident]
-    exact = [item for item in entries if item.get("workflowHash", hashed) == hashed]
+    exact = [item for item in entries if set(_hashes_of(item)) <= set(hashes)]
     if exact:
         return exact[-1]
     return {**entries[-1], "stale": True} if entries else None
+
+
+def _hashes_of(entry: Data) -> list[str]:
+    """The versions that an entry is about; none if it does not say."""
+    named: list[str] = entry.get("workflowHashes") or [entry.get("workflowHash")]
+    return [item for item in named if item]

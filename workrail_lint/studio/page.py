@@ -17,16 +17,19 @@ _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.
 MODULES = ("dom", "words", "store", "layers", "graph", "panel", "front", "runs", "goldens", "catalog", "app")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-# Comments are for those who read the sources; the page has no use for them.
+# Comments and indentation are for those who read the sources; the page has no use for them.
 _COMMENT = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n", re.MULTILINE)
+_INDENTATION = re.compile(r"^\s+", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=function|const|let|class)", re.MULTILINE)
 
 
 def page(data: dict[str, Any], title: str) -> str:
     """The whole page as text. The same data gives the same bytes."""
-    script, style = _script(), read_shipped(os.path.join(_WEB, "style.css")).decode()
+    script, style = _script(), _INDENTATION.sub("", read_shipped(os.path.join(_WEB, "style.css")).decode())
+    # A watched page looks at its own file in a frame; no other page loads anything.
+    frames = "frame-src file: 'self'; " if data.get("watched") else ""
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; {frames}"
         "base-uri 'none'; form-action 'none'"
     )
     name = escape(one_line(title))
@@ -53,7 +56,7 @@ def _script() -> str:
     parts = []
     for name in MODULES:
         text = read_shipped(os.path.join(_WEB, f"{name}.js")).decode()
-        parts.append(_EXPORT.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
+        parts.append(_EXPORT.sub("", _INDENTATION.sub("", _IMPORT.sub("", _COMMENT.sub("", text)))))
     return f'"use strict";(() => {{\n{"".join(parts)}\n}})();\n'
 
 

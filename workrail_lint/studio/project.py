@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.result import Ok
 from workrail_lint.base.typed import Any
 from workrail_lint.base.version import VERSION
 from workrail_lint.studio.inputs import Inputs, of_workflow
 from workrail_lint.studio.workflow import Source, workflow_data
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Feature
+from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.diff import Change
 
 Data = dict[str, Any]
 _LONG = 80
+_OF_MUTATION = ("stale", "mutants", "killed", "inert", "score", "survived")
+_OF_COST = ("stale", "cost")
 
 
 def project_data(
@@ -25,21 +30,31 @@ def project_data(
     changes: Mapping[str, list[Change] | None] | None = None,
     revision: str | None = None,
     reasons: Mapping[str, str] | None = None,
+    committed: Mapping[str, int] | None = None,
 ) -> Data:
     """Everything a page shows. `changes` by path; None for a workflow that is new since the revision. `reasons` say why
-    the rules exist, by their names."""
+    the rules exist, by their names. `committed` says when a file was last changed in git, by path."""
     workflows = []
+    runs = [dict(run) for run in inputs.runs]
+    # What the public engine pins has another hash than the IR; making it takes a while.
+    observed = {run["workflow"] for run in runs if run["kind"] == "session"}
+    observed |= {item.get("workflowId") for item in (inputs.sessions or {}).get("workflows", ())}
     for source in sources:
         data = workflow_data(source)
-        ident, hashed = data["id"], data["hash"]
-        data["coverage"] = _coverage(of_workflow(inputs.coverage, ident, hashed))
-        data["mutation"] = of_workflow(inputs.mutation, ident, hashed)
-        data["sessions"] = of_workflow(inputs.sessions, ident, hashed)
-        data["cost"] = of_workflow(inputs.cost, ident, hashed)
+        ident = data["id"]
+        own = {hashed for hashed in (data["hash"],) if hashed is not None}
+        pinned = own | _pinned(source) if ident in observed else own
+        data["coverage"] = _coverage(of_workflow(inputs.coverage, ident, own))
+        data["mutation"] = _members(of_workflow(inputs.mutation, ident, own), _OF_MUTATION)
+        data["sessions"] = of_workflow(inputs.sessions, ident, pinned)
+        data["cost"] = _members(of_workflow(inputs.cost, ident, own), _OF_COST)
+        data["committed"] = (committed or {}).get(source.path)
+        for run in runs:
+            if run.get("workflow") == ident:
+                run["stale"] = run.get("hash") not in pinned
         if changes is not None:
             data["changes"] = _changes(changes[source.path]) if source.path in changes else None
         workflows.append(data)
-    runs = [dict(run) for run in inputs.runs]
     return {
         "version": 1,
         "strings": _shared_texts(workflows, runs),
@@ -65,6 +80,20 @@ def _shared_texts(workflows: list[Data], runs: list[Data]) -> list[str]:
         for piece in pieces:
             piece[2] = numbers.get(piece[2], piece[2])
     return list(numbers)
+
+
+def _pinned(source: Source) -> set[str]:
+    """The hashes under which the public engine keeps this version, whatever its mode."""
+    compiled = source.checked.compiled
+    if compiled is None:
+        return set()
+    targets = [compiled.engine_target(mode) for mode in HashMode]
+    return {digest(canonical_bytes(target.value)) for target in targets if isinstance(target, Ok)}
+
+
+def _members(entry: Data | None, names: tuple[str, ...]) -> Data | None:
+    """An entry without what the page does not show."""
+    return None if entry is None else {name: entry[name] for name in names if name in entry}
 
 
 def _coverage(entry: Data | None) -> Data | None:
@@ -113,7 +142,7 @@ def _goldens(listed: Data | None) -> Data | None:
 def _locks(report: Data | None) -> Data | None:
     if report is None:
         return None
-    shown = ("totalLocks", "coveredLocks", "provenLocks", "byCategory", "locks")
+    shown = ("totalLocks", "coveredLocks", "provenLocks", "byCategory", "covered", "uncovered")
     return {name: report[name] for name in shown if name in report}
 
 
@@ -137,8 +166,23 @@ def catalog_data(catalog: Catalog, workflows: Sequence[Data]) -> list[Data]:
     for pack in catalog.contracts.values():
         add("contract", pack.id, pack.title, pack.summary, schema=pack.schema, example=pack.example)
     for ident, routine in catalog.templates.items():
-        add("template", ident, routine.definition["name"], routine.definition["description"])
+        add(
+            "template",
+            ident,
+            routine.definition["name"],
+            routine.definition["description"],
+            steps=_steps(routine.definition),
+        )
     return found
+
+
+def _steps(routine: Data) -> list[Data]:
+    """What a template puts in place of its call."""
+    return [
+        {"id": str(step.get("id", "")), "title": str(step.get("title", "")), "prompt": str(step.get("prompt", ""))}
+        for step in routine.get("steps", ())
+        if isinstance(step, dict)
+    ]
 
 
 def _feature_lines(feature: Feature) -> list[str]:

@@ -40,8 +40,22 @@ def _workflow_run(golden: Data, name: str, path: str) -> Data:
         "mode": golden.get("mode"),
         "status": final.get("status"),
         "blocked": sum(1 for turn in turns if turn["blockers"]),
+        "gaps": _gaps(final.get("gaps")),
         "turns": turns,
+        "tip": _tip(turns),
     }
+
+
+def _tip(turns: list[Data]) -> int:
+    """Where the preferred path ends: the last turn that went on from another one."""
+    moved = [number for number, turn in enumerate(turns) if "parent" in turn and turn["kind"] != "error"]
+    return moved[-1] if moved else 0
+
+
+def _gaps(listed: Any) -> list[Data]:
+    """What a run left open, with the reason in one word."""
+    found = [gap for gap in listed if isinstance(gap, dict)] if isinstance(listed, list) else []
+    return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in found]
 
 
 class _Story:
@@ -62,30 +76,30 @@ class _Story:
                 self._add(number, entry)
 
     def _add(self, number: int, entry: Data) -> None:
-        request, response = _member(entry, "request"), _member(entry, "response")
+        request, response, error = (_member(entry, name) for name in ("request", "response", "error"))
         token = request.get("continueToken") or request.get("checkpointToken")
         parent = self._made_by.get(token) if isinstance(token, str) else None
         is_advance = entry.get("tool") == "continue_workflow" and request.get("intent") != "rehydrate"
-        branch = self._branch_of(parent, is_advance and not _is_refused(response))
+        branch = self._branch_of(parent, is_advance and not error)
         self._branch.append(branch)
         self._node.append(self._node[parent] if parent is not None and not is_advance else len(self.turns))
         before = self.turns[parent] if parent is not None else None
         pending = response.get("pending") if isinstance(response.get("pending"), dict) else None
         output = _member(request, "output")
-        kind = _kind(response)
+        kind = "error" if error else _kind(response)
         turn: Data = {
             "tool": entry.get("tool"),
             "intent": request.get("intent"),
             "answered": before["step"] if before is not None and is_advance else None,
             "notes": output.get("notesMarkdown"),
             "artifacts": output.get("artifacts"),
-            "context": request.get("context") or request.get("initialContext"),
+            "context": _context(request),
             "step": pending.get("stepId") if pending is not None else None,
             "title": pending.get("title") if pending is not None else None,
             "prompt": self._prompt(pending),
             "kind": kind,
             "blockers": _blockers(response),
-            "error": response.get("error") or (response.get("code") and response),
+            "error": error or None,
             "branch": branch,
             "parent": parent,
             # A blocked attempt and a look at a node stay where they are.
@@ -126,6 +140,8 @@ class _Story:
         """What the agent read: the author's text, and the engine's sections by name."""
         if pending is None or not isinstance(pending.get("prompt"), str | list):
             return None
+        if pending["prompt"] and all(isinstance(piece, list) for piece in pending["prompt"]):
+            return [["engine" if slot else "authored", slot, text] for slot, text in pending["prompt"]]
         text, found, at = _joined(pending["prompt"]), [], 0
         texts = self._prompts.get(pending.get("stepId", ""), [])
         for match in _SLOT.finditer(text):
@@ -152,17 +168,20 @@ def _member(data: Data, name: str) -> Data:
     return value if isinstance(value, dict) else {}
 
 
-def _is_refused(response: Data) -> bool:
-    return "code" in response or "error" in response
+def _context(request: Data) -> Data | None:
+    """What a call set: the goal of the run, and the variables it names."""
+    given = request.get("context") or request.get("initialContext")
+    goal = {"goal": request["goal"]} if "goal" in request else {}
+    return {**goal, **(given if isinstance(given, dict) else {})} or None
 
 
 def _kind(response: Data) -> str:
     kind = response.get("kind")
-    if _is_refused(response):
-        return "error"
     if response.get("isComplete") is True or kind == "complete":
         return "complete"
-    return "blocked" if kind == "blocked" else str(kind) if kind not in (None, "ok") else "step"
+    if kind in ("blocked", "gate_checkpoint"):
+        return "gate" if kind == "gate_checkpoint" else "blocked"
+    return "step" if "pending" in response else "call"
 
 
 def _blockers(response: Data) -> list[Data]:
@@ -171,10 +190,15 @@ def _blockers(response: Data) -> list[Data]:
         listed = listed.get("blockers")
     found = listed if isinstance(listed, list) else []
     return [
-        {"code": item.get("code"), "message": item.get("message"), "fix": item.get("suggestedFix")}
+        {"code": item.get("code"), "message": item.get("message"), "fix": _own_words(item.get("suggestedFix"))}
         for item in found
         if isinstance(item, dict)
     ]
+
+
+def _own_words(text: Any) -> Any:
+    """Nothing where a golden has only the name of the engine's words."""
+    return None if isinstance(text, str) and _SLOT.fullmatch(text) else text
 
 
 def _joined(text: Any) -> str:

@@ -15,6 +15,8 @@ _OBJECTS: Shape = [dict]
 _POINT: Shape = {"kind": str, "place": str, "case": str, "tests?": [str]}
 _WORKFLOW: Shape = {
     "workflowId?": str,
+    "workflowHash?": str,
+    "workflowHashes?": [str],
     "points?": [_POINT],
     "survived?": _OBJECTS,
     "steps?": (list, dict),
@@ -45,6 +47,15 @@ GOLDEN: Shape = {
     "steps?": list,
     "fanIns?": [_MERGE],
     "events?": list,
+}
+RUNS: Shape = {"runs": [dict]}
+_NODE: Shape = {"node?": int, "parent?": int, "asked?": dict, "loops?": _OBJECTS, "blockers?": _OBJECTS}
+STORY: Shape = {
+    "nodes?": [_NODE],
+    "beats?": [{"to?": int}],
+    "preferredPath?": [int],
+    "preferences?": dict,
+    "gaps?": _OBJECTS,
 }
 
 

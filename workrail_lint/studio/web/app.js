@@ -13,6 +13,7 @@ import { counted } from "./words.js";
 
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const narrow = matchMedia("(max-width: 760px)");
+let printing = false;
 const NAVIGATION = [["", "Workflows", "front workflow"], ["~runs", "Runs", "runs run"], ["~goldens", "Goldens", "goldens"], ["~catalog", "Catalog", "catalog"], ["~locks", "Locks", "locks"]];
 const KEYS = [["/", "search"], ["j k", "next, previous step or change"], ["← →", "next, previous moment of a run"], ["space", "play a run"], ["[ ]", "layer"], ["1 2 3 4", "source, compiled, at run time, change"],
   ["+ − 0", "zoom"], ["t", "light or dark"], ["h", "all workflows"], ["Esc", "leave the variable, then the step"]];
@@ -34,7 +35,7 @@ function workflowPage() {
   const layer = layerOf(workflow, state.layer);
   const step = state.step ? workflow.stepById.get(state.step) : null;
   const known = state.variable ? workflow.varByName.get(state.variable) : null;
-  const body = !workflow.layout ? h("p", { class: "empty" }, "This workflow does not compile.") : narrow.matches ? listOf(workflow, layer) : graphOf(workflow, layer);
+  const body = !workflow.layout ? h("p", { class: "empty" }, "This workflow does not compile.") : narrow.matches || printing ? listOf(workflow, layer) : graphOf(workflow, layer);
   const legend = state.layer === "flow" ? [h("span", { class: "p-authored" }, h("b", {}, "▌"), "authored"), h("span", { class: "p-template" }, h("b", {}, "▌"), "from a template"),
     ...["gate", "contract", "assessment", "fragments"].map((kind) => h("span", {}, icon(kind), kind === "fragments" ? "conditional text" : kind)), "┄ skipped"] : layer.legend.filter(Boolean);
   return h("main", { class: `split${step ? " has-step" : ""}`, id: "main" },
@@ -126,7 +127,7 @@ function searchable() {
     for (const item of workflow.vars) found.push(["variable", `${item.name} · ${workflow.name}`, `${addressOf(workflow)}?${item.name}`]);
   }
   for (const run of runs.values()) found.push(["run", `${run.name} · ${run.workflow ?? run.kind}`, runAddress(run.key)]);
-  for (const item of data.catalog) found.push([item.kind, `${item.id} ${item.title}`, "~catalog"]);
+  for (const item of data.catalog) found.push([item.kind, `${item.id} ${item.title}`, `~catalog/${encodeURIComponent(item.id)}`]);
   return found;
 }
 
@@ -230,7 +231,7 @@ addEventListener("click", (event) => {
   else if (text) state.text = text;
   else if (variable) state.variable = state.variable === variable ? null : variable;
   else if (only) state.only = only;
-  else if (sort) state.sort = sort;
+  else if (sort) Object.assign(state, { sort, reversed: state.sort === sort && !state.reversed });
   render();
 });
 
@@ -240,22 +241,39 @@ addEventListener("hashchange", () => {
   if (workflow !== state.workflow) state.variable = state.variable && workflows.get(state.workflow ?? "")?.varByName.has(state.variable) ? state.variable : null;
   render();
   if (view !== state.view || workflow !== state.workflow) scrollTo(0, 0);
+  showEntry();
 });
+
+function showEntry() {
+  if (state.entry) app.querySelector("details[open][data-entry]")?.scrollIntoView({ block: "start" });
+}
+
 narrow.addEventListener("change", render);
+// On paper the nested list says the same, and has page breaks.
+for (const [name, value] of /** @type {[string, boolean][]} */ ([["beforeprint", true], ["afterprint", false]])) addEventListener(name, () => { printing = value; render(); });
 
 const theme = kept("theme");
 if (theme) document.documentElement.dataset.theme = theme;
 readAddress();
-render();
-if (data.watched) {
-  // A page that is being rebuilt loads itself again while nobody uses it; the address keeps the place.
-  let used = 0;
-  for (const name of ["pointermove", "keydown", "wheel"]) addEventListener(name, () => { used = Date.now(); }, { passive: true });
+// Inside of a frame it only says which version it is.
+if (data.watched && parent !== window) parent.postMessage(data.watched, "*");
+else render();
+showEntry();
+if (data.watched && parent === window) watchFile();
+
+/**
+ * A page that is being rebuilt looks at its own file in a hidden frame, and loads itself again when that is another one.
+ * The address keeps the place.
+ */
+function watchFile() {
   const scroller = app.querySelector(".scroller");
   if (scroller) scroller.scrollTop = Number(kept("top") ?? 0);
-  setInterval(() => {
-    if (Date.now() - used < 2000 || document.hidden) return;
+  addEventListener("message", (event) => {
+    if (event.source !== frame.contentWindow || typeof event.data !== "string" || event.data === data.watched) return;
     keep("top", String(app.querySelector(".scroller")?.scrollTop ?? 0));
     location.reload();
-  }, 2000);
+  });
+  const frame = /** @type {HTMLIFrameElement} */ (h("iframe", { hidden: true, title: "the newest version of this page" }));
+  document.body.append(frame);
+  setInterval(() => { if (!document.hidden) frame.src = `${location.href.split("#")[0]}?${Date.now()}`; }, 1500);
 }

@@ -24,7 +24,8 @@ function set(element, props) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : visible(value));
+    // What the script reads back has to stay as it is.
+    else element.setAttribute(name, value === true ? "" : name.startsWith("data-") ? value : visible(value));
   }
 }
 
@@ -94,4 +95,18 @@ export function copyable(text) {
     navigator.clipboard?.writeText(text).then(() => { button.lastChild?.replaceWith("copied"); }, () => {});
   } }, icon("copy"), "copy");
   return h("div", { class: "command" }, h("code", {}, text), button);
+}
+
+/**
+ * A field that filters a list as the reader types; the list is drawn anew, the field is not.
+ * @param {string} name @param {Map<string, string>} filters @param {string} words @param {() => any} list
+ */
+export function filtered(name, filters, words, list) {
+  const body = h("div", {}, list());
+  const field = h("input", { type: "search", class: "filter", placeholder: words, "aria-label": words, value: filters.get(name) ?? "", oninput: (/** @type {any} */ event) => {
+    filters.set(name, event.target.value);
+    body.replaceChildren();
+    append(body, [list()]);
+  } });
+  return { field, body };
 }

@@ -1,10 +1,10 @@
 // The front page: all workflows with their state.
 
-import { h, icon, link } from "./dom.js";
+import { filtered, h, icon, link } from "./dom.js";
 import { thumbnail } from "./graph.js";
 import { mutationScore } from "./layers.js";
 import { addressOf, data, state } from "./store.js";
-import { counted, percent, size } from "./words.js";
+import { age, counted, percent, size } from "./words.js";
 
 /** @param {any} workflow @param {string} severity */
 function countOf(workflow, severity) {
@@ -19,7 +19,8 @@ const SORTS = new Map([
   ["mutants", (workflow) => (workflow.mutation ? mutationScore(workflow.mutation) : -1)],
   ["prompts", (workflow) => -promptBytes(workflow)],
   ["sessions", (workflow) => -(workflow.sessions?.sessions ?? 0)],
-  ["changed", (workflow) => -(workflow.changes?.isNew ? 1e6 : workflow.changes?.list.length ?? 0)],
+  ["changes", (workflow) => -(workflow.changes?.isNew ? 1e6 : workflow.changes?.list.length ?? 0)],
+  ["committed", (workflow) => -(workflow.committed ?? 0)],
 ]);
 
 /** @param {any} workflow */
@@ -48,47 +49,45 @@ export function frontPage() {
     data.goldens ? [String(pending), "golden changes to review"] : null,
     all.some((/** @type {any} */ workflow) => workflow.sessions) ? [String(sum((workflow) => workflow.sessions?.sessions ?? 0)), "sessions"] : null,
     data.locks ? [`${data.locks.provenLocks} / ${data.locks.totalLocks}`, "locks proven"] : null];
-  const table = h("div", { id: "table" }, workflowTable());
+  const { field, body } = filtered("workflows", state.filters, "Filter by name, id or path", workflowTable);
   return h("main", { class: "page", id: "main" }, h("h1", {}, "Workflows"),
     h("p", { class: "lead" }, "What agents read in this project, what is wrong, what is tested, and what changed."),
     h("div", { class: "facts" }, facts.map((fact) => (fact ? h("div", { class: "fact" }, h("strong", {}, fact[0]), h("span", {}, fact[1])) : null))),
-    h("div", { class: "row tools" },
-      h("input", { type: "search", class: "filter", placeholder: "Filter by name or id", "aria-label": "Filter workflows", value: state.filter, oninput: (/** @type {any} */ event) => {
-        state.filter = event.target.value;
-        table.replaceChildren(workflowTable());
-      } }),
+    h("div", { class: "row tools" }, field,
       h("div", { class: "tabs", role: "group", "aria-label": "Show" }, FILTERS.map(([name, title]) =>
         h("button", { type: "button", "aria-pressed": String(state.only === name), "data-only": name }, title)))),
-    table);
+    body);
 }
 
 /** The columns that some workflow has something for: name, title, what stands in a cell. @type {[string, string, (workflow: any) => any][]} */
 const NUMBERS = [
   ["mutants", "Mutants", (workflow) => (workflow.mutation ? `${mutationScore(workflow.mutation)}%` : "–")],
-  ["prompts", "Prompts", (workflow) => size(promptBytes(workflow))],
+  ["prompts", "Prompts", (workflow) => (workflow.hash ? size(promptBytes(workflow)) : "–")],
   ["sessions", "Sessions", (workflow) => (workflow.sessions ? String(workflow.sessions.sessions ?? 0) : "–")],
-  ["changed", "Changed", (workflow) => (!workflow.changes ? "–" : workflow.changes.isNew ? "new" : workflow.changes.list.length ? counted(workflow.changes.list.length, "change") : "no")],
+  ["changes", "Changes", (workflow) => (!workflow.changes ? "–" : workflow.changes.isNew ? "new" : workflow.changes.list.length ? String(workflow.changes.list.length) : "none")],
+  ["committed", "Last change", (workflow) => (workflow.committed ? h("time", { datetime: new Date(workflow.committed * 1000).toISOString(), title: new Date(workflow.committed * 1000).toISOString().slice(0, 10) }, age(workflow.committed)) : "–")],
 ];
 
 function workflowTable() {
-  const words = state.filter.toLowerCase();
+  const words = (state.filters.get("workflows") ?? "").toLowerCase();
   const keeps = FILTERS.find(([name]) => name === state.only)?.[2] ?? (() => true);
   const by = SORTS.get(state.sort) ?? (() => 0);
-  const rows = data.workflows.filter((/** @type {any} */ workflow) => keeps(workflow) && (`${workflow.name} ${workflow.id}`.toLowerCase().includes(words)))
+  const rows = data.workflows.filter((/** @type {any} */ workflow) => keeps(workflow) && (`${workflow.name} ${workflow.id} ${workflow.path}`.toLowerCase().includes(words)))
     .map((/** @type {any} */ workflow) => [by(workflow), workflow]).sort((/** @type {any} */ a, /** @type {any} */ b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
+  if (state.reversed) rows.reverse();
   const numbers = NUMBERS.filter(([, , of]) => data.workflows.some((/** @type {any} */ workflow) => of(workflow) !== "–"));
-  const head = (/** @type {string} */ name, /** @type {string} */ title, /** @type {string} */ kind = "") => h("th", { scope: "col", class: kind, "aria-sort": state.sort === name ? "ascending" : null },
-    h("button", { type: "button", "data-sort": name }, title, state.sort === name ? " ↓" : ""));
+  const head = (/** @type {string} */ name, /** @type {string} */ title, /** @type {string} */ kind = "") => h("th", { scope: "col", class: kind, "aria-sort": state.sort !== name ? null : state.reversed ? "descending" : "ascending" },
+    h("button", { type: "button", "data-sort": name }, title, state.sort !== name ? "" : state.reversed ? " ↑" : " ↓"));
   if (!rows.length) return h("p", { class: "empty" }, "No workflow fits.");
-  return h("table", { class: "workflows" }, h("thead", {}, h("tr", {}, h("th", { class: "thumb-cell" }, h("span", { class: "hidden" }, "picture")), head("workflow", "Workflow"), head("findings", "Findings"),
+  return h("div", { class: "table-wrap" }, h("table", { class: "workflows" }, h("thead", {}, h("tr", {}, h("th", { class: "thumb-cell" }, h("span", { class: "hidden" }, "picture")), head("workflow", "Workflow"), head("findings", "Findings"),
     head("coverage", "Coverage"), numbers.map(([name, title]) => head(name, title, "number")))),
   h("tbody", {}, rows.map((/** @type {any} */ [, workflow]) => h("tr", {},
     h("td", { class: "thumb-cell" }, thumbnail(workflow)),
-    h("td", {}, link(addressOf(workflow), { class: "name" }, workflow.name), h("p", { class: "note" }, h("code", {}, workflow.id), " · ", workflow.hash ? counted(workflow.steps.length, "step") : "does not compile")),
-    h("td", {}, ["error", "warning", "info"].map((severity) => (countOf(workflow, severity) ? h("span", { class: `tag c-${severity}` }, icon(severity, `${severity}s`), String(countOf(workflow, severity))) : null)),
+    h("td", {}, link(addressOf(workflow), { class: "name" }, workflow.name), h("p", { class: "note" }, h("code", {}, workflow.key), h("span", { class: `nowrap${workflow.hash ? "" : " t-err"}` }, " · ", workflow.hash ? counted(workflow.steps.length, "step") : "does not compile"))),
+    h("td", { class: "tags-cell" }, ["error", "warning", "info"].map((severity) => (countOf(workflow, severity) ? h("span", { class: `tag c-${severity}` }, icon(severity, `${severity}s`), String(countOf(workflow, severity))) : null)),
       workflow.findings.length ? null : h("span", { class: "note" }, "none")),
     h("td", {}, workflow.coverage ? bar(workflow.coverage) : h("span", { class: "note" }, "not run")),
-    numbers.map(([, , of]) => h("td", { class: "number" }, of(workflow)))))));
+    numbers.map(([name, title, of]) => h("td", { class: `number${workflow[name]?.stale ? " stale-text" : ""}`, "data-title": title }, of(workflow))))))));
 }
 
 /** @param {any} coverage */

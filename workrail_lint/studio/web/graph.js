@@ -29,18 +29,21 @@ function towards(from, to, length) {
 }
 
 /**
- * The graph of a workflow with a layer on it. `visits` says how often a run came to each step, for stories.
+ * The graph of a workflow with a layer on it. `visits` says how often a run came to each step, `rounds` in which round
+ * of a loop it is, for stories.
  * @param {any} workflow @param {import("./layers.js").Layer} layer
- * @param {{visits?: Map<string, number>, current?: string | null, href?: (step: string) => string}} [story]
+ * @param {{visits?: Map<string, number>, rounds?: Map<string, number>, current?: string | null, href?: (step: string) => string}} [story]
  */
 export function graphOf(workflow, layer, story = {}) {
   const drawing = workflow.layout;
   const href = story.href ?? ((/** @type {string} */ step) => addressOf(workflow, step));
   const canvas = h("div", { class: "canvas", at: { width: drawing.width, height: drawing.height } },
+    drawing.groups.map((/** @type {any} */ group) => frame(workflow, group, layer, story)),
     rails(drawing, story.visits),
-    drawing.groups.map((/** @type {any} */ group) => frame(group, layer)),
+    drawing.groups.map((/** @type {any} */ group) => boundBadge(group, story)),
     drawing.labels.map((/** @type {any} */ label) => labelBox(label, layer)),
-    drawing.nodes.map((/** @type {any} */ node) => card(workflow, node, layer, story, href)));
+    drawing.nodes.map((/** @type {any} */ node) => card(workflow, node, layer, story, href)),
+    (layer.ghosts ?? []).map(({ after, steps }) => ghost(drawing, after, steps)));
   const sizer = h("div", { class: "sizer" }, canvas);
   const scroller = h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `Flow of ${workflow.name}` }, sizer);
   const zoomed = () => {
@@ -73,13 +76,30 @@ function rails(drawing, visits) {
     svg("circle", { class: "dot", cx: drawing.end[0], cy: drawing.end[1], r: 3 }));
 }
 
-/** @param {any} group @param {import("./layers.js").Layer} layer */
-function frame(group, layer) {
+/** @param {any} workflow @param {any} group @param {import("./layers.js").Layer} layer @param {any} story */
+function frame(workflow, group, layer, story) {
   const mark = layer.marks.get(group.id);
-  return h("div", { class: `frame ${group.kind}`, at: { left: group.x, top: group.y, width: group.w, height: group.h } },
-    h("div", { class: "frame-head", title: group.note }, group.kind === "loop" ? icon("loop") : null,
-      h("strong", {}, group.title), mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : h("span", { class: "note" }, group.note)),
-    group.bound === null ? null : h("span", { class: "bound", title: `at most ${group.bound} rounds` }, `≤ ${group.bound}`));
+  const current = !story.visits && state.step === group.id && group.kind !== "template";
+  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", {}, group.title),
+    mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : h("span", { class: "note" }, group.note)];
+  // A loop and a parallel step are steps; a template call only groups some.
+  const isStep = group.kind !== "template" && !story.visits;
+  return h("div", { class: `frame ${group.kind}${current ? " current" : ""}`, at: { left: group.x, top: group.y, width: group.w, height: group.h } },
+    isStep ? link(addressOf(workflow, group.id), { class: "frame-head", title: group.note, "data-step": group.id, "aria-current": current ? "step" : null }, head) : h("div", { class: "frame-head", title: group.note }, head));
+}
+
+/** How often a loop runs, on its rail. @param {any} group @param {any} story */
+function boundBadge(group, story) {
+  if (group.bound === null) return null;
+  const round = story.rounds?.get(group.id);
+  return h("span", { class: "bound", title: `at most ${group.bound} rounds`, at: { left: group.x - 2, top: group.y + group.h / 2 } }, round ? `${round} of ${group.bound}` : `≤ ${group.bound}`);
+}
+
+/** Steps that are gone, struck out where they were. @param {any} drawing @param {string | null} after @param {string[]} steps */
+function ghost(drawing, after, steps) {
+  const box = drawing.nodes.find((/** @type {any} */ node) => node.id === after) ?? drawing.groups.find((/** @type {any} */ group) => group.id === after);
+  const [middle, top] = box ? [box.x + box.w / 2, box.y + box.h] : [drawing.start[0], drawing.start[1] + 6];
+  return h("div", { class: "ghost", title: `removed: ${steps.join(", ")}`, at: { left: middle - 118, top: top + 2 } }, h("span", {}, "− ", h("del", {}, steps.join(", "))));
 }
 
 /** @param {any} label @param {import("./layers.js").Layer} layer */
@@ -102,7 +122,7 @@ function card(workflow, node, layer, story, href) {
   const dim = state.variable ? !related : story.visits ? !visits : layer.dim && !mark;
   const under = isPart ? step.delegations?.[Number(delegation)]?.workflowId : step.writer === "template" ? (step.origin ?? "").split("#")[1] || step.id : step.id;
   return link(href(step.id), {
-    class: `card w-${step.writer}${current ? " current" : ""}${dim ? " dim" : ""}${mark ? ` m-${mark.tone}` : ""}${isPart ? " part" : ""}`,
+    class: `card w-${step.writer}${current ? " current" : ""}${dim ? " dim" : ""}${mark ? ` m-${mark.tone}` : ""}${isPart ? " delegation" : ""}`,
     at: { left: node.x, top: node.y, width: node.w, height: node.h }, "data-step": step.id, "aria-current": current ? "step" : null,
   },
   h("span", { class: "title" }, node.lines.map((/** @type {string} */ line) => h("span", {}, line))),
@@ -189,16 +209,23 @@ export function listOf(workflow, layer) {
       case "step": {
         const step = workflow.stepById.get(block.id) ?? workflow.stepById.get(block.id.split("~")[0]);
         const mark = layer.marks.get(block.id);
-        return h("li", {}, link(addressOf(workflow, step.id), { class: `card w-${step.writer} list-card`, "data-step": step.id },
+        const gone = (layer.ghosts ?? []).find((/** @type {any} */ item) => item.after === block.id);
+        return h("li", {}, link(addressOf(workflow, step.id), { class: `card w-${step.writer} list-card${mark ? ` m-${mark.tone}` : ""}`, "data-step": step.id },
           h("span", { class: "title" }, h("span", {}, block.title)),
           h("span", { class: "under" }, h("code", {}, step.id), h("span", { class: "badges" },
             step.badges.map((/** @type {any} */ badge) => icon(badge.kind, badge.text)),
-            mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : null))));
+            mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : null))),
+        gone ? h("p", { class: "note t-err" }, "− ", h("del", {}, gone.steps.join(", "))) : null);
       }
       case "branch": return h("li", {}, h("span", { class: "label inline" }, block.text), h("ol", {}, block.items.map(entry)));
       case "switch": return h("li", {}, h("p", { class: "note" }, `${block.complete ? "one" : "at most one"} of ${block.lanes.length}${block.subject ? `, by ${block.subject}` : ""}`),
         h("ol", {}, block.lanes.map((/** @type {any} */ lane) => h("li", {}, h("span", { class: "label inline" }, lane.text), h("ol", {}, lane.items.map(entry))))));
-      default: return h("li", {}, h("p", { class: "frame-head" }, icon("loop"), h("strong", {}, block.title)), h("ol", {}, block.items.map(entry)));
+      default: {
+        const mark = layer.marks.get(block.id);
+        const head = [block.kind === "loop" ? icon("loop") : null, h("strong", {}, block.title), h("span", { class: "note" }, mark?.text ?? block.note)];
+        return h("li", { class: `list-group ${block.kind}` }, block.kind === "template" ? h("p", { class: "frame-head" }, head) : link(addressOf(workflow, block.id), { class: "frame-head", "data-step": block.id }, head),
+          h("ol", {}, block.items.map(entry)));
+      }
     }
   };
   return h("ol", { class: "steps-list" }, workflow.tree.map(entry));

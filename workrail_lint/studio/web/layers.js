@@ -1,10 +1,11 @@
 // What each layer says about steps, conditions and loops. The numbers are those of the reports, never counted anew.
 
+import { h } from "./dom.js";
+import { runsOf, state, stepOfPlace } from "./store.js";
 import { counted, percent, size } from "./words.js";
-import { stepOfPlace } from "./store.js";
 
 /** @typedef {{text: string, tone: "ok" | "warn" | "err" | "info" | "muted", share?: number}} Mark */
-/** @typedef {{marks: Map<string, Mark>, labels: Map<string, Mark>, legend: any[], dim?: boolean, stale?: boolean}} Layer */
+/** @typedef {{marks: Map<string, Mark>, labels: Map<string, Mark>, legend: any[], dim?: boolean, stale?: boolean, ghosts?: {after: string | null, steps: string[]}[]}} Layer */
 
 export const LAYERS = ["flow", "findings", "coverage", "cost", "sessions", "mutants", "changes"];
 const NAMES = new Map([["flow", "Flow"], ["findings", "Findings"], ["coverage", "Coverage"], ["cost", "Cost"],
@@ -12,6 +13,9 @@ const NAMES = new Map([["flow", "Flow"], ["findings", "Findings"], ["coverage", 
 const RANKS = new Map([["error", 0], ["warning", 1], ["info", 2]]);
 /** @type {Map<string, "err" | "warn" | "info">} */
 const TONES = new Map([["error", "err"], ["warning", "warn"], ["info", "info"]]);
+
+// How a loop was left: without a round, after one, after several, at its bound.
+const ROUNDS = new Map([["zero", "0"], ["one", "1"], ["many", "n"], ["limit", "max"]]);
 
 /** @param {string} name */
 export function layerName(name) {
@@ -32,7 +36,7 @@ export function layersOf(workflow) {
 
 /** The share of mutants that the tests notice. @param {any} mutation */
 export function mutationScore(mutation) {
-  return percent(mutation.killed, mutation.mutants - (mutation.inert ?? 0));
+  return mutation.score ?? percent(mutation.killed, mutation.mutants - (mutation.inert ?? 0));
 }
 
 /** @param {any} workflow @param {string} name @returns {Layer} */
@@ -61,9 +65,9 @@ function findingsLayer(workflow) {
     const worst = found.reduce((a, b) => ((RANKS.get(a.severity) ?? 3) <= (RANKS.get(b.severity) ?? 3) ? a : b));
     marks.set(step, { text: counted(found.length, "finding"), tone: TONES.get(worst.severity) ?? "info" });
   }
-  const elsewhere = workflow.findings.filter((/** @type {any} */ finding) => !finding.step).length;
+  const elsewhere = workflow.findings.filter((/** @type {any} */ finding) => !workflow.stepById.has(finding.step)).length;
   return { marks, labels: new Map(), dim: true, legend: [counted(workflow.findings.length, "finding"),
-    elsewhere ? `${elsewhere} about the whole workflow` : ""] };
+    elsewhere ? `${elsewhere} about no single step` : ""] };
 }
 
 /** The goals of a step: shown and all. @param {any} workflow @param {string} step */
@@ -82,33 +86,46 @@ function coverageLayer(workflow) {
     if (!goals.length) continue;
     const shown = goals.filter((/** @type {any} */ goal) => goal.tests.length).length;
     const tone = shown === goals.length ? "ok" : shown * 2 >= goals.length ? "warn" : "err";
-    marks.set(step.id, { text: `${shown}/${goals.length}`, tone, share: shown / goals.length });
+    const rounds = goals.filter((/** @type {any} */ goal) => goal.kind === "loop");
+    const text = rounds.length ? rounds.map((/** @type {any} */ goal) => `${goal.tests.length ? "✓" : "○"}${ROUNDS.get(goal.case) ?? goal.case}`).join(" ") : `${shown}/${goals.length}`;
+    marks.set(step.id, { text, tone, share: shown / goals.length });
     const missing = goals.filter((/** @type {any} */ goal) => goal.kind === "condition" && !goal.tests.length);
     if (goals.some((/** @type {any} */ goal) => goal.kind === "condition")) {
-      labels.set(step.id, missing.length ? { text: missing.map((/** @type {any} */ goal) => `never ${goal.case}`).join(", "), tone: "err" } : { text: "✓", tone: "ok" });
+      labels.set(step.id, missing.length ? { text: missing.length > 1 ? "untested" : `never ${missing[0].case}`, tone: "err" } : { text: "✓", tone: "ok" });
     }
   }
   const total = workflow.coverage.total;
   return { marks, labels, stale: workflow.coverage.stale, legend: [`${total.covered} of ${counted(total.points, "goal")} shown`,
-    "never true, never false: no test shows it"] };
+    h("span", { class: "t-err" }, "never true, never false: no test shows it"), "loops: left after 0, 1, n rounds or at the maximum"] };
+}
+
+/** How often recorded runs submitted a step. @param {any} workflow @returns {Map<string, number>} */
+export function callsOf(workflow) {
+  const calls = new Map();
+  for (const run of runsOf(workflow)) {
+    for (const turn of run.turns) if (turn.answered) calls.set(turn.answered, (calls.get(turn.answered) ?? 0) + 1);
+  }
+  return calls;
 }
 
 /** @param {any} workflow @returns {Layer} */
 function costLayer(workflow) {
   const most = Math.max(1, ...workflow.steps.map((/** @type {any} */ step) => step.bytes));
+  const calls = callsOf(workflow);
   /** @type {Map<string, Mark>} */
   const marks = new Map();
   for (const step of workflow.steps) {
-    if (step.bytes) marks.set(step.id, { text: size(step.bytes), tone: step.bytes * 2 > most ? "warn" : "muted", share: step.bytes / most });
+    const count = calls.get(step.id);
+    if (step.bytes) marks.set(step.id, { text: size(step.bytes) + (count ? ` · ${counted(count, "call")}` : ""), tone: step.bytes * 2 > most ? "warn" : "muted", share: step.bytes / most });
   }
-  return { marks, labels: new Map(), legend: ["bytes of the compiled prompt", ...costWords(workflow.cost)] };
+  return { marks, labels: new Map(), legend: [`bytes of the compiled prompt${calls.size ? `, calls in ${counted(runsOf(workflow).length, "recorded run")}` : ""}`, ...costWords(workflow.cost)] };
 }
 
 /** What a run costs, from the report. @param {any} cost @returns {string[]} */
 export function costWords(cost) {
-  const paths = cost?.cost ?? cost;
+  const paths = cost?.cost;
   return ["shortest", "typical", "longest"].filter((name) => paths?.[name]?.calls !== undefined)
-    .map((name) => `${name} run: ${counted(paths[name].calls, "call")}, ${size(paths[name].bytes ?? paths[name].bytesRead ?? 0)}`);
+    .map((name) => `${name} run: ${counted(paths[name].calls, "call")}, ${size(paths[name].bytesRead ?? 0)}`);
 }
 
 /** @param {any} workflow @returns {Layer} */
@@ -120,9 +137,11 @@ function sessionsLayer(workflow) {
     if (entry.blocked) parts.push(`${entry.blocked} blocked`);
     if (entry.abandoned) parts.push(`${entry.abandoned} gave up`);
     const tone = entry.abandoned ? "err" : entry.blocked ? "warn" : "ok";
-    if (workflow.stepById.has(entry.step)) marks.set(entry.step, { text: parts.join(", "), tone });
+    const ident = String(entry.step).split("/").pop() ?? "";
+    if (workflow.stepById.has(ident)) marks.set(ident, { text: parts.join(", "), tone });
   }
-  return { marks, labels: new Map(), stale: workflow.sessions.stale, legend: [counted(workflow.sessions.sessions ?? 0, "session")] };
+  const ends = Object.entries(workflow.sessions.statuses ?? {}).map(([status, count]) => `${count} ${status.replace(/_/gu, " ")}`);
+  return { marks, labels: new Map(), stale: workflow.sessions.stale, legend: [counted(workflow.sessions.sessions ?? 0, "session"), ...ends] };
 }
 
 /** @param {any} workflow @param {string} step */
@@ -148,24 +167,35 @@ export function changesOf(workflow, step) {
   return (workflow.changes?.list ?? []).filter((/** @type {any} */ change) => change.step && change.step.split("/").pop() === step);
 }
 
+/** @type {[string, string, "ok" | "warn" | "err" | "info"][]} */
+const CHANGES = [["added", "+", "ok"], ["removed", "−", "err"], ["moved", "↕", "info"], ["renamed", "→", "info"], ["changed", "~", "warn"]];
+
 /** @param {any} workflow @returns {Layer} */
 function changesLayer(workflow) {
+  const { list, isNew } = workflow.changes;
   /** @type {Map<string, Mark>} */
   const marks = new Map();
-  const counts = new Map([["added", 0], ["removed", 0], ["moved", 0], ["renamed", 0], ["changed", 0]]);
-  for (const change of workflow.changes.list) counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);
   for (const step of workflow.steps) {
     const kinds = new Set(changesOf(workflow, step.id).map((/** @type {any} */ change) => change.kind));
-    if (kinds.has("added")) marks.set(step.id, { text: "+ added", tone: "ok" });
-    else if (kinds.has("moved")) marks.set(step.id, { text: "↕ moved", tone: "info" });
-    else if (kinds.has("renamed")) marks.set(step.id, { text: "→ renamed", tone: "info" });
-    else if (kinds.size) marks.set(step.id, { text: "~ changed", tone: "warn" });
+    const [kind, sign, tone] = CHANGES.find(([name]) => kinds.has(name)) ?? [];
+    if (kind && tone) marks.set(step.id, { text: `${sign} ${kind}`, tone });
   }
-  for (const change of workflow.changes.list) {
-    // A step that is gone is named at the one it followed.
-    const at = change.kind === "removed" && change.followed ? change.followed.split("/").pop() : null;
-    if (at && workflow.stepById.has(at)) marks.set(at, { text: `${marks.get(at)?.text ?? ""} − ${change.step.split("/").pop()}`.trim(), tone: marks.get(at)?.tone ?? "err" });
+  const legend = CHANGES.map(([kind, sign, tone]) => [new Set(list.filter((/** @type {any} */ change) => change.kind === kind).map((/** @type {any} */ change) => change.step)).size, kind, sign, tone])
+    .filter(([count]) => count).map(([count, kind, sign, tone]) => h("span", { class: `t-${tone}` }, `${sign} ${count} ${kind}`));
+  return { marks, labels: new Map(), dim: true, ghosts: ghostsOf(list), legend: [`since ${state.revision}`, ...(isNew ? ["a new workflow"] : legend.length ? legend : ["no change in behaviour"])] };
+}
+
+/** Steps that are gone, after the step that stayed where it was. @param {any[]} list @returns {{after: string | null, steps: string[]}[]} */
+function ghostsOf(list) {
+  const before = new Map(list.filter((change) => change.kind === "removed" || change.kind === "moved").map((change) => [change.kind === "moved" ? change.from : change.step, change.followed]));
+  /** @type {Map<string | null, string[]>} */
+  const found = new Map();
+  for (const change of list) {
+    if (change.kind !== "removed") continue;
+    let after = change.followed ?? null;
+    while (after !== null && before.has(after)) after = before.get(after) ?? null;
+    const at = after === null ? null : after.split("/").pop();
+    found.set(at, [...(found.get(at) ?? []), change.step.split("/").pop()]);
   }
-  const legend = [...counts].filter(([, count]) => count).map(([kind, count]) => `${count} ${kind}`);
-  return { marks, labels: new Map(), dim: true, legend: workflow.changes.isNew ? ["a new workflow"] : legend.length ? legend : ["no change in behaviour"] };
+  return [...found].map(([after, steps]) => ({ after, steps }));
 }

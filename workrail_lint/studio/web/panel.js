@@ -1,14 +1,16 @@
 // What is known about one step, or about the whole workflow when no step is chosen.
 
 import { h, icon, link, copyable } from "./dom.js";
-import { changesOf, costWords, goalsOf, survivorsOf } from "./layers.js";
-import { addressOf, runAddress, runOfTest, runsOf, state, whyOf } from "./store.js";
-import { counted, json, wordDiff } from "./words.js";
+import { callsOf, changesOf, costWords, goalsOf, survivorsOf } from "./layers.js";
+import { addressOf, data, runAddress, runOfTest, runsOf, state, whyOf, workflows } from "./store.js";
+import { counted, json, size, wordDiff } from "./words.js";
 
 const WRITERS = new Map([["authored", "A"], ["normalized", "A"], ["template", "T"], ["feature", "F"], ["ref", "R"],
   ["contract", "C"], ["virtual", "E"], ["engine", "E"]]);
 const WRITER_WORDS = new Map([["authored", "authored"], ["normalized", "authored"], ["template", "from a template"], ["feature", "feature"],
   ["ref", "ref"], ["contract", "contract"], ["virtual", "made by the compiler"], ["engine", "engine"]]);
+
+const builtins = new Set(data.catalog.map((/** @type {any} */ item) => item.id));
 
 /** A part of a panel, below its title. @param {string} title @param {...any} children */
 export function section(title, ...children) {
@@ -29,7 +31,7 @@ export function piecesOf(pieces) {
       h("b", { class: "writer", "aria-hidden": "true" }, WRITERS.get(kind) ?? "?"), h("div", { class: "piece-text" }, text));
   });
   const legend = [...kinds.values()].map(([kind, ident]) => h("span", { class: `legend p-${kind === "normalized" ? "authored" : kind}` },
-    h("b", {}, WRITERS.get(kind) ?? "?"), " ", WRITER_WORDS.get(kind) ?? kind, ident ? [" ", h("code", {}, ident)] : null));
+    h("b", {}, WRITERS.get(kind) ?? "?"), " ", WRITER_WORDS.get(kind) ?? kind, ident ? [" ", builtins.has(ident) ? link(`~catalog/${encodeURIComponent(ident)}`, {}, h("code", {}, ident)) : h("code", {}, ident)] : null));
   return [h("div", { class: "text-box" }, rows.length ? rows : h("p", { class: "empty" }, "no text")), h("p", { class: "legends" }, legend)];
 }
 
@@ -67,28 +69,48 @@ export function stepPanel(workflow, step) {
       h("span", { class: "tag" }, `notes ${step.notes}`),
       step.source ? h("code", { class: "tag" }, `${workflow.path.split("/").pop()}:${step.source.line}`) : null),
     step.condition ? h("p", { class: "note" }, "runs if ", h("strong", {}, step.condition)) : null,
-    step.type === "loop" ? null : texts(workflow, step, changes),
+    repeats(workflow, step),
+    texts(workflow, step, changes),
+    delegations(step),
     findings(workflow.findings.filter((/** @type {any} */ finding) => finding.step === step.id)),
+    step.guidance.length ? section("Guidance", h("ul", { class: "guidance" }, step.guidance.map((/** @type {string} */ line) => h("li", {}, line)))) : null,
     variables(workflow, step),
     contract(workflow, step),
     assessments(workflow, step),
     goals(workflow, step),
     step.blockers.length ? section("Can be blocked by", h("p", { class: "tags" }, step.blockers.map((/** @type {string} */ code) => h("code", { class: "tag" }, code)))) : null,
     survivors(workflow, step),
+    cost(workflow, step),
     sessions(workflow, step));
+}
+
+/** How often a loop runs. @param {any} workflow @param {any} step */
+function repeats(workflow, step) {
+  const frame = step.type === "loop" ? workflow.layout.groups.find((/** @type {any} */ group) => group.id === step.id) : null;
+  return frame ? h("p", { class: "note" }, icon("loop"), " repeats ", h("strong", {}, frame.note), `, at most ${counted(frame.bound, "round")}`) : null;
+}
+
+/** What runs at the same time. @param {any} step */
+function delegations(step) {
+  if (!step.delegations?.length) return null;
+  return section("Runs at the same time", h("dl", { class: "form even" }, step.delegations.map((/** @type {any} */ item) => [h("dt", {}, workflows.has(item.workflowId) ? link(addressOf(workflows.get(item.workflowId)), {}, item.workflowId) : h("code", {}, item.workflowId ?? "")),
+    h("dd", {}, item.goal ?? "", Object.entries(item).filter(([name]) => name !== "workflowId" && name !== "goal").map(([name, value]) => h("p", { class: "note" }, `${name} `, h("code", {}, typeof value === "string" ? value : JSON.stringify(value)))))])));
 }
 
 /** @param {any} workflow @param {any} step @param {any[]} changes */
 function texts(workflow, step, changes) {
   /** @type {[string, string][]} */
-  const tabs = [["source", "Source"], ["compiled", "Compiled"], ["run", "At run time"]];
+  const tabs = [["source", "Source"]];
+  // Loops and parallel steps have no text of their own; of the latter the engine makes one.
+  if (step.pieces.length) tabs.push(["compiled", "Compiled"]);
+  if (step.type !== "loop") tabs.push(["run", "At run time"]);
   if (changes.length) tabs.push(["change", "Change"]);
-  const chosen = tabs.some(([name]) => name === state.text) ? state.text : "compiled";
+  const chosen = tabs.some(([name]) => name === state.text) ? state.text : step.pieces.length ? "compiled" : "source";
   const length = step.pieces.reduce((/** @type {number} */ sum, /** @type {any} */ piece) => sum + piece[2].length, 0);
   return h("div", {},
     h("div", { class: "row" }, h("div", { class: "tabs", role: "group", "aria-label": "Text" }, tabs.map(([name, title]) =>
       h("button", { type: "button", "aria-pressed": String(name === chosen), "data-text": name }, title))),
-    h("span", { class: "note" }, counted(length, "character"))),
+    length ? h("span", { class: "note" }, counted(length, "character")) : null),
     chosen === "source" ? sourceText(step) : chosen === "run" ? runText(workflow, step) : chosen === "change" ? changeText(changes) : compiledText(step));
 }
 
@@ -110,11 +132,11 @@ function sourceText(step) {
 
 /** What an agent reads: from a recorded run where there is one, else with sample values. @param {any} workflow @param {any} step */
 function runText(workflow, step) {
-  for (const run of runsOf(workflow)) {
+  for (const run of runsOf(workflow).sort((a, b) => Number(a.stale) - Number(b.stale))) {
     const moment = run.turns.findIndex((/** @type {any} */ turn) => turn.step === step.id && turn.prompt);
     if (moment >= 0) {
       return [...piecesOf(run.turns[moment].prompt), h("p", { class: "note" }, "as in the run ", link(runAddress(run.key, moment), {}, run.name),
-        run.hash === workflow.hash ? null : " (of another version of this workflow)")];
+        run.stale ? " (of another version of this workflow)" : null)];
     }
   }
   const samples = new Map(Object.entries(step.samples ?? {}));
@@ -127,7 +149,7 @@ function runText(workflow, step) {
 function changeText(changes) {
   return changes.map((change) => {
     if (change.kind !== "changed") {
-      const where = change.kind === "moved" ? `, now after ${change.follows ?? "the start"}` : change.kind === "renamed" ? ` from ${change.from}` : "";
+      const where = change.kind === "moved" ? `: was after ${change.followed ?? "the start"}, is now after ${change.follows ?? "the start"}` : change.kind === "renamed" ? ` from ${change.from}` : "";
       return h("p", {}, `${change.kind}${where}`);
     }
     return h("div", {}, h("p", { class: "note" }, change.facet), sideBySide(asText(change.before), asText(change.after)));
@@ -143,9 +165,10 @@ function asText(value) {
 export function sideBySide(before, after, titles = ["before", "now"]) {
   const pieces = wordDiff(before, after);
   const side = (/** @type {"gone" | "come"} */ kind, /** @type {string} */ title) => h("div", { class: "side" }, h("div", { class: "side-head" }, title),
-    h("div", { class: "side-text" }, pieces.filter((piece) => piece.kind === "same" || piece.kind === kind)
-      .map((piece) => (piece.kind === "same" ? piece.text : h(kind === "gone" ? "del" : "ins", {}, piece.text)))));
-  return h("div", { class: "sides" }, side("gone", titles[0]), side("come", titles[1]));
+    h("div", { class: "side-text" }, (kind === "gone" ? before : after) ? pieces.filter((piece) => piece.kind === "same" || piece.kind === kind)
+      .map((piece) => (piece.kind === "same" ? piece.text : h(kind === "gone" ? "del" : "ins", {}, piece.text))) : h("span", { class: "note" }, "nothing")));
+  const isJson = [before, after].every((text) => !text || /^[[{]/u.test(text));
+  return h("div", { class: `sides${isJson ? " is-json" : ""}` }, side("gone", titles[0]), side("come", titles[1]));
 }
 
 /** @param {any[]} found */
@@ -239,35 +262,53 @@ function survivors(workflow, step) {
   const found = survivorsOf(workflow, step.id);
   if (!found.length) return null;
   return section("Changes that no test notices", h("ul", { class: "plain" }, found.map((/** @type {any} */ mutant) =>
-    h("li", {}, h("code", { class: "tag" }, mutant.operator), " ", mutant.change, mutant.missing ? h("p", { class: "note" }, asText(mutant.missing)) : null))));
+    h("li", {}, h("code", { class: "tag" }, mutant.operator), " ", mutant.change, mutant.missing ? h("details", {}, h("summary", { class: "note" }, "a scenario that would notice"), h("pre", { class: "source" }, asText(mutant.missing))) : null))));
 }
+
+/** What a step costs: the bytes of its prompt by who wrote them, and how often it is submitted. @param {any} workflow @param {any} step */
+function cost(workflow, step) {
+  if (!step.bytes) return null;
+  const by = new Map();
+  const encoder = new TextEncoder();
+  for (const [kind, , text] of step.pieces) by.set(WRITER_WORDS.get(kind) ?? kind, (by.get(WRITER_WORDS.get(kind) ?? kind) ?? 0) + encoder.encode(text).length);
+  const read = (workflow.cost?.cost?.dearestSteps ?? []).find((/** @type {any} */ item) => item.step === step.id);
+  const calls = callsOf(workflow).get(step.id);
+  return section("Cost", h("dl", { class: "form" }, h("dt", {}, "prompt"), h("dd", {}, size(step.bytes), by.size > 1 ? h("span", { class: "note" }, ` (${[...by].map(([kind, bytes]) => `${kind} ${size(bytes)}`).join(", ")})`) : null),
+    read ? [h("dt", {}, "read in one run"), h("dd", {}, `up to ${size(read.bytes)}, about ${counted(read.tokens, "token")}`)] : null,
+    calls ? [h("dt", {}, "calls"), h("dd", {}, `${calls} in ${counted(runsOf(workflow).length, "recorded run")}`)] : null));
+}
+
+/** What the counts of a session report are called. @type {[string, string][]} */
+const COUNTS = [["visits", "arrived"], ["calls", "submitted"], ["passed", "passed"], ["blocked", "blocked"], ["abandoned", "gave up here"], ["retries", "tried again"], ["mostTries", "most tries"], ["gates", "waited for a person"], ["skipped", "skipped"]];
 
 /** @param {any} workflow @param {any} step */
 function sessions(workflow, step) {
-  const entry = (workflow.sessions?.steps ?? []).find((/** @type {any} */ item) => item.step === step.id);
+  const entry = (workflow.sessions?.steps ?? []).find((/** @type {any} */ item) => String(item.step).split("/").pop() === step.id);
   if (!entry) return null;
-  return section("Sessions", h("dl", { class: "form" }, Object.entries(entry).filter(([name]) => name !== "step").map(([name, value]) => [h("dt", {}, name), h("dd", {}, asText(value))])));
+  return section("Sessions", workflow.sessions.stale ? h("p", { class: "note" }, "of another version of this workflow") : null, h("dl", { class: "form" }, COUNTS.filter(([name]) => entry[name]).map(([name, words]) => [h("dt", {}, words), h("dd", {}, asText(entry[name]))]),
+    Object.entries(entry.blockers ?? {}).map(([code, count]) => [h("dt", {}, h("code", {}, code)), h("dd", {}, asText(count))])));
 }
 
 /** @param {any} workflow */
 export function workflowPanel(workflow) {
-  const whole = workflow.findings.filter((/** @type {any} */ finding) => !finding.step);
+  // A template call is no step of the compiled workflow: what is wrong with it has its place here.
+  const whole = workflow.findings.filter((/** @type {any} */ finding) => !workflow.stepById.has(finding.step));
   return h("div", { class: "panel-body" },
     h("p", { class: "eyebrow" }, counted(workflow.steps.length, "step")),
     h("h2", { tabindex: -1, id: "step-title" }, workflow.name),
-    workflow.about ? h("p", {}, workflow.about) : null,
+    workflow.about ? (workflow.about.length > 400 ? h("details", { class: "about-box" }, h("summary", {}, `${workflow.about.replace(/^#+[^\n]*\n+/u, "").slice(0, 300).replace(/[#*`]+/gu, "").replace(/\s+\S*$/u, "")} …`), h("div", { class: "about-text" }, workflow.about)) : h("p", { class: "about-text" }, workflow.about)) : null,
     h("p", { class: "tags" }, h("code", { class: "tag" }, workflow.path), (workflow.features ?? []).map((/** @type {string} */ feature) => h("code", { class: "tag p-feature" }, feature))),
     workflow.hash ? null : h("p", { class: "finding f-error" }, icon("error"), " This workflow does not compile, so there is no graph. Its findings say why."),
     findings(state.layer === "findings" || !workflow.hash ? workflow.findings : whole),
-    workflow.vars.length ? section("Variables", h("table", { class: "vars" }, h("thead", {}, h("tr", {}, ["name", "set by", "read by", "values"].map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", {}, workflow.vars.map((/** @type {any} */ item) => h("tr", {}, h("td", {}, variableButton(item.name, workflow)),
-        h("td", {}, item.set.length ? stepLinks(workflow, item.set) : item.given ? "the engine" : "nothing"), h("td", {}, stepLinks(workflow, item.read)),
-        h("td", {}, item.values ? item.values.map((/** @type {unknown} */ value) => h("span", { class: "choice" }, asText(value))) : h("span", { class: "note" }, "any"))))))) : null,
+    workflow.vars.length ? section("Variables", h("ul", { class: "plain variables" }, workflow.vars.map((/** @type {any} */ item) => h("li", {}, variableButton(item.name, workflow),
+      item.values ? item.values.map((/** @type {unknown} */ value) => h("span", { class: "choice" }, asText(value))) : null,
+      h("p", { class: "note" }, "set by ", item.set.length ? stepLinks(workflow, item.set) : item.given ? "the engine" : "nothing", "; read by ", item.read.length ? stepLinks(workflow, item.read) : "nothing"))))) : null,
     coverageSummary(workflow),
     removedSteps(workflow),
     workflowSurvivors(workflow),
     costWords(workflow.cost).length ? section("What a run costs", costWords(workflow.cost).map((line) => h("p", {}, line))) : null,
-    runsOf(workflow).length ? section("Runs", h("ul", { class: "plain" }, runsOf(workflow).map((run) => h("li", {}, link(runAddress(run.key), {}, run.name), h("span", { class: "note" }, ` ${run.status ?? ""}`))))) : null);
+    workflow.sessions?.mend?.length ? section("What sessions stumble over", workflow.sessions.stale ? h("p", { class: "note" }, "of another version of this workflow") : null, h("ul", { class: "plain" }, workflow.sessions.mend.map((/** @type {string} */ line) => h("li", {}, icon("warning"), " ", line)))) : null,
+    runsOf(workflow).length ? section("Runs", h("ul", { class: "plain" }, runsOf(workflow).map((run) => h("li", {}, link(runAddress(run.key), {}, run.name), h("span", { class: "note" }, ` ${run.kind === "session" ? "session, " : ""}${String(run.status ?? "not ended").replace(/_/gu, " ")}${run.stale ? ", another version" : ""}`))))) : null);
 }
 
 /** @param {any} workflow @param {string[]} steps */

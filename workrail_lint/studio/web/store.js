@@ -40,11 +40,13 @@ for (const run of data.runs) {
 
 /** The runs of a workflow. @param {Workflow} workflow @returns {Run[]} */
 export function runsOf(workflow) {
-  return data.runs.filter((/** @type {Run} */ run) => run.kind === "workflow" && run.workflow === workflow.id);
+  return data.runs.filter((/** @type {Run} */ run) => run.turns && run.workflow === workflow.id);
 }
 
 /** A run by the id of its test, as coverage names it. @param {string} test @returns {Run | undefined} */
 export function runOfTest(test) {
+  const ran = data.runs.find((/** @type {Run} */ run) => run.test === test);
+  if (ran) return ran;
   const path = test.split("::")[0];
   const name = path.split("/").pop()?.replace(/\.scenario\.json$/u, "") ?? "";
   const folder = path.split("/").slice(0, -1).join("/");
@@ -71,10 +73,13 @@ export const state = {
   text: "compiled",
   zoom: 1,
   /** @type {string | null} */ variable: null,
-  filter: "",
   only: "all",
   sort: "findings",
   playing: false,
+  /** What changes are counted from. @type {string} */ revision: data.revision ?? "",
+  /** The sort order turned round. */ reversed: false,
+  /** A filter for each list. @type {Map<string, string>} */ filters: new Map(),
+  /** An entry of the catalog or a lock. @type {string | null} */ entry: null,
 };
 
 /** The address of a workflow or one of its steps. @param {Workflow} workflow @param {string | null} [step] */
@@ -93,7 +98,7 @@ export function readAddress() {
   Object.assign(state, { step: null, workflow: null, run: null, playing: state.playing && first === "~run" });
   if (first === "~run" && runs.has(second)) Object.assign(state, { view: "run", run: second, moment: Number(third) || 0 });
   else if (first === "~goldens") Object.assign(state, { view: "goldens", index: Number(second) || 0 });
-  else if (first === "~runs" || first === "~catalog" || first === "~locks") Object.assign(state, { view: first.slice(1) });
+  else if (first === "~runs" || first === "~catalog" || first === "~locks") Object.assign(state, { view: first.slice(1), entry: second || null });
   else if (workflows.has(first)) {
     const workflow = workflows.get(first);
     Object.assign(state, { view: "workflow", workflow: first, step: workflow.stepById.has(second) ? second : null });

@@ -15,6 +15,12 @@ export function size(bytes) {
   return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`;
 }
 
+/** How long ago it was, for a time in seconds. @param {number} seconds */
+export function age(seconds) {
+  const days = Math.floor((Date.now() / 1000 - seconds) / 86400);
+  return days < 1 ? "today" : days < 60 ? `${days} d` : days < 730 ? `${Math.floor(days / 30)} months` : `${Math.floor(days / 365)} years`;
+}
+
 /** A value as it stands in JSON. @param {unknown} value */
 export function json(value) {
   return JSON.stringify(value, null, 1) ?? "";

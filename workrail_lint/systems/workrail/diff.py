@@ -15,8 +15,9 @@ from workrail_lint.systems.workrail.outline import Facets, Outline, StepOutline,
 class Change(NamedTuple):
     """One difference. `facet` is empty when a whole step came, went, moved or was renamed.
 
-    A step that moved has in `before` the key it had, and in `after` the id of the step it now follows (None: it is the
-    first). One that was removed has in `before` the key of the step it followed, one that was renamed the key it had.
+    A step that moved has in `before` the key it had, in `after` the id of the step it now follows (None: it is the
+    first), and in `followed` the key of the one it followed. One that was removed has in `before` the key of the step
+    it followed, one that was renamed the key it had.
     """
 
     kind: str  # "added", "removed", "moved", "renamed" or "changed"
@@ -24,6 +25,7 @@ class Change(NamedTuple):
     facet: str
     before: Any
     after: Any
+    followed: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"kind": self.kind, "step": self.step or None}
@@ -33,7 +35,7 @@ class Change(NamedTuple):
             case "changed":
                 record |= {"before": self.before, "after": self.after}
             case "moved":
-                record |= {"from": self.before, "follows": self.after}
+                record |= {"from": self.before, "followed": self.followed, "follows": self.after}
             case "renamed":
                 record["from"] = self.before
             case "removed":
@@ -59,7 +61,7 @@ def compare(old: Outline, new: Outline) -> list[Change]:
         if step.id != was.id:
             changes.append(Change("renamed", step.key, "", was.key, None))
         if step.key in moved:
-            changes.append(Change("moved", step.key, "", was.key, moved[step.key]))
+            changes.append(Change("moved", step.key, "", was.key, moved[step.key], followed[was.key]))
         changes += _facet_changes(step.key, _with_new_ids(was, step, renamed), step.facets)
     return changes
 

@@ -172,8 +172,8 @@ def _card(card: Card) -> _Box:
 
 def title_lines(card: Card) -> tuple[str, ...]:
     """The title of a card as it is drawn."""
-    width = CARD_WIDTH - 46 if card.delegation is None else DELEGATION_WIDTH - 40
-    return tuple(fitted(card.title, width, partial(pixels, size=TITLE_SIZE), TITLE_LINES))
+    width = (CARD_WIDTH if card.delegation is None else DELEGATION_WIDTH) - 30
+    return tuple(fitted(card.title, width, partial(pixels, size=BOLD_SIZE), TITLE_LINES))
 
 
 def _label(text: str) -> _Text:
@@ -260,7 +260,7 @@ def _parallel(group: Group) -> _Box:
 
 def _head_width(group: Group) -> int:
     """Room for the title and the note of a frame, side by side, and for what layers add."""
-    note = min(pixels(group.note, 12), 150)
+    note = pixels(group.note, 13)
     room = max(note, _HEAD_LAYER) if group.kind == "loop" else note
     return min(_even(pixels(group.title, BOLD_SIZE) + room + 58), 2 * CARD_WIDTH)
 
