@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
@@ -32,17 +33,50 @@ _ON_DISK = 60
 def run(quick: bool) -> Iterator[Figure | Growth]:
     loop = best(_fixed_loop) / _LOOP_ROUNDS
     interpreted = best(_interpret) / (_STEPS * _INTERPRETED_RUNS)
-    yield Figure("interpreter alone, linear workflow, per step", interpreted * 1e6, "us", 10)
+    yield Figure("interpreter alone, linear workflow, per step", interpreted * 1e6, "us", 3)
     yield Figure("the same as rounds of a fixed loop, per step", interpreted / loop, "x")
     session = _least_costs()
-    yield Figure("whole calls in memory, trivial agent, per step", mean(session.costs) * 1e3, "ms", 0.9)
+    yield Figure("whole calls in memory, trivial agent, per step", mean(session.costs) * 1e3, "ms", 0.6)
     yield Figure("the same as rounds of a fixed loop, per step", mean(session.costs) / loop, "x")
     growth = max(session.costs) / mean(session.costs[:_FIRST])
     yield Figure(f"dearest step up to {session.events} events by the mean of the first {_FIRST}", growth, "x", 3.0)
     sizes = (100, 200, 400, 800) if quick else (100, 300, 1000, 3000)
     yield _growth("steps of a session", sizes, _linear)
     yield _growth("rounds of a loop", sizes[:-1] if quick else (100, 300, 900), _looping)
+    yield _segments((50, 100, 200) if quick else (50, 100, 200, 400))
     yield from _beside_sqlite()
+
+
+def _segments(sizes: tuple[int, ...]) -> Growth:
+    """What reading a session takes that was written in as many segments as it has steps."""
+    points = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as made, _without_syncs():
+            root = Path(made) / "home"
+            player = _Player(on_disk(root, SystemClock(), SystemEntropy()).value, _linear(size + 2))
+            for _ in range(size):
+                player.advance()
+            sessions = player.engine.home.stores.sessions
+            (entry,) = sessions.list_sessions().value
+
+            def read(ident: Any = entry.session_id, root: Path = root) -> None:
+                home = on_disk(root, SystemClock(), SystemEntropy()).value  # one that remembers nothing
+                assert home.stores.sessions.load(ident).value.events
+
+            points.append((float(size), best(read, 3)))
+    return Growth("segments of a session", tuple(points))
+
+
+@contextmanager
+def _without_syncs() -> Iterator[None]:
+    """Writing what is only going to be read need not wait for the disk."""
+    single, whole = os.fsync, disk._sync_file_system
+    os.fsync = lambda descriptor: None
+    disk._sync_file_system = lambda: lambda descriptor: 0  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os.fsync, disk._sync_file_system = single, whole
 
 
 def _growth(name: str, sizes: tuple[int, ...], workflow: Any) -> Growth:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.measure import Figure
+from benchmarks.measure import Figure, Growth
 from pytest_workrail.golden.modes import BUILD_MACHINE
 
 _PROJECT = Path(__file__).resolve().parents[1]
@@ -48,40 +48,44 @@ _MARKED = """
     check_golden(request.config, request.node.nodeid, replace(made, final=final))
 """
 _GOLDENS = 1000
-_ROUNDS = 5
+_ROUNDS = 4
 _UPDATED = 400
-_UPDATES = 50
+_UPDATES = 5
 
 
-def run(quick: bool) -> Iterator[Figure]:
+def run(quick: bool) -> Iterator[Figure | Growth]:
+    yield from _checks(2 if quick else _ROUNDS)
     with tempfile.TemporaryDirectory() as folder:
-        yield from _checks(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        yield _updates(Path(folder))
+        yield _updates(Path(folder), 1 if quick else _UPDATES)
 
 
-def _checks(folder: Path) -> Iterator[Figure]:
-    """The same thousand tests with and without a golden, by processor time of the whole process."""
-    bare, checked = folder / "bare", folder / "checked"
-    _suite(bare, _TEST.format(count=_GOLDENS, check="pass"))
-    _suite(checked, _TEST.format(count=_GOLDENS, check=_CHECK))
-    _pytest(checked, "--workrail-golden=new")
-    times = [(_pytest(bare), _pytest(checked)) for _ in range(_ROUNDS)]
-    without, with_golden = (min(each) for each in zip(*times, strict=True))
+def _checks(rounds: int) -> Iterator[Figure | Growth]:
+    """The same tests with and without a golden, by processor time of the whole process."""
+    points = []
+    for count in (_GOLDENS // 4, _GOLDENS // 2, _GOLDENS):
+        with tempfile.TemporaryDirectory() as folder:
+            bare, checked = Path(folder) / "bare", Path(folder) / "checked"
+            _suite(bare, _TEST.format(count=count, check="pass"))
+            _suite(checked, _TEST.format(count=count, check=_CHECK))
+            _pytest(checked, "--workrail-golden=new")
+            times = [(_pytest(bare), _pytest(checked)) for _ in range(rounds if count == _GOLDENS else 1)]
+        without, with_golden = (min(each) for each in zip(*times, strict=True))
+        points.append((float(count), with_golden))
     yield Figure(f"{_GOLDENS} tests without a golden", without * 1000, "ms")
     yield Figure(f"{_GOLDENS} small goldens checked", with_golden * 1000, "ms")
-    yield Figure("checking a golden, times the bare test", with_golden / without, "x", 1.5)
+    yield Figure("checking a golden, times the bare test", with_golden / without, "x", 1.2)
+    yield Growth("goldens", tuple(points))
 
 
-def _updates(folder: Path) -> Figure:
+def _updates(folder: Path, updates: int) -> Figure:
     """How many goldens do not hold the last word after a parallel update, summed over all updates."""
     lost = 0
-    for version in range(_UPDATES):
+    for version in range(updates):
         _suite(folder, _TEST.format(count=_UPDATED, check=_MARKED.format(version=version)))
         _pytest(folder, "-n", "4", "--workrail-golden=update")
         goldens = list((folder / "__goldens__" / "test_it").glob("*.golden.json"))
         lost += _UPDATED - sum(f'"version": {version}\n'.encode() in path.read_bytes() for path in goldens)
-    return Figure(f"goldens lost in {_UPDATES} parallel updates of {_UPDATED}", lost, "", 0)
+    return Figure(f"goldens lost in {updates} parallel updates of {_UPDATED}", lost, "", 0)
 
 
 def _small_run() -> str:

@@ -21,7 +21,7 @@ _PROMPT = "Look at part {0} and write down what it does."
 
 
 def run(quick: bool) -> Iterator[Growth]:
-    sizes = (125, 250, 500) if quick else (250, 500, 1_000, 2_000)
+    sizes = (60, 120, 240) if quick else (125, 250, 500, 1_000)
     for name, make in INPUTS.items():
         yield grown(f"check: {name}", sizes, lambda size, make=make: _check(make(size)), 2)  # type: ignore[misc]
     yield grown("compile: steps", sizes, lambda size: _compile(steps(size)), 2)
@@ -62,6 +62,37 @@ def loops(size: int) -> Workflow:
         loop["body"] = [_step(n, "Look at round {0}."), loop["body"][-1]]
         loop["body"][0]["id"] = f"round-{n}-look"
         made.append(loop)
+    return _document(*made)
+
+
+def long_conditions(size: int) -> Workflow:
+    """Conditions with many parts each, of variables that nothing sets."""
+    made = []
+    for n in range(0, size, 50):
+        parts = [{"var": f"flag{n + part}", "equals": True} for part in range(50)]
+        made.append(_step(n, runCondition={"or": parts}))
+    return _document(*made)
+
+
+def conditional_loops(size: int) -> Workflow:
+    """Loops of which each may come right after any one before it."""
+    document = loops(size)
+    for n, loop in enumerate(document["steps"]):
+        loop["runCondition"] = {"var": f"mode{n % 7}", "equals": f"value-{n}"}
+    return document
+
+
+def setters(size: int) -> Workflow:
+    """A variable that many conditional steps set, and that as many others show."""
+    half = range(size // 2)
+    made = [_step(n, "Set `mode` to `a` or `b`.", runCondition={"var": "kind", "equals": f"value-{n}"}) for n in half]
+    return _document(*made, *(_step(size + n, "Go on with {{{{mode}}}}.") for n in half))
+
+
+def repeated(size: int) -> Workflow:
+    """One long sentence in many steps, each with a condition."""
+    said = "Do not edit any file in this step, and report back before you start the next one."
+    made = (_step(n, f"Look. {said}", runCondition={"var": "mode", "equals": f"value-{n}"}) for n in range(size))
     return _document(*made)
 
 
@@ -110,7 +141,11 @@ INPUTS: dict[str, Callable[[int], Workflow]] = {
     "steps": steps,
     "run conditions": conditions,
     "parts of a condition": nested,
+    "long conditions": long_conditions,
     "loops": loops,
+    "conditional loops": conditional_loops,
+    "steps that set one variable": setters,
+    "repeated sentences under conditions": repeated,
     "variables": variables,
     "unset variables": unset,
     "findings": findings,

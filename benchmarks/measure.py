@@ -55,11 +55,11 @@ class Growth(NamedTuple):
 
     @property
     def exponent(self) -> float:
-        """How the cost grows with the size: the slope of the upper half of the points on logarithmic axes.
+        """How the cost grows with the size: the slope of the three largest sizes on logarithmic axes.
 
         What is paid once hides the growth at small sizes, so they only count for the plot.
         """
-        upper = self.points[-max(2, (len(self.points) + 1) // 2) :]
+        upper = self.points[-3:]
         xs = [math.log(size) for size, _ in upper]
         ys = [math.log(max(cost, 1e-9)) for _, cost in upper]
         x, y = sum(xs) / len(xs), sum(ys) / len(ys)
@@ -95,7 +95,11 @@ def grown(
     for size in sizes:
         work = prepare(size)
         gc.collect()
-        points.append((float(size), best(work, rounds)))
+        gc.disable()  # as good as: the command line lets it run once for 100,000 new objects
+        try:
+            points.append((float(size), best(work, rounds)))
+        finally:
+            gc.enable()
     return Growth(name, tuple(points), unit)
 
 

@@ -1,67 +1,103 @@
-"""What the plugin adds to pytest: to its start, and to collecting many scenarios."""
+"""What the plugin adds to pytest: to its start, to one scenario, and to collecting and running many."""
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
-from benchmarks.measure import Figure
+from benchmarks.measure import Figure, Growth, in_turns, spent
+from pytest_workrail.golden.modes import BUILD_MACHINE
 
 _PLUGIN = "pytest_workrail.plugin"
-_SCENARIOS = 1_000
-_ROUNDS = 21
+_LOCKS = Path(__file__).resolve().parents[1] / "pytest_workrail" / "locks" / "locks.json"
 _SCENARIO = """{
-  "workflow": "workflow.json",
+  "workflow": "../workflow.json",
   "agent": {"kind": "auto", "turns": [{"step": "first-step", "does": "missing_notes"}]},
   "expect": {"status": "complete", "blockers": ["MISSING_REQUIRED_NOTES"]}
 }
 """
+_WORKFLOW = """{
+  "id": "demo.small",
+  "name": "Small",
+  "description": "Two steps.",
+  "version": "1.0.0",
+  "steps": [
+    {"id": "first-step", "title": "First", "prompt": "Look at the change."},
+    {"id": "second-step", "title": "Second", "prompt": "Sum it up."}
+  ]
+}
+"""
+# What a scenario about a workflow needs, and pytest does not.
+_RUN_PATH = "import pytest_workrail.plugin, pytest_workrail.scenarios.workflow_driver"
 
 
-def run(quick: bool) -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        (folder / "pytest.ini").write_text("[pytest]\n")
-        (folder / "test_one.py").write_text("def test_one():\n    assert 1 + 1 == 2\n")
-        many = folder / "many"
-        many.mkdir()
-        for number in range(_SCENARIOS):
-            (many / f"case-{number:04}.scenario.json").write_text(_SCENARIO)
-        none = folder / "none"
-        none.mkdir()
-        bare, added = _side_by_side(_command("test_one.py", plugin=False), _command("test_one.py"), folder)
-        yield Figure("pytest with one test, bare", bare * 1e3, "ms")
-        yield Figure("start-up that the plugin adds to it", added * 1e3, "ms", 40)
-        empty, added = _side_by_side(_command("none", "--collect-only"), _command("many", "--collect-only"), folder)
-        yield Figure("pytest --collect-only of an empty folder", empty * 1e3, "ms")
-        yield Figure(f"collecting {_SCENARIOS:,} scenarios, over that", added, "s", 0.2)
+def run(quick: bool) -> Iterator[Figure | Growth]:
+    rounds = 3 if quick else 9
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    kept = {name: os.environ.pop(name) for name in BUILD_MACHINE if name in os.environ}
+    try:
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            (folder / "pytest.ini").write_text("[pytest]\n")
+            (folder / "test_one.py").write_text("def test_one():\n    assert 1 + 1 == 2\n")
+            (folder / "workflow.json").write_text(_WORKFLOW)
+            (folder / "none").mkdir()
+            _scenarios(folder, "one", 1)
+            yield from _start_up(folder, rounds)
+            yield from _many(folder, (50, 100) if quick else (250, 500, 1_000))
+    finally:
+        os.environ.update(kept)
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+
+
+def _start_up(folder: Path, rounds: int) -> Iterator[Figure]:
+    python = [sys.executable, "-c"]
+    commands = [
+        _command("test_one.py", plugin=False),
+        _command("test_one.py"),
+        _command("one"),
+        [*python, "import pytest"],
+        [*python, f"import pytest; {_RUN_PATH}"],
+    ]
+    bare, loaded, scenario, pytest_alone, run_path = in_turns(commands, folder, rounds)
+    yield Figure("pytest with one test, bare", bare * 1e3, "ms")
+    yield Figure("start-up that the plugin adds to it", (loaded - bare) * 1e3, "ms", 40)
+    yield Figure("importing what a scenario needs, over pytest", (run_path - pytest_alone) * 1e3, "ms", 150)
+    yield Figure("one scenario with its golden, times bare pytest", scenario / bare, "x", 1.5)
+
+
+def _many(folder: Path, sizes: tuple[int, ...]) -> Iterator[Figure | Growth]:
+    """Scenario files collected, and run with goldens, coverage and locks."""
+    points = []
+    for size in sizes:
+        _scenarios(folder, "many", size)
+        options = ["--workrail-cov", "--workrail-locks", str(_LOCKS)]
+        taken = spent(_command("many", *options), folder)
+        assert taken.code == 0, taken
+        points.append((float(size), taken.processor))
+    (empty, collected) = in_turns(
+        [_command("none", "--collect-only"), _command("many", "--collect-only")], folder, 2 if sizes[-1] < 1_000 else 5
+    )
+    yield Figure(f"collecting {sizes[-1]:,} scenarios, over an empty folder", collected - empty, "s", 0.2)
+    yield Figure(f"running {sizes[-1]:,} scenarios with coverage and locks", points[-1][1], "s")
+    yield Figure("the same, for each", points[-1][1] / sizes[-1] * 1e3, "ms")
+    yield Growth("scenario files run", tuple(points))
+
+
+def _scenarios(folder: Path, name: str, count: int) -> None:
+    """Scenario files with the goldens that their first run makes."""
+    place = folder / name
+    place.mkdir(exist_ok=True)
+    for number in range(count):
+        (place / f"case-{number:04}.scenario.json").write_text(_SCENARIO)
+    subprocess.run(_command(name, "--workrail-golden=new"), cwd=folder, capture_output=True, check=True)
 
 
 def _command(*arguments: str, plugin: bool = True) -> list[str]:
     """A run of pytest with nothing installed but itself and, if asked for, the plugin."""
     chosen = ["-p", _PLUGIN] if plugin else []
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, *arguments]
-
-
-def _side_by_side(first: list[str], second: list[str], folder: Path) -> tuple[float, float]:
-    """The shortest time of a command, and what another adds to it, in seconds of processor time.
-
-    The two take turns, and the middle of their differences is what counts: a machine with other work to do slows down
-    both of a pair, but not all pairs alike.
-    """
-    times = [(_spent(first, folder), _spent(second, folder)) for _ in range(_ROUNDS)]
-    return min(time for time, _ in times), median(other - one for one, other in times)
-
-
-def _spent(command: list[str], folder: Path) -> float:
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=folder, env=alone, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)

@@ -35,8 +35,8 @@ class Pattern:
     def fullmatch(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         return self.compiled.fullmatch(text, start, end)
 
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self.compiled.finditer(text)
+    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+        return self.compiled.finditer(text, start, end)
 
     def findall(self, text: str) -> list[str]:
         return self.compiled.findall(text)

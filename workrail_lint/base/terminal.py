@@ -7,16 +7,16 @@ a command. Text of a document that could hold a line break goes through `printab
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any, TextIO
 
 # CI services take `##[command]`, `##vso[...]` and the like for orders, wherever in a line they stand.
-LOG_COMMAND = re.compile(r"##(?=\w*\[)")
+LOG_COMMAND = Pattern(r"##(?=\w*\[)")
 # What `Style` and the links of a report make, and nothing else that a terminal obeys.
-_STYLING = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)")
+_STYLING = Pattern(r"(\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)")
 
 
 def out(text: str, end: str = "\n", *, commands: bool = False) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
 
 from workrail_lint.documents import pointer as pointers
 
@@ -53,9 +52,15 @@ def place_matches(pattern: str, path: str, pointer: str) -> bool:
     if "*" not in wanted:
         return pointer == wanted or pointer.startswith(f"{wanted}/")
     parts, have = wanted.split("/"), pointer.split("/")
+    from fnmatch import fnmatchcase  # here and below, because most places have no pattern
+
     return len(have) >= len(parts) and all(fnmatchcase(h, w) for h, w in zip(have, parts, strict=False))
 
 
 def file_matches(pattern: str, path: str) -> bool:
     """Whether the first half of a place names a file, by its path or the end of it."""
-    return path == pattern or fnmatchcase(path, pattern) or path.endswith(f"/{pattern}")
+    if path == pattern or path.endswith(f"/{pattern}"):
+        return True
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(path, pattern)

@@ -5,7 +5,6 @@ Draft-07, because every editor supports all of it, and later drafts add nothing 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from workrail_lint.base import js
@@ -57,7 +56,7 @@ def python_pattern(pattern: str) -> str:
             if pattern.startswith(("]", "^]"), index):
                 raise ValueError(f"an empty class in {pattern!r}")
             out.append(char)
-        elif char == "(" and re.match(r"\?<[^=!]", pattern[index : index + 3]):
+        elif char == "(" and pattern.startswith("?<", index) and not pattern.startswith(("?<=", "?<!"), index):
             out.append("(?P")
             index += 1
         else:

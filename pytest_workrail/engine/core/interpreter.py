@@ -54,9 +54,8 @@ class _TopStep(NamedTuple):
     loop: LoopPlan | None
     instance: StepInstance
     selected: TraceEntry
-    skipped: TraceEntry
     trace: tuple[TraceEntry, ...]  # the whole of it when the step is selected at first sight
-    passed_over: PassedOver
+    skipped: tuple[TraceEntry, PassedOver] | None  # what is said when its condition, if any, does not hold
 
 
 class _Progress(NamedTuple):
@@ -84,16 +83,12 @@ class _Plan:
         step_id = definition["id"]
         condition = definition.get("runCondition")
         selected = _selected(definition, qualified=condition is None)
-        return _TopStep(
-            step_id,
-            condition,
-            self.loops.get(step_id),
-            StepInstance(step_id),
-            selected,
-            TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),)),
-            within_budget((selected,)),
-            PassedOver(step_id, ConditionSolver(condition)),
-        )
+        skipped = None
+        if condition is not None:
+            entry = TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),))
+            skipped = entry, PassedOver(step_id, ConditionSolver(condition))
+        loop, instance = self.loops.get(step_id), StepInstance(step_id)
+        return _TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped)
 
     def open_steps(self, state: Running) -> int:
         """The steps that are still to be considered. A state made elsewhere is counted afresh."""
@@ -189,7 +184,10 @@ class Interpreter:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
         plan = self._plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
-        open_steps = plan.open_steps(state) & ~plan.bits.get(key, 0)
+        open_steps, bit = plan.open_steps(state), plan.bits.get(key, 0)
+        if open_steps & bit:
+            completed = state.completed.with_new_key(key)
+            return Ok(Running(completed, state.loop_stack, None, _Progress(plan, open_steps ^ bit)))
         return Ok(Running(state.completed.with_key(key), state.loop_stack, None, _Progress(plan, open_steps)))
 
 
@@ -271,10 +269,10 @@ class _Search:
             lowest = rest & -rest
             rest ^= lowest
             step = self.plan.steps[lowest.bit_length() - 1]
-            if step.condition is not None:
+            if step.skipped is not None:
                 if not evaluate(step.condition, self.context):
-                    self.tracer.add(step.skipped)
-                    self.passed[step.step_id] = step.passed_over
+                    entry, self.passed[step.step_id] = step.skipped
+                    self.tracer.add(entry)
                     continue
                 summary = passed_summary(step.condition, self.context)
                 self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
 from workrail_lint.base.js import Json
@@ -73,8 +73,10 @@ class CompletedKeys:
 
     def with_key(self, key: str) -> CompletedKeys:
         """The same set and one key more."""
-        if key in self:
-            return self
+        return self if key in self else self.with_new_key(key)
+
+    def with_new_key(self, key: str) -> CompletedKeys:
+        """The same for a key that is known not to be among them."""
         grown = {key: None}
         chunks = self._chunks
         end = len(chunks)
@@ -116,18 +118,18 @@ class Init:
     """Nothing was selected yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make, and a step makes two
 class Running:
-    """Under way; a step is pending between its selection and its completion.
+    """Under way; a step is pending between its selection and its completion. A value like the others: never changed.
 
     `progress` is the interpreter's own note of where to look next. It follows from the other members, so
     it takes no part in comparisons and may be left out.
     """
 
-    completed: CompletedKeys = field(default_factory=CompletedKeys)
-    loop_stack: tuple[LoopFrame, ...] = ()
-    pending: StepInstance | None = None
-    progress: Any = field(default=None, compare=False, repr=False)
+    completed: Final[CompletedKeys] = field(default_factory=CompletedKeys)
+    loop_stack: Final[tuple[LoopFrame, ...]] = ()
+    pending: Final[StepInstance | None] = None
+    progress: Final[Any] = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

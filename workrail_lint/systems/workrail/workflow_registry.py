@@ -7,7 +7,6 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from copy import copy
 
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.base.typed import Any, NamedTuple
@@ -174,6 +173,8 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
     operation = finding.fix.operations[0] if finding.fix is not None else None
     if new is None or not isinstance(operation, Replace) or operation.value == new:
         return finding
+    from copy import copy
+
     told = copy(finding)  # what the file's own check said may be kept for the next run
     told.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
     told.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))

@@ -134,9 +134,8 @@ class Analysis:
 
     @cached_property
     def all_names(self) -> frozenset[str]:
-        """Every name that is used, set or looks like a variable; costs more than the used ones alone."""
-        self.scanner.scan(sorted({*self._used.names, *self.scanner.candidates()}), self._found)
-        return frozenset(self._found.names)
+        """Every name that is used, set or looks like a variable. The texts are read for one when it is asked about."""
+        return frozenset({*self._used.names, *self.scanner.candidates()})
 
     def definitions(self, name: str) -> list[Definition]:
         """Everything that sets the variable or might, the loop variables of that name first."""

@@ -93,7 +93,6 @@ class Catalog:
     """A catalog document with its lookup tables. Listing order is the document's order."""
 
     __slots__ = (
-        "__weakref__",
         "_capabilities",
         "_contracts",
         "_digest",
@@ -104,6 +103,7 @@ class Catalog:
         "_refs",
         "_templates",
         "_workflow_contracts",
+        "pack_bytes",
         "recursive_templates",
     )
 
@@ -124,6 +124,8 @@ class Catalog:
         self._packs = packs
         # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
+        # Canonical bytes by the refs of some packs: workflows with the same contracts have the same.
+        self.pack_bytes: dict[tuple[str, ...], bytes] = {}
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None
         self._templates: dict[str, Routine] | None = None

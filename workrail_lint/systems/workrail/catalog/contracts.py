@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator
 
 from workrail_lint.base import js
-from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Ok
 from workrail_lint.base.typed import Any
@@ -94,6 +93,8 @@ def _matches(pattern: str, text: str) -> bool:
     """A pattern of ours is harmless; any other may come from a catalog file and gets a time limit."""
     if pattern in _OURS:
         return search(pattern, text)
+    from workrail_lint.base.ecma_regex import compile_pattern
+
     compiled = compile_pattern(pattern, "u")
     return compiled.is_ok and compiled.value.search(text, _PATTERN_SECONDS) == Ok(True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.base.result import Err, Ok
@@ -157,14 +156,11 @@ class CompiledWorkflow:
 
 
 def _pack_bytes(packs: list[dict[str, Any]], catalog: Catalog) -> bytes:
-    known = _PACKS.setdefault(catalog, {})
+    known = catalog.pack_bytes
     refs = tuple(pack["ref"] for pack in packs)
     if refs not in known:
         known[refs] = canonical_bytes(packs)
     return known[refs]
-
-
-_PACKS: WeakKeyDictionary[Catalog, dict[tuple[str, ...], bytes]] = WeakKeyDictionary()
 
 
 def compile_definition(

@@ -13,7 +13,6 @@ from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.loop_facts import label
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
-from workrail_lint.systems.workrail.rules.verdicts import verdicts
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
@@ -41,6 +40,8 @@ class GateConditionSelf(ConfirmationRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if "requireConfirmation" in step_members(workflow):
+            from workrail_lint.systems.workrail.rules.verdicts import verdicts
+
             for verdict in verdicts(workflow).get(self.name, ()):
                 report(verdict.pointer, verdict.message)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any
-from workrail_lint.base.wording import listed, quoted
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
@@ -19,6 +20,7 @@ from workrail_lint.systems.workrail.rules.loop_facts import (
     may_come_next,
     settings,
     source,
+    steps_after,
     synthesis_contract,
 )
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
@@ -209,6 +211,15 @@ def _decides_the_next(step: Step, workflow: Workflow) -> bool:
     return any(is_artifact_decided(following, workflow) for following in may_come_next(step, workflow))
 
 
+def _between(loop: Step, following: Step, workflow: Workflow) -> Iterator[Step]:
+    """The steps from a loop to a later step that are no loop's body."""
+    for found in steps_after(loop, workflow):
+        if found.index >= following.index:
+            return
+        if found.pointer not in workflow.loop_of:
+            yield found
+
+
 class LoopStopSkipsNext(LoopRule):
     code = "LP047"
     name = "loop-stop-skips-next"
@@ -226,9 +237,8 @@ class LoopStopSkipsNext(LoopRule):
         for following in may_come_next(loop, workflow):
             if not is_artifact_decided(following, workflow):
                 continue
-            between = [step for step in workflow.steps if loop.index < step.index < following.index]
-            skipped = [step for step in between if step.pointer not in workflow.loop_of]
-            when = f" when {listed([quoted(step.id) for step in skipped])} is skipped" if len(skipped) == 1 else ""
+            skipped = list(islice(_between(loop, following, workflow), 2))
+            when = f" when {quoted(skipped[0].id)} is skipped" if skipped else ""
             when = " when the steps between them are skipped" if len(skipped) > 1 else when
             member = "conditionSource" if "conditionSource" in settings(following) else "type"
             report(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings.fix import Fix, unsafe
-from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, condition_source
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_name
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+
+# A run that skips more steps in a row than these is not foreseen: each pair of conditions costs a search.
+_MOST_NEXT = 20
 
 
 class Decision(NamedTuple):
@@ -113,15 +118,23 @@ def is_artifact_decided(loop: Step, workflow: Workflow) -> bool:
     return decided is not None and decided.get("kind") == "artifact_contract"
 
 
+def steps_after(top: Step, workflow: Workflow) -> Iterator[Step]:
+    """The top-level steps after one."""
+    start = bisect_right(workflow.steps, top.index, key=lambda step: step.index)
+    return islice(workflow.steps, start, None)
+
+
 def may_come_next(top: Step, workflow: Workflow) -> Iterator[Step]:
     """The top-level steps that the engine may select right after one: all up to the first that certainly runs.
 
     A step that is the body of a loop is never selected alone, and a step whose condition follows from that of `top`
     runs whenever `top` did.
     """
+    from workrail_lint.systems.workrail.analysis.logic import exclusive
+
     condition = top.step.get("runCondition")
-    for following in workflow.steps:
-        if following.index <= top.index or following.pointer in workflow.loop_of:
+    for following in islice(steps_after(top, workflow), _MOST_NEXT):
+        if following.pointer in workflow.loop_of:
             continue
         own = following.step.get("runCondition")
         if not exclusive(condition, own):

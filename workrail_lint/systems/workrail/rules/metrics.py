@@ -51,8 +51,20 @@ def _profile_of(step: Step) -> str | None:
     """The profile that matches what a step delivers."""
     if step.contract == "wr.contracts.review_verdict":
         return "review"
-    match = _deliveries().search(step.prompt.lower())
-    return match.lastgroup if match else None
+    low = step.prompt.lower()
+    if not any(word in low for word in _DELIVERED):
+        return None
+    # No match runs over the end of a line, and few lines name something that is delivered.
+    for line in low.split("\n"):
+        if any(word in line for word in _DELIVERED):
+            match = _deliveries().search(line)
+            if match is not None:
+                return match.lastgroup
+    return None
+
+
+# One of these is in everything that `_deliveries` matches.
+_DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
 
 
 @cache

@@ -12,7 +12,6 @@ from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import counted, listed, name_list, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.catalog.contracts import artifact_violations
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.contracts import judged
@@ -111,6 +110,8 @@ def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
 
 def _problems(pack: Contract, artifact: dict[str, Any]) -> list[str]:
     """Why the pack rejects an example, apart from placeholders that the agent fills in."""
+    from workrail_lint.systems.workrail.catalog.contracts import artifact_violations
+
     found = [v for v in artifact_violations(pack.schema, artifact) if not _is_placeholder(v, artifact)]
     return [_describe(violation, pack) for violation in found[:3]]
 

@@ -10,7 +10,6 @@ from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, step_members
@@ -96,6 +95,8 @@ def _never_together(first: list[object], second: list[object], judged: dict[tupl
         for other in second:
             pair = id(one), id(other)
             if pair not in judged:
+                from workrail_lint.systems.workrail.analysis.logic import exclusive
+
                 judged[pair] = exclusive(one, other)
             if judged[pair]:
                 return True

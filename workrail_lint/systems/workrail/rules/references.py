@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
@@ -269,7 +268,11 @@ def _is_listed(path: str, item: str) -> bool:
     plain = posixpath.normpath(item.lstrip("/")).removesuffix("/**").removesuffix("/*")
     if plain in (".", "*", "**") or path == plain or path.startswith(f"{plain}/"):
         return True
-    return "*" in plain and fnmatchcase(path, plain)
+    if "*" not in plain:
+        return False
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(path, plain)
 
 
 def _package_of(workflow: Workflow) -> _Package | None:

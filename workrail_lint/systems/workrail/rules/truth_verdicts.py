@@ -13,6 +13,7 @@ from workrail_lint.systems.workrail.rules.verdicts import (
     exception,
     in_words,
     is_odd,
+    is_read_once,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _is_free(judge: Judge, condition: Condition) -> bool:
     node = judge.analysis.node(condition)
     if node is None or any(leaf.operator == "contains" for leaf in node.leaves):
         return False
-    return len({leaf.variable for leaf in node.leaves}) == node.size
+    return is_read_once(node)
 
 
 def _has_empty(node: Node) -> bool:

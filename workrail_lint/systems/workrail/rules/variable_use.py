@@ -11,7 +11,6 @@ from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import has_braces, step_members
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.verdicts import Judge, verdicts
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
@@ -29,6 +28,8 @@ class AnalysisRule(WorkflowRule):
         return has_braces(workflow) or not _READERS.isdisjoint(step_members(workflow))
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
+
         for verdict in verdicts(workflow).get(self.name, ()):
             details: dict[str, object] | None = {UNSET_VARIABLE: verdict.unset} if verdict.unset else None
             report(verdict.pointer, verdict.message, severity=verdict.severity, details=details)
@@ -127,6 +128,7 @@ class VariableNeverRead(AnalysisRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
+        from workrail_lint.systems.workrail.rules.verdicts import Judge
 
         judge = Judge(workflow)
         judge_unread(judge)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
+from itertools import islice
 
 from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import counted, listed, quoted
@@ -25,6 +27,8 @@ MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outsi
 GATE_SELF, NEVER_READ = "gate-condition-self", "variable-never-read"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
+# Whether so many steps together surely set a variable would take longer to prove than the whole check.
+_MANY_SETTERS = 20
 # Old names of loop variables; another rule reports them.
 OLD_LOOP_NAMES = frozenset(("_iteration", "iteration", "_item", "item", "_index", "index"))
 
@@ -189,22 +193,41 @@ class _Variable:
     def _order(self, use: Use) -> None:
         if use.pointer in self.judge_.judged:
             return
-        earlier = [made for made in self.setters if may_precede(self.analysis, made, use)]
+        earlier = self._earlier(use)
         if earlier:
             if use.kind in ("token", *_STOPS):
                 self._maybe_unset(use, earlier)
             return
         if use.origin.via in FOREIGN and use.leaf is not None:
             return
-        own = [made for made in self.setters if made.step == use.step]
-        later = [made for made in self.setters if made.step != use.step]
+        own = use.step in self._steps
+        later = len(self._steps) > own
         if own and (not later or use.kind != "runCondition"):
             if use.kind in ("token", "fragment", "runCondition"):
                 self.judge_.judged.add(use.pointer)
                 self.judge_.report(SAME_STEP, Severity.WARNING, use.pointer, self._same_step(use))
         elif not self._is_mentioned_before(use):
             self.judge_.judged.add(use.pointer)
-            self._too_late(use, later or own)
+            self._too_late(use, next(made for made in self._by_position if not later or made.step != use.step))
+
+    def _earlier(self, use: Use) -> list[Definition]:
+        """The definitions that may have happened at a use, the first of them where there are many."""
+        here = self.analysis.steps[use.step]
+        if here.loop is None and use.kind != "loop" and self._position(self._by_position[0]) > here.position:
+            return []
+        found = (made for made in self.setters if may_precede(self.analysis, made, use))
+        return list(islice(found, _MANY_SETTERS + 1))
+
+    def _position(self, made: Definition) -> tuple[int, ...]:
+        return () if made.step is None else self.analysis.steps[made.step].position
+
+    @cached_property
+    def _by_position(self) -> list[Definition]:
+        return sorted(self.setters, key=self._position)
+
+    @cached_property
+    def _steps(self) -> set[int | None]:
+        return {made.step for made in self.setters}
 
     def _same_step(self, use: Use) -> str:
         name = quoted(self.name)
@@ -226,8 +249,7 @@ class _Variable:
             case _:
                 return f"this step runs only when {name} is set, and only this step sets it; set it in an earlier step"
 
-    def _too_late(self, use: Use, later: list[Definition]) -> None:
-        first = min(later, key=lambda made: self.analysis.steps[made.step or 0].position)
+    def _too_late(self, use: Use, first: Definition) -> None:
         setter = quoted(self.analysis.steps[first.step or 0].id)
         severity = Severity.ERROR if use.kind in _STOPS else Severity.WARNING
         message = f"{quoted(self.name)} is first set by step {setter}, which runs later"
@@ -248,6 +270,8 @@ class _Variable:
         self.judge_.report(TOO_LATE, severity, use.pointer, message)
 
     def _maybe_unset(self, use: Use, earlier: list[Definition]) -> None:
+        if len(earlier) > _MANY_SETTERS:
+            return
         answers: list[Answer] = []
         for made in earlier:
             answer = must_precede(self.analysis, made, use)

@@ -16,8 +16,12 @@ from workrail_lint.systems.workrail.analysis.nearness import KnownNames
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
+    from workrail_lint.systems.workrail.analysis.logic import Comparison, Node
     from workrail_lint.systems.workrail.analysis.records import Condition, Decision, Use
     from workrail_lint.systems.workrail.rules.base import Workflow
+
+
+_FAR = 1e15  # beyond a bound that is farther away there may be no number
 
 
 class Verdict(NamedTuple):
@@ -60,10 +64,27 @@ class Judge:
     def verdict_when_unset(self, decision: Decision, name: str) -> bool | None:
         """The value of a condition while the variable is unset; None when it depends on others."""
         node = self.analysis.node(decision.condition)
+        if node is not None:
+            holds = node.value({leaf: leaf.holds(None) for leaf in node.leaves if leaf.variable == name})
+            if holds is not None or (all(map(_goes_both_ways, node.leaves)) and is_read_once(node)):
+                return holds  # no search needed, which would take as long for every variable of a long condition
         only_unset = {name: ONLY_UNSET}
         if satisfy([node], (), only_unset).verdict == IMPOSSIBLE:
             return False
         return True if satisfy((), [node], only_unset).verdict == IMPOSSIBLE else None
+
+
+def is_read_once(node: Node) -> bool:
+    """Whether every variable is compared once: then each comparison has its own say."""
+    return len({leaf.variable for leaf in node.leaves}) == node.size
+
+
+def _goes_both_ways(leaf: Comparison) -> bool:
+    """Whether a comparison surely holds for some value and fails for another."""
+    literal = leaf.operand
+    if leaf.operator in BOUNDS:
+        return abs(float(literal)) < _FAR
+    return leaf.operator in ("equals", "not_equals", "") and not isinstance(literal, dict | list)
 
 
 @lru_cache(maxsize=1)
