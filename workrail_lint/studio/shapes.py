@@ -48,7 +48,7 @@ GOLDEN: Shape = {
     "fanIns?": [_MERGE],
     "events?": list,
 }
-RUNS: Shape = {"runs": [dict]}
+RUNS: Shape = {"runs": list}  # each is looked at when it is drawn
 _NODE: Shape = {"node?": int, "parent?": int, "asked?": dict, "loops?": _OBJECTS, "blockers?": _OBJECTS}
 STORY: Shape = {
     "nodes?": [_NODE],
