@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.explore.generation import generated_piece
+from pytest_workrail.explore.generation import generated_for
 from pytest_workrail.mcp.authoring_tools import AuthoringTools
 from pytest_workrail.mcp.engine_tools import EngineTools
 from tests.fuzz.engines import SAMPLE, START, new_engine
@@ -179,7 +179,7 @@ def _tool_calls(data: bytes) -> None:
         assert "internal" not in str(answer.data.get("code", "")).lower(), answer
         _result(answer).model_dump_json()
     with tempfile.TemporaryDirectory() as folder:
-        authoring = AuthoringTools(Path(folder), lambda path: generated_piece({"workflow": path, "profiles": []}))
+        authoring = AuthoringTools(Path(folder), lambda path: generated_for(path, ()))
         for tool in ("check", "compile", "explain"):
             answer = authoring.call(tool, arguments)
             assert "unexpectedly" not in str(answer.data.get("error")), answer
