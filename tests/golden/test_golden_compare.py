@@ -153,7 +153,7 @@ def test_a_symbol_stands_for_one_thing_in_the_whole_golden() -> None:
     ("shown", "step_id", "kind"),
     [
         (exchange("plan"), "plan", "ok"),
-        (exchange(None, stepId="act", kind="gate_checkpoint"), "act", "gate_checkpoint"),
+        (exchange(None, stepId="act", kind="gate_checkpoint"), "act", "gated"),
         (exchange("plan", stepId="act"), "plan", "ok"),
         (exchange(None, isComplete=True), "", "complete"),
         ({"tool": "resume_session", "request": {}, "error": {"code": "X"}}, "", "error X"),
