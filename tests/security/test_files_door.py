@@ -257,6 +257,27 @@ def test_nothing_outside_is_shown(project: Path, capsys: pytest.CaptureFixture[s
     assert "hunter2" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("secret", ["hunter2-of-a-service\n", "12-hunter2", "TOKEN=hunter2\n", "x hunter2", "-hunter2"])
+@pytest.mark.parametrize("is_linked", [True, False])
+@pytest.mark.parametrize("setting", ["catalog", "baseline", "routines", "bindings"])
+def test_no_word_of_a_file_that_a_repository_names_is_shown(
+    setting: str, is_linked: bool, secret: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pull request can name any file in its configuration or in a scenario, and read the log of the check."""
+    (project.parent / "secret").write_text(secret)
+    (project / "routines").mkdir()
+    for name in ("named.json", "routines/r.json"):
+        (project / name).symlink_to(project.parent / "secret")
+    named = "routines" if setting == "routines" else "named.json" if is_linked else "../secret"
+    (project / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
+    (project / "workrail-lint.toml").write_text(f'{setting} = "{named}"\n')
+    (project / "a.scenario.json").write_text(json.dumps({"workflow": named}))
+    for command in (["check", "."], ["compile", "a.json"], ["lock", "--check", "a.json"], ["studio", "a.json"]):
+        main(command)
+        shown = capsys.readouterr()
+        assert "hunter2" not in shown.out + shown.err, command
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -247,9 +247,15 @@ class _Parser:
             return None
         if not word:
             self.fail(f"expected a value, found {self.shown()}")
-        self.syntax(self.bad_word(word), start, start + len(word))
+        self.syntax(self.bad_word(word) if self.frames else self.no_document(word), start, start + len(word))
         self.at = start + len(word)
         return word
+
+    @classmethod
+    def no_document(cls, word: str) -> str:
+        """A text that does not begin like JSON is not quoted: a repository can name a file of somebody's secrets."""
+        known = word.lower() in ("none", "undefined", "nil", "true", "false", "null")
+        return cls.bad_word(word) if known else "expected a value, found text that is not JSON"
 
     @staticmethod
     def bad_word(word: str) -> str:
