@@ -24,6 +24,7 @@ from pytest_workrail.coverage.points import (
 from pytest_workrail.coverage.reachability import ConditionScope
 from pytest_workrail.coverage.reasons import APPROVAL, GAP_OF_BLOCKER, loop_blockers, step_blockers
 from pytest_workrail.coverage.strong import decides_goals, loop_decides_goals, order_goal
+from pytest_workrail.coverage.unset import UnsetGoals
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import Profile
@@ -62,6 +63,7 @@ class _Goals:
         self._profile = profile
         self._solver = workflow_solver(ir)
         self._skippable = skippable_loops(ir, profile, self._solver)
+        self._unset = UnsetGoals(ir, profile)
         self._packs = contract_packs(ir)
         self._assessments: dict[str, dict[str, Any]] = {each["id"]: each for each in ir["assessments"]}
 
@@ -69,6 +71,7 @@ class _Goals:
         scope = ConditionScope(self._solver)
         for step, following in _with_next(self._ir["steps"]):
             yield from self._step_or_loop(step, step["id"], scope)
+            yield from self._unset.questions(step)
             if following is not None:
                 yield from order_goal(step["id"], step, following, scope)
 
@@ -78,6 +81,7 @@ class _Goals:
                 yield from self._case(
                     Point(Kind.CONDITION, place, truth_case(holds)), scope, (step["runCondition"], holds)
                 )
+            yield from self._unset.condition(step, place, scope.loop)
             yield from decides_goals(place, step["runCondition"], scope)
             scope = scope.where((step["runCondition"], True))
         if not scope.allows():

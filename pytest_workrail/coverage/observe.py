@@ -13,6 +13,8 @@ from pytest_workrail.coverage.points import (
     ASKED,
     FREE,
     LEFT_OUT,
+    MISSING_KEY,
+    UNSET,
     Kind,
     Point,
     consequence_place,
@@ -46,7 +48,30 @@ def observe(transcript: Transcript, *, strong: bool = False) -> frozenset[Point]
     for visit in transcript.visits:
         place = place_of(visit.step_id, visit.loop_path)
         found.update(_visit_points(visit, place, steps[place]))
+    found.update(_unset_points(transcript))
     return frozenset(found)
+
+
+def _unset_points(transcript: Transcript) -> Iterator[Point]:
+    """Which conditions waited for unset variables, and which steps and loops a run asked about because of that."""
+    for entry in transcript.skipped:
+        told: dict[str, Any] = entry
+        if told["because"] == UNSET:
+            loop = told.get("loop")
+            path = ((str(loop["loopId"]), int(loop["iteration"])),) if loop is not None else ()
+            yield Point(Kind.CONDITION, place_of(told["stepId"], path), UNSET)
+    # A question about a loop names the step that would be next, which is one of its body.
+    steps: list[Any] = transcript.ir["steps"]  # type: ignore[assignment]
+    around = {inner["id"]: step["id"] for step in steps for inner in step.get("body", ())}
+    reports: list[Any] = [exchange.response.get("blockers") for exchange in transcript.exchanges]
+    blockers = (each for report in reports if isinstance(report, dict) for each in report["blockers"])
+    gaps: list[Any] = transcript.final["gaps"]  # type: ignore[assignment]
+    asked = [(Kind.BLOCKER, each) for each in blockers if each["code"] == MISSING_KEY]
+    asked += [(Kind.GAP, gap) for gap in gaps if gap["severity"] == "critical"]
+    for kind, each in asked:
+        details = each.get("details", {})
+        if "suggested" in details:
+            yield Point(kind, around.get(details["stepId"], details["stepId"]), MISSING_KEY)
 
 
 def _deciding(

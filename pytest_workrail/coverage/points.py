@@ -32,6 +32,11 @@ LEFT_OUT = "accepted or refused"
 # The cases of a gate: the agent was told to wait for somebody, or told that it need not.
 ASKED, FREE = "asked", "free"
 
+# The case of a condition whose variables are not set, where setting them would make it hold.
+UNSET = "unset"
+# What such a condition costs a run under a profile that asks: the blocker, and the gap of a run that never stops.
+MISSING_KEY = "MISSING_CONTEXT_KEY"
+
 
 class Point(NamedTuple):
     """One case at one place. A step inside a loop has the place `<loop>/<step>`."""

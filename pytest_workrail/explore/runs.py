@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from pytest_workrail.agents.actions import Action, Submit
-from pytest_workrail.agents.agent import StepView
+from pytest_workrail.agents.agent import StartView, StepView
 from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import correct_answer
 from pytest_workrail.coverage.exits import ZERO
-from pytest_workrail.coverage.points import ASKED, Kind
+from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Kind
+from pytest_workrail.coverage.unset import UnsetGoals
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.explore.answers import with_loop_names
 from pytest_workrail.explore.goals import GUIDED, NEVER_STOP
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
 from pytest_workrail.explore.plans import Plan, record
+from workrail_lint.base.js import Json
 
 _MAX_RUNS = 24
 _MAX_DRY = 2
+
+
+class _Withholding(Auto):
+    """The automatic agent, except that it sets certain variables only when it is asked for them."""
+
+    def __init__(self, variables: frozenset[str]) -> None:
+        super().__init__()
+        self._variables = variables
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        return self._without(super().begin(start))
+
+    def act(self, view: StepView) -> Action:
+        proposed: Any = view.response.get("nextCall") or {}
+        patch = proposed.get("params", {}).get("context") if view.refusal == "blocked" else None
+        action = super().act(view) if patch is None else correct_answer(view)
+        if not isinstance(action, Submit):
+            return action
+        context = {**self._without(action.context or {}), **(patch or {})}
+        return with_loop_names(view, replace(action, context=context or None))
+
+    def _without(self, context: dict[str, Json]) -> dict[str, Json]:
+        return {name: value for name, value in context.items() if name not in self._variables}
 
 
 class _ShortestRun(Auto):
@@ -33,6 +62,7 @@ def plans_for(guide: Guide, *, has_first: bool = False) -> list[Plan]:
     if not has_first:
         plans.append(record(guide.ir, guide.name, PREFERENCES[GUIDED], _ShortestRun()))
         ledger.cover(plans[0].points)
+    _asked_runs(guide, plans)
     for _ in range(2):
         for mode in (GUIDED, NEVER_STOP):
             dry = 0
@@ -45,6 +75,18 @@ def plans_for(guide: Guide, *, has_first: bool = False) -> list[Plan]:
             break
         ledger.clear_marks()
     return plans
+
+
+def _asked_runs(guide: Guide, plans: list[Plan]) -> None:
+    """Runs that leave unset what a step or loop waits for: asked for it, or recording the gap."""
+    unset = UnsetGoals(guide.ir, guide.profile)
+    for point in list(guide.ledger.missing):
+        if point.case == MISSING_KEY and point in guide.ledger.missing:
+            agent = _Withholding(unset.variables(point.place))
+            mode = GUIDED if point.kind is Kind.BLOCKER else NEVER_STOP
+            plan = record(guide.ir, guide.name, PREFERENCES[mode], agent)
+            if guide.ledger.cover(plan.points):
+                plans.append(plan)
 
 
 def _special_runs(guide: Guide, plans: list[Plan]) -> None:

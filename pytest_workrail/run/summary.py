@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange, Transcript
@@ -14,12 +14,24 @@ _LONGEST_ISSUES = 300
 
 
 def exchange_lines(transcript: Transcript, most: int = _MOST_EXCHANGES) -> list[str]:
-    """One line for each exchange, numbered from 1; of a long run the last ones."""
+    """One line for each exchange, numbered from 1; of a long run the last ones.
+
+    Where the public engine would have done something else, the line says which of its defects it is.
+    """
+    marks: dict[int, list[str]] = {}
+    for mark in transcript.engine_defects:
+        marks.setdefault(mark.exchange + 1, []).append(f"{mark.id} {mark.outcome}")
     left_out = max(0, len(transcript.exchanges) - most)
     shown = list(enumerate(transcript.exchanges, 1))[left_out:]
     lines = [f"... {left_out} earlier exchanges not shown"] if left_out else []
     width = len(str(len(transcript.exchanges)))
-    return lines + [f"{number:>{width}}  {_asked(each)} -> {_answered(each)}" for number, each in shown]
+    return lines + [
+        f"{number:>{width}}  {_asked(each)} -> {_answered(each)}{_marked(marks.get(number))}" for number, each in shown
+    ]
+
+
+def _marked(marks: Sequence[str] | None) -> str:
+    return f" [public engine: {', '.join(marks)}]" if marks else ""
 
 
 def _asked(exchange: Exchange) -> str:

@@ -20,11 +20,13 @@ from pytest_workrail.agents.correct import (
 )
 from pytest_workrail.agents.initial_context import start_context
 from pytest_workrail.agents.transcript import Transcript
-from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Kind, Point
+from pytest_workrail.coverage.unset import UnsetGoals
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint.base.js import Json
@@ -63,6 +65,8 @@ class Errand:
     # Without anybody at the other end from the start, or from the place on.
     autonomous: bool = False
     leaves: bool = False
+    # Variables that are never set.
+    withheld: frozenset[str] = frozenset()
 
 
 class Explorer(Agent):
@@ -73,6 +77,12 @@ class Explorer(Agent):
         self._misbehaved = 0
 
     def begin(self, start: StartView) -> dict[str, Json]:
+        return self._kept(self._begin(start))
+
+    def _kept(self, context: dict[str, Json]) -> dict[str, Json]:
+        return {name: value for name, value in context.items() if name not in self._errand.withheld}
+
+    def _begin(self, start: StartView) -> dict[str, Json]:
         self._misbehaved = 0
         added: dict[str, Json] = {"is_autonomous": "true"} if self._errand.autonomous else {}
         self._index = start.program.index
@@ -82,6 +92,12 @@ class Explorer(Agent):
         return added | self._variables({**start.context, **added}, 0)
 
     def act(self, view: StepView) -> Action:
+        action = self._act(view)
+        if isinstance(action, Submit) and action.context:
+            return replace(action, context=self._kept(action.context) or None)
+        return action
+
+    def _act(self, view: StepView) -> Action:
         errand = self._errand
         if view.refusal in ("gated", "error") or self._misbehaved > 2:
             return Stop("The errand is done, or can't be.")
@@ -175,6 +191,11 @@ def _errands(ir: dict[str, Any], point: Point) -> Iterator[tuple[Errand, Prefere
     run = ((step["runCondition"], True),) if "runCondition" in step and errand.step is not None else ()
     there = replace(errand, wishes=run)
     match point.kind:
+        case Kind.CONDITION if point.case == UNSET:
+            yield from _whenever(replace(errand, withheld=frozenset(ConditionSolver(step["runCondition"]).variables)))
+        case Kind.BLOCKER | Kind.GAP if point.case == MISSING_KEY:
+            held = UnsetGoals(ir, PROFILES["locked"]).variables(place)
+            yield Errand(withheld=held), NEVER if point.kind is Kind.GAP else GUIDED
         case Kind.CONDITION:
             wish = (step["runCondition"], point.case == "true")
             yield from _whenever(Errand(wishes=(wish,)) if errand.step is None else replace(errand, wishes=(wish,)))

@@ -18,6 +18,7 @@ def test_steps_and_their_conditions() -> None:
         "step:first:done",
         "condition:maybe:true",
         "condition:maybe:false",
+        "condition:maybe:unset",
         "step:maybe:done",
         "step:last:done",
     ]
@@ -25,6 +26,46 @@ def test_steps_and_their_conditions() -> None:
     assert shown(source, context=off) == {"step:first:done", "condition:maybe:false", "step:last:done"}
     with_it = {"step:first:done", "condition:maybe:true", "step:maybe:done", "step:last:done"}
     assert shown(source, context={"flag": True}) == with_it
+
+
+def unset_names(source: dict[str, Any], profile: Any) -> list[str]:
+    return [name for name in goal_names(source, profile) if name.endswith((":unset", ":MISSING_CONTEXT_KEY"))]
+
+
+LIST = {"type": "forEach", "items": "files"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "waiting", "asked"),
+    [
+        ([step("maybe", runCondition=FLAG)], ["maybe"], ["maybe"]),
+        # Unset is as good as any other value, or nothing can make it hold, or it is always set.
+        ([step("maybe", runCondition={"var": "flag", "not_equals": True})], [], []),
+        ([step("maybe", runCondition={"and": [FLAG, {"var": "flag", "equals": 1}]})], [], []),
+        ([step("maybe", runCondition={"var": "goal", "equals": "x"})], [], []),
+        # The first of two that wait for one variable is asked about.
+        ([step("maybe", runCondition=FLAG), step("later", runCondition=FLAG)], ["maybe", "later"], []),
+        # A loop needs its variable before the step is looked at, and asks for it.
+        ([loop("each", [step("inner")], **LIST), step("maybe", runCondition={"var": "files"})], [], ["each"]),
+        ([loop("each", [step("inner", runCondition=FLAG)], type="for", count=2)], ["each/inner"], []),
+    ],
+)
+def test_variables_that_are_not_set(steps: list[dict[str, Any]], waiting: list[str], asked: list[str]) -> None:
+    source = workflow(step("first"), *steps)
+    conditions = [f"condition:{place}:unset" for place in waiting]
+    assert unset_names(source, "reference") == conditions
+    questions = {f"{kind}:{place}:MISSING_CONTEXT_KEY" for place in asked for kind in ("blocker", "gap")}
+    assert set(unset_names(source, "locked")) == {*conditions, *questions}
+
+
+def test_what_is_asked_for_is_shown_where_it_is_asked() -> None:
+    each = loop("each", [step("inner")], **LIST)
+    source = workflow(step("first"), step("maybe", runCondition=FLAG), each)
+    nothing = {"first": [{}, {}]}
+    asked = shown(source, api.script(nothing), profile="locked")
+    assert {"blocker:each:MISSING_CONTEXT_KEY", "condition:maybe:unset"} <= asked
+    passed = shown(source, api.script({"first": {}}), profile="locked", mode="full_auto_never_stop")
+    assert {"gap:each:MISSING_CONTEXT_KEY", "gap:maybe:MISSING_CONTEXT_KEY"} <= passed
 
 
 def test_a_step_that_is_passed_over_first_and_done_later_shows_both() -> None:
@@ -43,7 +84,7 @@ def test_a_step_that_is_not_done_is_not_covered() -> None:
 
 def test_a_run_that_can_not_start_shows_why() -> None:
     source = workflow(step("only", runCondition=FLAG))
-    assert shown(source, api.script({})) == {"condition:only:false"}
+    assert shown(source, api.script({})) == {"condition:only:false", "condition:only:unset"}
     broken = workflow(loop("each", [step("inner")], type="for", count="n"))
     assert shown(broken, api.script({})) == set(), "a variable is missing, so nothing was chosen"
 
@@ -122,7 +163,7 @@ def test_long_ways_are_followed_to_their_end() -> None:
     source = workflow(step("first"), *skipped, loop("each", [step("inner")], type="for", count="n"), step("last"))
     seen = shown(source, api.script({"first": {}, "last": {}}), context={"n": 0})
     assert "loop:each:zero" in seen
-    assert len([name for name in seen if name.startswith("condition")]) == 40
+    assert len([name for name in seen if name.startswith("condition") and name.endswith("false")]) == 40
 
 
 def test_two_loops_around_the_same_step_are_two_places() -> None:

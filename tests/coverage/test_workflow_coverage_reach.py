@@ -18,7 +18,7 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.coverage.goals import goals
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.path import Walk
-from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.coverage.points import UNSET, Kind, Point
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
@@ -117,14 +117,14 @@ def test_variables_of_a_loop_are_known(condition: dict[str, Any], outcomes: list
 def test_a_case_that_only_an_unusual_value_shows_is_a_goal(members: list[dict[str, Any]]) -> None:
     condition = {"and": [part if "not" in part else {"var": "a", **part} for part in members]}
     source = workflow(step("first"), step("rare", runCondition=condition, notesOptional=False))
-    assert of_kind("condition", source) == ["condition:rare:true", "condition:rare:false"]
+    assert of_kind("condition", source) == ["condition:rare:true", "condition:rare:false", "condition:rare:unset"]
     assert {"step:rare:done", "blocker:rare:MISSING_REQUIRED_NOTES"} <= set(goal_names(source))
 
 
 def test_a_contradiction_over_many_variables_is_no_goal() -> None:
     large = {"and": [{"var": f"v{number}", "equals": number} for number in range(12)]}
     source = workflow(step("first", runCondition=large), step("last"))
-    assert of_kind("condition", source) == ["condition:first:true", "condition:first:false"]
+    assert of_kind("condition", source) == ["condition:first:true", "condition:first:false", "condition:first:unset"]
     never = {"and": [*large["and"], {"var": "v7", "equals": 8}]}
     source = workflow(step("first", runCondition=never), step("last"))
     assert of_kind("condition", source) == ["condition:first:false"]
@@ -363,7 +363,9 @@ def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
         Setup(ir, profile, start.preferences(mode, None), context=context, max_turns=200), api.erratic(seed)
     ).transcript
     possible = set(goals(ir, PROFILES[profile]))
-    assert [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS] == []
+    shown = [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS]
+    # That variables are unset is asked for only where nothing on the way may need them.
+    assert [point for point in shown if point.case != UNSET] == []
     chosen = [state.chosen for _, state, _ in Walk(ir, PROFILES[profile]).follow(transcript.choices)]
     told: list[Any] = [exchange.response.get("pending") for exchange in transcript.exchanges if not exchange.is_error]
     walked = [step.step_id for step in chosen if step is not None]

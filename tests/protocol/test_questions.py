@@ -366,6 +366,13 @@ def test_a_start_that_finds_no_step_says_what_to_start_with() -> None:
     assert begun["pending"]["stepId"] == "deep"
 
 
+def test_a_start_that_only_a_loop_could_take_asks_in_every_mode() -> None:
+    authored = workflow("loops", counted(type="for", count="n"))
+    for preferences in ({}, NEVER_STOP):
+        facts = Bench(authored, profile="locked").start(preferences=preferences)["details"]["details"]
+        assert (facts["kind"], facts["stepId"], facts["patch"]) == ("missing_context_key", "again", {"n": 1})
+
+
 def test_a_start_that_no_variable_helps_says_why() -> None:
     never = {"and": [{"var": "x", "equals": 1}, {"var": "x", "equals": 2}]}
     refused = Bench(workflow("never", quiet("one", runCondition=never)), profile="locked").start()

@@ -11,6 +11,7 @@ import pytest
 from pytest_workrail import api
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.run.engine_defects import DETECTORS
+from pytest_workrail.run.summary import exchange_lines
 from tools.engine_defects import PAGE, page
 from workrail_lint.report.rule_docs import rules
 from workrail_lint.systems.workrail.engine_defects import DATA_FILE, DECIDED, FORMAT, OUTCOMES, engine_defects
@@ -103,6 +104,15 @@ def test_a_mark_says_where_and_what(profile: Any) -> None:
     }
     assert golden_value(run.transcript)["engineDefects"] == [
         {"id": "KD-02", "exchange": 1, "stepId": "change__verification", "outcome": "fails"}
+    ]
+
+
+def test_the_lines_of_a_run_show_its_marks() -> None:
+    """@enforces engine-defects-marked"""
+    run = api.run(workflow(step("change", verification={"command": "make"}), step("report")))
+    marked = [line for line in exchange_lines(run.transcript) if "public engine" in line]
+    assert marked == [
+        "2  continue with notes 'Done: change.' -> pending change__verification [public engine: KD-02 fails]"
     ]
 
 

@@ -13,7 +13,7 @@ from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.question import Question, Select, find_question, loop_question
 from pytest_workrail.engine.core.reasons import loop_reason
-from pytest_workrail.engine.core.skipped import Passed, skipped_list
+from pytest_workrail.engine.core.skipped import LoopUnset, Passed, skipped_list
 from pytest_workrail.engine.core.vocabulary import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.judgements import (
@@ -196,11 +196,17 @@ def _no_first_step(
         case UnsetCondition.PASS_OVER:
             return precondition(message, "Set what the conditions of its steps ask for in `initialContext`.")
         case UnsetCondition.ASK:
-            question = find_question(selection, context, frozenset(), select)
+            question = find_question(selection, context, frozenset(), select) or _loop_left(selection, context)
             if question is not None:
                 return _asks(message, question, selection.passed, request, context)
             advice = "No variable that is still unset would help; `skipped` says what keeps each step from running."
             return precondition(message, advice, _told(selection.passed, context))
+
+
+def _loop_left(selection: Selection, context: dict[str, Any]) -> Question | None:
+    """A run that never stops leaves a loop whose variable is unset; where nothing else can run, that is asked for."""
+    left = (each for each in selection.passed if isinstance(each, LoopUnset))
+    return next((loop_question(each, context) for each in left), None)
 
 
 def _asks(
