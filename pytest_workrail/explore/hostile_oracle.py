@@ -9,7 +9,7 @@ from typing import Any
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, contract_packs
-from pytest_workrail.engine.core.profiles import LoopDecision, LoopIdCheck, LoopLimit, Profile
+from pytest_workrail.engine.core.profiles import LoopDecision, LoopIdCheck, LoopLimit, LoopVariable, Profile
 from workrail_lint.base.js import Json, is_number
 
 
@@ -78,7 +78,7 @@ class Oracle:
         left = replace(at, done=at.done | {(loop["id"], 0)}, inside=None, iteration=0, index=0)
         goes_on = self._goes_on(loop, at.iteration, context, artifacts, decides=False)
         if goes_on is None:
-            return None
+            return left if self._may_be_left_unset(loop, context) else None
         if not goes_on:
             return left
         variables = {**context, **_variables(loop, at.iteration, context)}
@@ -94,13 +94,19 @@ class Oracle:
             return left
         goes_on = self._goes_on(loop, following, context, artifacts, decides=True)
         if goes_on is None:
-            # A decision that is missing is passed over by a run that never stops; a variable is not.
-            return left if never_stop and loop["loop"]["source"]["kind"] == "artifact" else None
+            # A missing decision is passed over by a run that never stops; a variable only where it is asked for.
+            is_passed = never_stop and loop["loop"]["source"]["kind"] == "artifact"
+            return left if is_passed or self._may_be_left_unset(loop, context) else None
         if not goes_on:
             return left
         if is_last:
             return left if never_stop else None
         return replace(at, iteration=following, index=0)
+
+    def _may_be_left_unset(self, loop: dict[str, Any], context: Mapping[str, Any]) -> bool:
+        """Whether a loop is passed over once its variable was asked for, or by a run that asks nobody."""
+        name = loop["loop"]["source"].get("variable")
+        return name is not None and name not in context and self._profile.loop_variable is LoopVariable.ASK
 
     def _goes_on(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Recap, RewindContext
 from pytest_workrail.engine.core.vocabulary import (
@@ -95,7 +96,7 @@ class Promises:
         self._nodes: dict[NodeId, _KnownNode] = {}
         self._run_context: dict[str, Json] = {}
         self._answers: dict[str, str] = {}
-        self._shown: dict[NodeId, str] = {}
+        self._shown: dict[tuple[NodeId, Preferences], str] = {}
         self._given: set[str] = set()
         self._oracle: Oracle | None = None
 
@@ -381,7 +382,8 @@ class Promises:
             "context": dict(sorted(position.context.items())),
         }
         text = json_text(seen)
-        first = self._shown.setdefault(position.node.node_id, text)
+        # A person may set other preferences at a node; then it says so.
+        first = self._shown.setdefault((position.node.node_id, position.preferences), text)
         self.expect("fork", first == text, f"the node of step {seen['step']} shows something other than before")
         known = self._nodes.get(position.node.node_id)
         if known is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planted import GUIDED, PLANTED, WORKFLOWS, Planted, compiled
+from planted import GUIDED, NEVER, PLANTED, STOPS, WORKFLOWS, Planted, compiled
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.store.gate import Gate
@@ -17,6 +17,7 @@ from pytest_workrail.explore.hostile_promises import PROMISES
 from pytest_workrail.explore.hostile_run import Story, play
 from pytest_workrail.explore.hostile_search import explore, is_minimal
 from pytest_workrail.explore.hostile_turns import KINDS, draw, simpler, told
+from workrail_lint import Ok, compile_workflow
 
 # WORKRAIL_EXPLORE=60 searches for every planted bug, for at most so many seconds of processor time each.
 SECONDS = float(os.environ.get("WORKRAIL_EXPLORE", "0"))
@@ -64,10 +65,21 @@ def test_there_are_planted_bugs_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
-@pytest.mark.parametrize("profile", ["reference", "locked"])
-def test_a_sound_engine_keeps_its_promises(workflow: str, profile: Any) -> None:
-    search = explore(compiled(workflow), profile, GUIDED, "sound", 200 if SECONDS else 6)
+@pytest.mark.parametrize(
+    ("profile", "mode"), [("reference", GUIDED), ("locked", GUIDED), ("locked", STOPS), ("locked", NEVER)]
+)
+def test_a_sound_engine_keeps_its_promises(workflow: str, profile: Any, mode: str) -> None:
+    search = explore(compiled(workflow), profile, mode, "sound", 200 if SECONDS else 5)
     assert search.broken is None, (search.broken, search.story)
+
+
+def test_preferences_that_a_person_sets_may_change_what_a_node_shows() -> None:
+    """A workflow that recommends to be guided says so to a run that is not."""
+    source = {**WORKFLOWS["approval"], "recommendedPreferences": {"recommendedAutonomy": "guided"}}
+    made = compile_workflow(source)
+    assert isinstance(made, Ok), made.error
+    outcome = play(made.value.ir, Story((("adv", 0, "right"), ("look", 0)), "locked", STOPS))
+    assert outcome.broken is None
 
 
 def test_the_same_seed_gives_the_same_search() -> None:

@@ -190,6 +190,7 @@ def test_what_few_values_would_miss(wanted: list[dict[str, Any]]) -> None:
         [a(endsWith="abc"), {"not": a(contains="b")}],
         [a(contains="x"), a(equals="y")],
         [a(gt=3), a(contains="x")],
+        [a(gt=3), a(contains="x"), a(not_equals=1)],
         [a(gt=3), a(lt=3.0000000000000004), {"not": a(equals=3)}],
         [{"not": a(contains="")}],
         [a(matches="^v"), a(equals=1), a(equals=2)],

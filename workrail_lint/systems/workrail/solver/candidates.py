@@ -216,3 +216,8 @@ def is_open(comparison: Comparison, others: Sequence[Comparison]) -> bool:
     if any(js.is_number(operand) for each in others if each.operator not in BOUNDS for operand in _operands([each])):
         return True
     return _DECIMAL.issuperset(part) and any(each.operator in BOUNDS for each in others)
+
+
+def is_open_for_numbers(comparison: Comparison) -> bool:
+    """Whether numbers themselves can have such a part, and not only strings that convert to one, like `0x1f`."""
+    return comparison.operator == "matches" or _DECIMAL.issuperset(normal_text(js.text(comparison.operand)))

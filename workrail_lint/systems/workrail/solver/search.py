@@ -20,6 +20,7 @@ from workrail_lint.systems.workrail.solver.candidates import (
     candidates,
     is_numeric,
     is_open,
+    is_open_for_numbers,
 )
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparisons_in, read
 from workrail_lint.systems.workrail.solver.texts import distinct_texts
@@ -243,6 +244,7 @@ class _Variable(NamedTuple):
             return dict(options)
         patterns = [at for at in loose if self.leaves[at].operator == "matches"]
         by_part = [at for at in loose if at not in patterns]
+        of_numbers = [at for at in loose if is_open_for_numbers(self.leaves[at])]
         found: dict[_Vector, Any] = {}
         is_complete = by_part and distinct_texts(self.parts, self._named()) is not None
         for vector, value in options.items():
@@ -251,7 +253,8 @@ class _Variable(NamedTuple):
         for value in candidates(self.leaves) if is_complete else ():
             if is_numeric(value):
                 vector = _vector(self.leaves, value)
-                found.setdefault(tuple(None if at in loose else truth for at, truth in enumerate(vector)), value)
+                blurred = loose if isinstance(value, str) else [at for at in loose if at in of_numbers]
+                found.setdefault(tuple(None if at in blurred else truth for at, truth in enumerate(vector)), value)
         return found
 
 
