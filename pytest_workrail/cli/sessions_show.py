@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
+from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.known_defects import defects_of
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
 from pytest_workrail.sessions.story import Story, stories
@@ -24,8 +25,7 @@ def run_show(args: argparse.Namespace) -> int:
 
     log = read_log(folder, session_id)
     found = [
-        (story, _prompts(args, folder.root, story), defects_of(folder, story))
-        for story in stories(folder, session_id, log)
+        (story, _prompts(args, folder, story), defects_of(folder, story)) for story in stories(folder, session_id, log)
     ]
     is_damaged = log.damage is not None or any(story.damage for story, _, _ in found)
     if args.json:
@@ -49,12 +49,12 @@ def run_show(args: argparse.Namespace) -> int:
     return FINDINGS if is_damaged or not found else OK
 
 
-def _prompts(args: argparse.Namespace, root: str, story: Story) -> dict[int, dict[str, Any]] | None:
+def _prompts(args: argparse.Namespace, folder: DataFolder, story: Story) -> dict[int, dict[str, Any]] | None:
     if not args.prompts:
         return None
     from pytest_workrail.sessions.prompts import node_prompts
 
-    prompts = node_prompts(root, story, args.profile)
+    prompts = node_prompts(folder, story, args.profile)
     if isinstance(prompts, Err):
         err(f"{PROGRAM}: the prompts can't be rebuilt: {printable(prompts.error)}")
         return None

@@ -96,9 +96,20 @@ async def _serve(tools: Toolset) -> None:
         group.start_soon(_leave_on_signal, tools)
         async with stdio_server() as (incoming, outgoing):
             wire = _Wire()
-            await wire.run(server, incoming, outgoing)
+            try:
+                await wire.run(server, incoming, outgoing)
+            except anyio.get_cancelled_exc_class():
+                wire.is_broken = True  # the transport gave up: nobody reads the answers any more
+            if wire.is_broken:
+                _end(tools)
         group.cancel_scope.cancel()
     tools.leave()
+
+
+def _end(tools: Toolset) -> None:
+    """Leave at once: a thread still waits for the next line of stdin, and an orderly end would wait for it."""
+    tools.leave()
+    os._exit(0)
 
 
 async def _leave_on_signal(tools: Toolset) -> None:
@@ -106,9 +117,7 @@ async def _leave_on_signal(tools: Toolset) -> None:
     wanted = [signal.SIGTERM] if os.name == "nt" else [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
     with anyio.open_signal_receiver(*wanted) as signals:
         async for _ in signals:
-            tools.leave()
-            # A thread still waits for the next line of stdin, and an orderly end would wait for it.
-            os._exit(0)
+            _end(tools)
 
 
 class _Wire:
@@ -117,6 +126,7 @@ class _Wire:
     def __init__(self) -> None:
         self._open: set[types.RequestId] = set()
         self._answered = anyio.Event()
+        self.is_broken = False
 
     async def run(self, server: Server[Any], incoming: Any, outgoing: Any) -> None:
         to_server, server_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -148,6 +158,7 @@ class _Wire:
                 try:
                     await outgoing.send(item)
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    self.is_broken = True
                     group.cancel_scope.cancel()
                 if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
                     self._open.discard(item.message.id)

@@ -25,6 +25,7 @@ class SessionLog:
     events: list[dict[str, Any]] = field(default_factory=list)
     damage: str | None = None
     unknown: int = 0  # events kept without being understood
+    ends: list[int] = field(default_factory=list)  # the last event of each segment: what one call wrote
 
 
 def read_log(folder: DataFolder, session_id: str) -> SessionLog:
@@ -134,6 +135,7 @@ def _add_segment(folder: DataFolder, log: SessionLog, record: dict[str, Any]) ->
             return f"event {index - 1}: {problem_found}"
     log.events += events
     log.unknown += unknown
+    log.ends.append(record["lastEventIndex"])
     return None
 
 

@@ -141,9 +141,15 @@ def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | N
         yield f"    issue: {_cut(issue, full)}"
     for gap in beat.gaps:
         yield f"    gap ({printable(gap['severity'])}): {_cut(gap['summary'], full)}"
+    for consequence in beat.consequences:
+        trigger, effect = consequence["trigger"], consequence.get("effect")
+        guidance = str(effect.get("guidance", "")) if isinstance(effect, dict) else ""
+        graded = printable(f"{trigger['dimensionId']} {trigger['level']}")
+        yield f"    follow-up: {graded}: {_cut(guidance, full)}"
     for report in beat.reports:
-        words = str(report.get("summary", report.get("status", "")))
-        yield f"    {printable(str(report['kind']))}: {_cut(words, full)}"
+        words = (report.get(name) for name in ("capability", "status", "reason", "summary"))
+        shown = " ".join(word for word in words if isinstance(word, str))
+        yield f"    {printable(str(report['kind']))}: {_cut(shown, full)}"
     for entry in beat.trace:
         if entry["kind"] in _DECISIONS:
             yield f"    decided: {_cut(entry['summary'], full)}"

@@ -13,7 +13,7 @@ from recorded_sessions import body, calls, data, meta, named, requires_sessions,
 from pytest_workrail.engine.events.kinds import read_event
 from pytest_workrail.engine.events.wire import record_line
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.sessions.judging import judge_session
+from pytest_workrail.sessions.judging import judge_run, judge_session
 from pytest_workrail.sessions.listing import summaries
 from pytest_workrail.sessions.prompts import read_only_engine
 from pytest_workrail.sessions.replay import (
@@ -212,9 +212,7 @@ def _judged(session: dict[str, Any], versions: dict[str, Version]) -> Judgement:
     run = recorded(session["sessionId"])
     version = versions.get(session["workflowId"])
     # Without a file it is bundled with the engine, and unchanged.
-    ir = run.pinned.ir if version is None else version.ir_for(of_engine=True)
-    assert ir is not None
-    return judge(run, ir, reproduced(session["sessionId"]))
+    return judge(run, run.pinned.ir) if version is None else judge_run(run, version)
 
 
 @pytest.mark.parametrize("session", [each for each in named() if each.values[0]["version"] == 1])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
-from mcp_process import INITIALIZE, NOTES, START, WORKFLOW, call, request, spoken
+from mcp_process import COMMAND, INITIALIZE, NOTES, START, WORKFLOW, call, request, spoken
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.core.profiles import ProfileName
@@ -99,3 +100,23 @@ def test_what_a_client_leaves_open_is_recorded_and_the_data_folder_gives_the_sam
     content = json.loads(scenario.read_text(encoding="utf-8"))
     assert content.pop("profile") == "locked"
     assert json.loads((other / scenario.name).read_text(encoding="utf-8")) == content
+
+
+def test_a_client_that_stops_reading_loses_nothing(tmp_path: Path) -> None:
+    """It has closed its end of stdout and keeps stdin open: the server ends by itself and writes what it has."""
+    command = [*COMMAND, str(WORKFLOW), "--record", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        for message in (request(1, "initialize", INITIALIZE), call(2, "start_workflow", START)):
+            server.stdin.write(json.dumps(message).encode() + b"\n")
+            server.stdin.flush()
+            assert json.loads(server.stdout.readline())["id"] == message["id"]
+        server.stdout.close()
+        server.stdin.write(json.dumps(call(3, "list_workflows", {"workspacePath": "/w"})).encode() + b"\n")
+        server.stdin.flush()
+        assert server.wait(60) == 0
+        said = server.stderr.read().decode()
+    (scenario,) = (tmp_path / "out").glob("*.scenario.json")
+    assert said.splitlines()[-1] == f"workrail-test serve: recorded {scenario.name}"

@@ -18,7 +18,7 @@ from session_files import Played, Session, step, workflow, write, write_log
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import summaries
-from pytest_workrail.sessions.prompts import read_only_home
+from pytest_workrail.sessions.prompts import node_prompts, read_only_home
 from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import Remark, stories
@@ -69,6 +69,9 @@ def test_an_unknown_event_is_kept_and_shown(tmp_path: Path, event: dict[str, Any
     assert [beat["kind"] for beat in story_json(story)["beats"]].count("unknown") == 1
     assert summarise(folder, log).unknown == 1
     assert count_sessions(folder, [played.session_id]).unknown_events == 1
+    prompts = node_prompts(folder, story)
+    assert not isinstance(prompts, Err)
+    assert prompts.value[2]["prompt"].startswith("Do first.")
 
 
 OPEN = Session(PLAIN).submit().submit("Done.").played()

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,29 @@ def test_what_can_t_be_done_is_said_in_one_line(
     shown = capsys.readouterr().err
     assert words in shown
     assert shown.count("\n") == 1
+
+
+def test_capabilities_divergence_and_follow_ups_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    played = Session(PLAIN).submit().submit("One.").played()
+    at = next(event for event in played.events if event["kind"] == "advance_recorded")
+    added: list[dict[str, Any]] = [
+        {"kind": "capability_observed", "data": {"capability": "web_browsing", "status": "unavailable"}},
+        {"kind": "divergence_recorded", "data": {"reason": "safety_stop", "summary": "Left the rest alone."}},
+        {
+            "kind": "assessment_consequence_applied",
+            "data": {
+                "assessmentId": "fitness",
+                "trigger": {"dimensionId": "risk", "level": "weak"},
+                "effect": {"kind": "require_followup", "guidance": "Say what can go wrong."},
+            },
+        },
+    ]
+    place = at["eventIndex"] + 1
+    events = [*played.events[:place], *({**at, **event} for event in added), *played.events[place:]]
+    numbered = [{**event, "eventIndex": index} for index, event in enumerate(events)]
+    write(tmp_path, replace(played, segments=[numbered]))
+    assert main(["sessions", "show", played.session_id, "--data", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "    capability_observed: web_browsing unavailable\n" in shown
+    assert "    divergence_recorded: safety_stop Left the rest alone.\n" in shown
+    assert "    follow-up: risk weak: Say what can go wrong.\n" in shown
