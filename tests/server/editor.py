@@ -58,7 +58,7 @@ class Editor:
         self.capabilities = self._run(
             self.client.initialize_async(lsp.InitializeParams(capabilities, root_uri=folder.as_uri()))
         ).capabilities
-        self.client.initialized(lsp.InitializedParams())
+        self.tell(lsp.INITIALIZED, lsp.InitializedParams())
 
     async def _condition(self) -> asyncio.Condition:
         return asyncio.Condition()
@@ -74,7 +74,7 @@ class Editor:
 
     def stop(self) -> None:
         self._run(self.client.shutdown_async(None))
-        self.client.exit(None)
+        self.tell(lsp.EXIT, None)
         self._run(self.client.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_PATIENCE)
@@ -91,7 +91,7 @@ class Editor:
         uri = self.uri(path)
         self.texts[path], self._versions[path] = content, self._versions.get(path, 0) + 1
         item = lsp.TextDocumentItem(uri, "json", self._versions[path], content)
-        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        self.tell(lsp.TEXT_DOCUMENT_DID_OPEN, lsp.DidOpenTextDocumentParams(item))
         return content
 
     def type(self, path: str, text: str) -> list[lsp.Diagnostic]:
@@ -104,14 +104,14 @@ class Editor:
         self.texts[path] = text
         identity = lsp.VersionedTextDocumentIdentifier(self._versions[path], self.uri(path))
         change = lsp.TextDocumentContentChangeWholeDocument(text)
-        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(identity, [change]))
+        self.tell(lsp.TEXT_DOCUMENT_DID_CHANGE, lsp.DidChangeTextDocumentParams(identity, [change]))
 
     def save(self, path: str) -> None:
         (self.folder / path).write_text(self.texts[path], encoding="utf-8")
-        self.client.text_document_did_save(lsp.DidSaveTextDocumentParams(self.identity(path)))
+        self.tell(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.DidSaveTextDocumentParams(self.identity(path)))
 
     def close(self, path: str) -> None:
-        self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(self.identity(path)))
+        self.tell(lsp.TEXT_DOCUMENT_DID_CLOSE, lsp.DidCloseTextDocumentParams(self.identity(path)))
 
     def diagnostics(self, path: str) -> list[lsp.Diagnostic]:
         """The diagnostics of the text as it is now."""
@@ -146,6 +146,14 @@ class Editor:
         before = text[:offset].rpartition("\n")[2]
         size = {"utf-8": 1, "utf-16-le": 2, "utf-32-le": 4}[self.codec]
         return lsp.Position(text.count("\n", 0, offset), len(before.encode(self.codec)) // size)
+
+    def tell(self, method: str, params: Any) -> None:
+        """Send a notification, in order with everything else."""
+
+        async def told() -> None:
+            self.client.protocol.notify(method, params)
+
+        self._run(told())
 
     def ask(self, method: str, params: Any) -> Any:
         async def asked() -> Any:

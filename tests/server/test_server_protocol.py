@@ -67,8 +67,9 @@ def test_cross_file_findings_come_with_saving(project: Path, start: Open) -> Non
     editor.until(bindings, lambda shown: not shown)
     # Two workflows with one id; the other file is not even open.
     (project / "workflows" / "copy.json").write_text(json.dumps(SAMPLE), encoding="utf-8")
-    editor.client.workspace_did_change_watched_files(
-        lsp.DidChangeWatchedFilesParams([lsp.FileEvent(editor.uri("workflows/copy.json"), lsp.FileChangeType.Created)])
+    editor.tell(
+        lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+        lsp.DidChangeWatchedFilesParams([lsp.FileEvent(editor.uri("workflows/copy.json"), lsp.FileChangeType.Created)]),
     )
     editor.until(WORKFLOW, lambda shown: any("demo.review" in each.message for each in shown))
 
@@ -100,66 +101,61 @@ def test_the_project_decides_what_is_reported(project: Path, start: Open) -> Non
     editor.until(WORKFLOW, lambda shown: not shown)
     editor.close("workrail-lint.toml")
     (project / "workrail-lint.toml").write_text('exclude = "workflows"\n', encoding="utf-8")
-    editor.client.workspace_did_change_watched_files(lsp.DidChangeWatchedFilesParams([]))
+    editor.tell(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, lsp.DidChangeWatchedFilesParams([]))
     editor.until("workrail-lint.toml", lambda shown: any("must be a list" in each.message for each in shown))
 
 
-@pytest.mark.parametrize(
-    ("broken", "title", "expected"),
-    [
-        (workflow(step("a"), {**loop(), "body": "colect"}), "Create the step 'colect'", '"id": "colect"'),
-        (
-            workflow(step("a"), step("b", runCondition={"var": "sizeOfIt", "equals": "x"})),
-            "Set 'sizeOfIt' in step 'a'",
-            "Set the context variable `sizeOfIt`.",
-        ),
-        (
-            workflow(step("a", assessmentRefs=["depth"])),
-            "Create the assessment 'depth'",
-            '"dimensions"',
-        ),
-        (
-            {
-                **workflow(step("a")),
-                "references": [
-                    {"id": "g", "title": "G", "source": "docs/gone.md", "purpose": "x", "authoritative": True}
-                ],
-            },
-            "Create the file 'docs/gone.md'",
-            "# Gone",
-        ),
-        (
-            workflow(step("a", prompt="Run {{wr.bindings.check}} and report what it said.")),
-            "BD001: declare the slots (may change meaning)",
-            '"slotId": "check"',
-        ),
-    ],
-)
-def test_what_is_missing_can_be_created(
-    broken: dict[str, Any], title: str, expected: str, project: Path, start: Open
-) -> None:
+MISSING: list[tuple[dict[str, Any], str, str]] = [
+    (workflow(step("a"), {**loop(), "body": "colect"}), "Create the step 'colect'", '"id": "colect"'),
+    (
+        workflow(step("a"), step("b", runCondition={"var": "sizeOfIt", "equals": "x"})),
+        "Set 'sizeOfIt' in step 'a'",
+        "Set the context variable `sizeOfIt`.",
+    ),
+    (
+        workflow(step("a", assessmentRefs=["depth"])),
+        "Create the assessment 'depth'",
+        '"dimensions"',
+    ),
+    (
+        {
+            **workflow(step("a")),
+            "references": [{"id": "g", "title": "G", "source": "docs/gone.md", "purpose": "x", "authoritative": True}],
+        },
+        "Create the file 'docs/gone.md'",
+        "# Gone",
+    ),
+    (
+        workflow(step("a", prompt="Run {{wr.bindings.check}} and report what it said.")),
+        "BD001: declare the slots (may change meaning)",
+        '"slotId": "check"',
+    ),
+]
+
+
+def test_what_is_missing_can_be_created(project: Path, start: Open) -> None:
     editor = start(project)
-    text = json.dumps(broken, indent=2)
-    (project / WORKFLOW).write_text(text, encoding="utf-8")
     editor.open(WORKFLOW)
-    shown = editor.diagnostics(WORKFLOW)
-    offered = {name: (each, action) for each in shown for name, action in editor.actions(WORKFLOW, each).items()}
-    assert title in offered, [*offered, *((each.code, each.message) for each in shown)]
-    wrong, action = offered[title]
-    assert action.edit is not None
-    made = editor.applied(action.edit)
-    assert any(expected in text for text in made.values())
-    for path, content in made.items():
-        (project / path).parent.mkdir(exist_ok=True)
-        (project / path).write_text(content, encoding="utf-8")
-        if path == WORKFLOW:
-            editor.change(WORKFLOW, content)
-    editor.save(WORKFLOW)
-    editor.until(WORKFLOW, lambda shown: wrong.message not in {each.message for each in shown})
+    for broken, title, expected in MISSING:
+        editor.change(WORKFLOW, json.dumps(broken, indent=2))
+        editor.save(WORKFLOW)
+        shown = editor.diagnostics(WORKFLOW)
+        offered = {name: (each, action) for each in shown for name, action in editor.actions(WORKFLOW, each).items()}
+        assert title in offered, [*offered, *((each.code, each.message) for each in shown)]
+        wrong, action = offered[title]
+        assert action.edit is not None
+        made = editor.applied(action.edit)
+        assert any(expected in text for text in made.values())
+        for path, content in made.items():
+            (project / path).write_text(content, encoding="utf-8")
+            if path == WORKFLOW:
+                editor.change(WORKFLOW, content)
+        editor.save(WORKFLOW)
+        editor.until(WORKFLOW, lambda shown, gone=wrong.message: gone not in {each.message for each in shown})
 
 
-@pytest.mark.parametrize("encoding", list(lsp.PositionEncodingKind))
-def test_columns_are_counted_as_agreed(encoding: lsp.PositionEncodingKind, project: Path, start: Open) -> None:
+def test_columns_are_counted_as_agreed(project: Path, start: Open) -> None:
+    encoding = lsp.PositionEncodingKind.Utf8  # the other tests count in UTF-16
     editor = start(project, encoding)
     assert editor.capabilities.position_encoding == encoding
     editor.open(WORKFLOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,12 @@ def main(arguments: list[str]) -> int:
     args = parser().parsed(arguments)
     if args is None:
         return OK
+    gc.disable()  # thousands of classes are made, and none of them is garbage
     try:
         from workrail_lint.server.protocol import make_server
     except ImportError as error:
         raise UsageError(f"the language server needs pygls: pip install 'workrail-lint[lsp]' ({error})") from None
+    gc.enable()
     make_server(lambda path: open_project(args, path)).start_io()
     return OK
 

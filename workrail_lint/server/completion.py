@@ -15,6 +15,9 @@ from workrail_lint.server.place import Place, siblings
 from workrail_lint.server.snippets import ASSESSMENT, STEPS
 
 _TOKEN = re.compile(r"\{\{\s*([\w.]*)$")
+_STATED = re.compile(
+    r"\b(?:[Ss]et|[Rr]ecord|[Ss]tore|context variables?) (?:the )?(?:context variable )?`?([A-Za-z_]\w*)"
+)
 _MEMBER, _VALUE, _VARIABLE, _SNIPPET = "member", "value", "variable", "snippet"
 
 
@@ -242,11 +245,13 @@ def _levels(known: OpenDocument) -> list[str]:
 
 def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[str, str]]:
     """The variables of a workflow, with where each is set."""
-    analysis = known.analysis
+    analysis = known.recent_analysis
     if analysis is None:
         return
     names = set(analysis.by_name) | {name for facts in analysis.loops.values() for name in facts.variables}
-    names |= {name for name in analysis.all_names if analysis.setters(name)}
+    # What is set and not read yet. To look for every word that may be a variable takes too long while somebody types.
+    stated = {match[1] for match in _STATED.finditer(known.text)} - names
+    names |= {name for name in stated if analysis.setters(name)}
     for name in sorted(names | ({"goal"} if dotted else set())):
         setters = [analysis.steps[made.step].id for made in analysis.definitions(name) if made.step is not None]
         domain = analysis.domain(name)
@@ -264,7 +269,8 @@ def _condition_values(document: OpenDocument, known: OpenDocument, place: Place)
         return
     condition = known.at(comparison)
     name = condition.get("var") if isinstance(condition, dict) else None
-    domain = known.analysis.domain(name) if known.analysis is not None and isinstance(name, str) else None
+    analysis = known.recent_analysis
+    domain = analysis.domain(name) if analysis is not None and isinstance(name, str) else None
     for value in () if domain is None else domain.values:
         if isinstance(value, str):
             yield _string(document, place, value, f"value of {name}")

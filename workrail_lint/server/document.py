@@ -44,7 +44,9 @@ class OpenDocument:
         self.text = text
         self.project = project
         self._before = before
+        self._earlier_analysis: Analysis | None = None
         if before is not None:
+            self._earlier_analysis = before.__dict__.get("analysis") or before._earlier_analysis
             if before.is_readable:
                 before._before = None  # one is enough: a chain of all texts would never be freed
             else:
@@ -138,6 +140,13 @@ class OpenDocument:
             return analyse(definition, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
         except (KeyError, TypeError, AttributeError, ValueError):
             return None  # a document whose parts have wrong types, which its findings say
+
+    @property
+    def recent_analysis(self) -> Analysis | None:
+        """The analysis of this text or of one shortly before: good enough for names, and there while somebody types."""
+        if "analysis" not in self.__dict__ and self._earlier_analysis is not None and self.is_workflow:
+            return self._earlier_analysis
+        return self.analysis
 
     @property
     def walk(self) -> SchemaWalk | None:

@@ -64,7 +64,8 @@ def name_at(document: OpenDocument, place: Place, offset: int) -> Name | None:
     if place.is_name:
         last = tokens[-1] if tokens else ""
         name = document.text[place.start : place.end]
-        return Name(VARIABLE, name) if last == "contextMapping" and document.is_workflow else None
+        is_variable = document.is_workflow and last in ("contextMapping", "outputRequired")
+        return Name(VARIABLE, name) if is_variable and mentions(document, Name(VARIABLE, name)) else None
     value, last = document.at(tokens), tokens[-1] if tokens else ""
     parent = tokens[-2] if len(tokens) > 1 else ""
     if not isinstance(value, str):
@@ -258,6 +259,10 @@ def _variable_mentions(document: OpenDocument, name: str) -> Iterator[Mention]:
     for made in analysis.definitions(name):
         if made.span[1] > made.span[0]:
             yield from _span(document, made.pointer, made.span, name, True)
+        elif tuple(decode(made.pointer))[-1:] == (name,):  # a key of `outputRequired`
+            place = document.range_of(made.pointer, on_name=True)
+            if place is not None:
+                yield Mention(place[0] + 1, place[1] - 1, True)
     for mention in analysis.mentions(name):
         yield from _span(document, mention.pointer, mention.span, name, False)
 

@@ -20,11 +20,12 @@ from workrail_lint.server import actions, commands, completion, names, outline
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.hover import hover
 from workrail_lint.server.positions import Positions
-from workrail_lint.server.preview import preview
 from workrail_lint.server.projects import Project
 
 # An editor sends every key; a check begins when the typing rests for a moment.
 _REST_SECONDS = 0.01
+# What completion takes from an earlier text is brought up to date when nobody waits for anything.
+_IDLE_SECONDS = 0.3
 _STALE = " (as of the last text that could be read)"
 _PREVIEW = "workrail/preview"
 _SEVERITIES = {
@@ -113,6 +114,7 @@ class Server(LanguageServer):
             shown.append(made)
         version = self.workspace.get_text_document(uri).version
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, version))
+        self.later(f"analysis of {uri}", lambda: document.known.analysis, _IDLE_SECONDS)
 
     def later(self, key: str, work: Callable[[], Any], rest: float = 0) -> None:
         """Do something after a moment, unless it is asked for again before."""
@@ -214,6 +216,7 @@ def make_server(open_project: Callable[[str], Project]) -> Server:
     async def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         server.later(uri, lambda: None)
+        server.later(f"analysis of {uri}", lambda: None)
         server.documents.pop(uri, None)
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
@@ -459,6 +462,8 @@ def _add_commands(server: Server) -> None:
     @server.feature(_PREVIEW)
     def previewed(params: Any) -> dict[str, Any] | None:
         """The studio page of an open workflow and the step at the cursor."""
+        from workrail_lint.server.preview import preview
+
         uri = params.textDocument.uri
         document = server.put(uri)
         if not document.known.is_workflow:
