@@ -90,6 +90,8 @@ def test_bash_completes_commands_options_and_choices(offered: object) -> None:
     assert offered("catalog", "") == ["--help", "export", "import", "list", "show"]
     assert offered("catalog", "list", "--output-format", "j") == ["json"]
     assert offered("completion", "") == ["bash", "fish", "zsh"]
+    assert offered("guide", "lo") == ["loops"]
+    assert offered("schema", "work") == ["workflow", "workflow-design"]
     assert offered("init", "--id", "") == []
 
 

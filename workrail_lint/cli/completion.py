@@ -12,7 +12,7 @@ from importlib import import_module
 from workrail_lint.base.terminal import out
 from workrail_lint.base.typed import NamedTuple
 from workrail_lint.cli import OK, PROGRAM, Program
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, Suggesting
 
 # The metavar says which kind of path an argument is.
 _FILES, _FOLDERS = ("FILE", "PATH", "WORKFLOW"), ("DIR",)
@@ -93,7 +93,8 @@ def _command(name: str, summary: str, parser: argparse.ArgumentParser | None) ->
 
 
 def _argument(action: argparse.Action) -> Argument:
-    choices = tuple(map(str, action.choices or ()))
+    suggested = action.suggested if isinstance(action, Suggesting) else ()
+    choices = tuple(map(str, action.choices or suggested))
     metavar = "" if action.nargs == 0 else str(action.metavar or action.dest.upper())
     return Argument(tuple(action.option_strings), (action.help or "").replace("%%", "%"), metavar, choices)
 

@@ -11,7 +11,7 @@ from workrail_lint.base.files import read_shipped
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import Style, out, out_bytes, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, Suggesting
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 # Where the pages are: in the wheel, or in a checkout.
@@ -51,7 +51,14 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     made = Parser("guide", "How to write a workflow: print a topic of the authoring guide, or list the topics.")
-    made.add_argument("topic", nargs="?", metavar="TOPIC", help="what to read about (default: list all topics)")
+    made.add_argument(
+        "topic",
+        nargs="?",
+        metavar="TOPIC",
+        action=Suggesting,
+        suggested=(*_topics(), _DENSE),
+        help="what to read about (default: list all topics)",
+    )
     made.add_argument(
         "--example", metavar="NAME", help="print one workflow of the cookbook, ready to be saved, such as small_task"
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
-from workrail_lint.base.typed import NoReturn
+from workrail_lint.base.typed import Any, NoReturn
 from workrail_lint.cli import UsageError
 from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
 
@@ -31,6 +32,14 @@ class Parser(argparse.ArgumentParser):
             return self.parse_args(arguments)
         except SystemExit:
             return None
+
+
+class Suggesting(argparse._StoreAction):
+    """An argument with values that shells complete. Others are refused by the command, which knows what is meant."""
+
+    def __init__(self, *, suggested: Iterable[str], **options: Any) -> None:
+        super().__init__(**options)
+        self.suggested = tuple(suggested)
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from workrail_lint.base.files import read_shipped
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import out, out_bytes
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, Suggesting, add_inputs
 from workrail_lint.systems.schemas import kinds, schema_path
 
 # Kinds that use the schema of another kind.
@@ -46,6 +46,13 @@ def parser() -> Parser:
         "Print the JSON Schema of a document kind, or list the kinds. "
         "Where a workflow names a feature, ref, template or contract, the schema suggests those of the catalog.",
     )
-    made.add_argument("kind", nargs="?", metavar="KIND", help="the kind of document (default: list all kinds)")
+    made.add_argument(
+        "kind",
+        nargs="?",
+        metavar="KIND",
+        action=Suggesting,
+        suggested=sorted((*kinds(), *_SHARED)),
+        help="the kind of document (default: list all kinds)",
+    )
     add_inputs(made)
     return made
