@@ -161,6 +161,22 @@ def test_a_session_of_another_version_is_marked(project: Path) -> None:
     assert data["workflows"][0]["sessions"]["stale"] is True
 
 
+@pytest.mark.parametrize(
+    "story",
+    [
+        {"runs": 1},
+        {"runs": [{}, 2]},
+        {"runs": [{"nodes": [{"node": [], "parent": {}, "loops": [{"iteration": "x"}]}], "beats": [{"to": {}}]}]},
+        {"runs": [{"nodes": [{"node": 1, "parent": 2}, {"node": 2, "parent": 1}], "preferredPath": [9, [], 1]}]},
+        {"runs": [{"preferences": [], "context": 3, "gaps": {}, "nodes": [{"asked": 1, "blockers": 2}]}]},
+    ],
+)
+def test_a_damaged_session_is_told_as_far_as_it_goes(project: Path, story: dict[str, Any]) -> None:
+    Path("session.json").write_text(json.dumps(story))
+    for run in _data("workflows", "--sessions", "session.json")["runs"]:
+        assert all(turn.get("parent", -1) < at for at, turn in enumerate(run["turns"])), "no way back"
+
+
 def test_only_what_is_shown_of_a_mutation_report(project: Path) -> None:
     entry = {"workflowId": "demo.branching", "mutants": 4, "killed": 3, "score": 75.0, "survived": [], "results": [1]}
     Path("mutation.json").write_text(json.dumps({"workflows": [entry]}))

@@ -47,7 +47,8 @@ def read_data(path: str, what: str, *members: str) -> Ok[Data] | Err[str]:
 def recorded_runs(report: Data) -> Iterator[Data]:
     """The runs that `pytest --workrail-runs-json` wrote down, each named after its test."""
     names: dict[str, int] = {}
-    for item in report.get("runs", ()):
+    listed = report.get("runs")
+    for item in listed if isinstance(listed, list) else ():
         if not isinstance(item, dict):
             continue
         test = str(item.get("test", "run"))
