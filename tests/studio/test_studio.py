@@ -19,6 +19,7 @@ import pytest
 from effort import patience
 from samples import HOSTILE, branching, hostile, ordinary, write_project
 
+from workrail_lint import Ok, compile_workflow
 from workrail_lint.cli import main
 from workrail_lint.studio.page import MODULES, page, script_json
 from workrail_lint.studio.runs import run_data
@@ -69,6 +70,46 @@ def test_the_source_of_a_step_is_its_json(project: Path) -> None:
     whole = "".join(text for _, _, text in step["pieces"])
     assert "\x01" in step["source"]["text"]
     assert json.loads(step["source"]["text"].replace("\x01", json.dumps(whole))) == document["steps"][0]
+
+
+def test_a_step_names_every_blocker_that_a_run_can_show(project: Path) -> None:
+    """The goals of coverage know them from the engine, for each profile."""
+    from pytest_workrail.coverage.goals import goals
+    from pytest_workrail.coverage.points import Kind
+    from pytest_workrail.engine.core.profiles import PROFILES
+
+    fixtures = [ROOT / "fixtures" / "workflows", ROOT / "fixtures" / "scenarios" / "workflows"]
+    routines = str(ROOT / "fixtures" / "routines")
+    shown = {
+        (workflow["id"], step["id"], code)
+        for workflow in _data(*map(str, fixtures), "--isolated", "--routines", routines)["workflows"]
+        for step in workflow["steps"]
+        for code in step["blockers"]
+    }
+    wanted = {
+        (made.value.workflow_id, point.place.rpartition("/")[2], point.case)
+        for folder in fixtures
+        for path in sorted(folder.glob("*.json"))
+        if isinstance(made := compile_workflow(path), Ok)
+        for profile in PROFILES.values()
+        for point in goals(made.value.ir, profile)
+        if point.kind is Kind.BLOCKER
+    }
+    assert len(wanted) > 50
+    assert wanted <= shown
+
+
+@pytest.mark.parametrize(
+    ("rule", "who"),
+    [(True, "a person"), ({"kind": "human_approval"}, "a person"), ({"kind": "coordinator_eval"}, "the coordinator")],
+)
+def test_a_gate_says_who_confirms(project: Path, rule: Any, who: str) -> None:
+    document = branching()
+    document["steps"][0]["requireConfirmation"] = rule
+    write_project(project, document)
+    step = _workflow(_data("workflows"), "demo.branching")["steps"][0]
+    assert step["badges"] == [{"kind": "gate", "text": f"confirmed by {who}"}]
+    assert ("USER_ONLY_DEPENDENCY" in step["blockers"]) == (who == "a person")
 
 
 def test_a_workflow_that_does_not_compile_has_its_findings(project: Path) -> None:
@@ -159,6 +200,22 @@ def test_a_session_of_another_version_is_marked(project: Path) -> None:
     data = _data(workflows, "--isolated", *given)
     assert data["runs"][0]["stale"] is True
     assert data["workflows"][0]["sessions"]["stale"] is True
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        {"runs": 1},
+        {"runs": [{}, 2]},
+        {"runs": [{"nodes": [{"node": [], "parent": {}, "loops": [{"iteration": "x"}]}], "beats": [{"to": {}}]}]},
+        {"runs": [{"nodes": [{"node": 1, "parent": 2}, {"node": 2, "parent": 1}], "preferredPath": [9, [], 1]}]},
+        {"runs": [{"preferences": [], "context": 3, "gaps": {}, "nodes": [{"asked": 1, "blockers": 2}]}]},
+    ],
+)
+def test_a_damaged_session_is_told_as_far_as_it_goes(project: Path, story: dict[str, Any]) -> None:
+    Path("session.json").write_text(json.dumps(story))
+    for run in _data("workflows", "--sessions", "session.json")["runs"]:
+        assert all(turn.get("parent", -1) < at for at, turn in enumerate(run["turns"])), "no way back"
 
 
 def test_only_what_is_shown_of_a_mutation_report(project: Path) -> None:

@@ -166,23 +166,16 @@ def catalog_data(catalog: Catalog, workflows: Sequence[Data]) -> list[Data]:
     for pack in catalog.contracts.values():
         add("contract", pack.id, pack.title, pack.summary, schema=pack.schema, example=pack.example)
     for ident, routine in catalog.templates.items():
-        add(
-            "template",
-            ident,
-            routine.definition["name"],
-            routine.definition["description"],
-            steps=_steps(routine.definition),
-        )
+        about = routine.definition
+        add("template", ident, about["name"], about["description"], steps=_steps(about, is_used=ident in users))
     return found
 
 
-def _steps(routine: Data) -> list[Data]:
-    """What a template puts in place of its call."""
-    return [
-        {"id": str(step.get("id", "")), "title": str(step.get("title", "")), "prompt": str(step.get("prompt", ""))}
-        for step in routine.get("steps", ())
-        if isinstance(step, dict)
-    ]
+def _steps(routine: Data, *, is_used: bool) -> list[Data]:
+    """What a template puts in place of its call, without the prompts where nothing uses it: pages stay small."""
+    shown = ("id", "title", "prompt") if is_used else ("id", "title")
+    steps = [step for step in routine.get("steps", ()) if isinstance(step, dict)]
+    return [{name: str(step.get(name, "")) for name in shown} for step in steps]
 
 
 def _feature_lines(feature: Feature) -> list[str]:

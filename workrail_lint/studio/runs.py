@@ -140,8 +140,8 @@ class _Story:
         """What the agent read: the author's text, and the engine's sections by name."""
         if pending is None or not isinstance(pending.get("prompt"), str | list):
             return None
-        if pending["prompt"] and all(isinstance(piece, list) for piece in pending["prompt"]):
-            return [["engine" if slot else "authored", slot, text] for slot, text in pending["prompt"]]
+        if pending["prompt"] and all(isinstance(piece, list) and len(piece) == 2 for piece in pending["prompt"]):
+            return [["engine" if slot else "authored", slot, str(text)] for slot, text in pending["prompt"]]
         text, found, at = _joined(pending["prompt"]), [], 0
         texts = self._prompts.get(pending.get("stepId", ""), [])
         for match in _SLOT.finditer(text):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base.typed import Any
-from workrail_lint.studio.shapes import STORY, fits
 
 Data = dict[str, Any]
 
@@ -14,17 +13,19 @@ _KINDS = {"blocked_attempt": "blocked", "gate_checkpoint": "gate", "checkpoint":
 
 def session_runs(shown: Data, path: str) -> Iterator[Data]:
     """The runs of a session."""
-    for number, story in enumerate(story for story in shown.get("runs", ()) if fits(story, STORY)):
+    for number, story in enumerate(_objects(shown.get("runs"))):
         name = str(story.get("session") or "session")
         yield _session_run(story, name if number == 0 else f"{name} {number + 1}", path)
 
 
 def _session_run(story: Data, name: str, path: str) -> Data:
-    nodes = story.get("nodes") or []
-    place = {node.get("node"): at for at, node in enumerate(nodes)}
-    answers = {beat.get("to"): beat for beat in story.get("beats") or () if beat.get("kind") == "advance"}
-    preferred = [place[number] for number in story.get("preferredPath") or () if number in place]
-    turns = [_turn(node, answers.get(node.get("node")), place) for node in nodes]
+    nodes = _objects(story.get("nodes"))
+    place = {_number(node.get("node")): at for at, node in enumerate(nodes)}
+    answers = {_number(beat.get("to")): beat for beat in _objects(story.get("beats")) if beat.get("kind") == "advance"}
+    numbers = story.get("preferredPath")
+    on_path = map(_number, numbers) if isinstance(numbers, list) else ()
+    preferred = [place[number] for number in on_path if number in place]
+    turns = [_turn(at, node, answers.get(_number(node.get("node")), {}), place) for at, node in enumerate(nodes)]
     if turns and isinstance(story.get("context"), dict):
         turns[0]["context"] = story["context"]
     _number_branches(turns, set(preferred))
@@ -34,36 +35,38 @@ def _session_run(story: Data, name: str, path: str) -> Data:
         "kind": "session",
         "workflow": story.get("workflowId"),
         "hash": story.get("workflowHash"),
-        "mode": (story.get("preferences") or {}).get("autonomy"),
+        "mode": _object(story.get("preferences")).get("autonomy"),
         "status": story.get("status"),
         "goal": story.get("goal"),
         "blocked": sum(1 for turn in turns if turn["blockers"]),
-        "gaps": [{"reason": gap.get("reason"), "summary": gap.get("summary")} for gap in story.get("gaps") or ()],
+        "gaps": [{"reason": gap.get("reason"), "summary": gap.get("summary")} for gap in _objects(story.get("gaps"))],
         "turns": turns,
         "tip": preferred[-1] if preferred else max(len(turns) - 1, 0),
     }
 
 
-def _turn(node: Data, answer: Data | None, place: dict[Any, int]) -> Data:
-    asked: Data = node.get("asked") or {}
-    parent = place.get(node.get("parent"))
-    loops = node.get("loops") or []
+def _turn(at: int, node: Data, answer: Data, place: dict[int | None, int]) -> Data:
+    asked = _object(node.get("asked"))
+    before = place.get(_number(node.get("parent")))
+    parent = before if before is not None and before < at else None  # a story has no way back
+    loops = _objects(node.get("loops"))
+    iteration = _number(loops[-1].get("iteration")) if loops else None
     turn: Data = {
         "tool": "start_workflow" if parent is None else "continue_workflow",
-        "answered": None if answer is None else answer.get("step"),
-        "notes": None if answer is None else answer.get("notes"),
-        "artifacts": (None if answer is None else answer.get("artifacts")) or None,
-        "context": None if answer is None else answer.get("context"),
+        "answered": answer.get("step"),
+        "notes": answer.get("notes"),
+        "artifacts": answer.get("artifacts") or None,
+        "context": _object(answer.get("context")) or None,
         "step": node.get("step"),
         "title": asked.get("title"),
         "prompt": [["authored", None, asked["prompt"]]] if isinstance(asked.get("prompt"), str) else None,
         "kind": "complete" if node.get("complete") else _KINDS.get(str(node.get("kind")), "step"),
         "parent": parent,
-        "round": loops[-1]["iteration"] + 1 if loops and isinstance(loops[-1].get("iteration"), int) else None,
-        "gaps": (None if answer is None else answer.get("gaps")) or None,
+        "round": None if iteration is None else iteration + 1,
+        "gaps": answer.get("gaps") or None,
     }
     kept = {name: value for name, value in turn.items() if value is not None or name == "step"}
-    return {**kept, "blockers": node.get("blockers") or []}
+    return {**kept, "blockers": _objects(node.get("blockers"))}
 
 
 def _number_branches(turns: list[Data], preferred: set[int]) -> None:
@@ -80,3 +83,15 @@ def _number_branches(turns: list[Data], preferred: set[int]) -> None:
         else:
             count += 1
             turn["branch"] = count
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _object(value: Any) -> Data:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[Data]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

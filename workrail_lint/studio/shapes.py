@@ -49,14 +49,6 @@ GOLDEN: Shape = {
     "events?": list,
 }
 RUNS: Shape = {"runs": list}  # each is looked at when it is drawn
-_NODE: Shape = {"node?": int, "parent?": int, "asked?": dict, "loops?": _OBJECTS, "blockers?": _OBJECTS}
-STORY: Shape = {
-    "nodes?": [_NODE],
-    "beats?": [{"to?": int}],
-    "preferredPath?": [int],
-    "preferences?": dict,
-    "gaps?": _OBJECTS,
-}
 
 
 def fits(value: Any, shape: Shape) -> bool:

@@ -14,13 +14,15 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.graph import drawing_data
 from workrail_lint.systems.workrail.graph.conditions import condition_text
-from workrail_lint.systems.workrail.graph.notes import notes
+from workrail_lint.systems.workrail.graph.notes import needs_person, notes
 from workrail_lint.systems.workrail.provenance import pieces
 
 Data = dict[str, Any]
 # Stands in the source of a step for its prompt, which no JSON text can hold.
 PROMPT_HERE = "\x01"
 _SHORT = 80
+# How what a step has to submit can be refused.
+_ANSWER = ("MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT")
 
 
 class Source(NamedTuple):
@@ -179,13 +181,23 @@ def _samples(analysis: Analysis) -> dict[str, str]:
 
 
 def _blockers(step: Data) -> list[str]:
-    """The codes with which the engine can refuse an answer to this step."""
+    """The codes with which an engine can refuse an answer to this step, under one profile or another."""
+    if step["type"] == "loop":
+        return [*(_ANSWER if step["loop"]["source"]["kind"] == "artifact" else ()), "INVARIANT_VIOLATION"]
     output = step.get("output", {})
-    found = []
-    if step["type"] == "step" and step["notes"] == "required" and "contract" not in output:
+    found: list[str] = []
+    if "contract" in output:
+        found += _ANSWER if output["contract"]["required"] else _ANSWER[1:]
+    elif "assessments" in output:
+        found += _ANSWER[1:]
+    elif "criteria" in output:
+        found += _ANSWER
+    if "capability" in output.get("contract", {}):
+        found += ["REQUIRED_CAPABILITY_UNKNOWN", "REQUIRED_CAPABILITY_UNAVAILABLE"]
+    if step["notes"] == "required" and "contract" not in output:
         found.append("MISSING_REQUIRED_NOTES")
-    if any(name in output for name in ("contract", "assessments", "criteria")):
-        found += ["MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"]
     if output.get("assessments", {}).get("consequences"):
         found.append("ASSESSMENT_FOLLOWUP_REQUIRED")
+    if step["confirmation"]["kind"] != "never" and needs_person(step["confirmation"]):
+        found.append("USER_ONLY_DEPENDENCY")
     return found

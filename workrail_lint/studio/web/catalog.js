@@ -1,6 +1,6 @@
 // The catalog with every builtin, and the locks with what proves them.
 
-import { filtered, h, icon, link } from "./dom.js";
+import { copyable, filtered, h, icon, link } from "./dom.js";
 import { chapter, schemaForm } from "./panel.js";
 import { addressOf, data, state, workflows } from "./store.js";
 import { counted } from "./words.js";
@@ -25,7 +25,8 @@ function entry(item) {
   return h("details", { class: "entry", open: state.entry === item.id, "data-entry": item.id },
     h("summary", {}, h("code", {}, item.id), h("strong", {}, item.title), h("span", { class: item.usedBy.length ? "tag" : "note" }, item.usedBy.length ? `used by ${counted(item.usedBy.length, "workflow")}` : "not used"), h("span", { class: "note summary" }, item.summary)),
     item.text ? h("div", { class: "text-box padded" }, item.text) : null, item.schema ? schemaForm(item.schema, item.example) : null,
-    (item.steps ?? []).map((/** @type {any} */ step) => h("div", {}, h("p", { class: "step-head" }, h("strong", {}, step.title), " ", h("code", {}, step.id)), h("div", { class: "text-box padded" }, step.prompt))),
+    (item.steps ?? []).map((/** @type {any} */ step) => h("div", {}, h("p", { class: "step-head" }, h("strong", {}, step.title), " ", h("code", {}, step.id)), step.prompt ? h("div", { class: "text-box padded" }, step.prompt) : null)),
+    item.kind === "template" && !item.usedBy.length ? [h("p", { class: "note used" }, "No workflow here uses it. Read its prompts with"), copyable(`workrail-lint catalog show ${item.id}`)] : null,
     item.usedBy.length ? h("p", { class: "used" }, "Used by ", item.usedBy.map((/** @type {string} */ ident, /** @type {number} */ number) => {
       const workflow = workflows.get(ident);
       return [number ? ", " : null, workflow ? link(addressOf(workflow), {}, workflow.name) : ident];
@@ -52,7 +53,7 @@ export function locksPage() {
     h("p", { class: "lead" }, `${locks.coveredLocks} of ${counted(locks.totalLocks, "lock")} enforced by a passing test, ${locks.provenLocks} proven by a sabotage that makes such a test fail.`),
     h("table", { class: "workflows plain-table" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Category"), ["Locks", "Enforced", "Proven"].map((title) => h("th", { scope: "col", class: "number" }, title)), h("th", { scope: "col" }, "Not enforced"))),
       h("tbody", {}, Object.entries(locks.byCategory ?? {}).map(([name, group]) => h("tr", {}, h("td", {}, name), [group.total, group.covered, group.proven].map((count, number) => h("td", { class: "number", "data-title": ["locks", "enforced", "proven"][number] }, String(count))),
-        h("td", {}, (group.uncovered ?? []).join(", ") || h("span", { class: "note" }, "none")))))),
+        h("td", { class: group.uncovered?.length ? null : "empty-cell" }, (group.uncovered ?? []).join(", ") || h("span", { class: "note" }, "none")))))),
     all.length ? chapter("What proves them", h("div", { class: "row tools" }, field), body) : null);
 }
 

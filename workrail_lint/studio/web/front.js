@@ -87,7 +87,7 @@ function workflowTable() {
     h("td", { class: "tags-cell" }, ["error", "warning", "info"].map((severity) => (countOf(workflow, severity) ? h("span", { class: `tag c-${severity}` }, icon(severity, `${severity}s`), String(countOf(workflow, severity))) : null)),
       workflow.findings.length ? null : h("span", { class: "note" }, "none")),
     h("td", {}, workflow.coverage ? bar(workflow.coverage) : h("span", { class: "note" }, "not run")),
-    numbers.map(([name, title, of]) => h("td", { class: `number${workflow[name]?.stale ? " stale-text" : ""}`, "data-title": title }, of(workflow))))))));
+    numbers.map(([name, title, of]) => h("td", { class: `number${workflow[name === "mutants" ? "mutation" : name]?.stale ? " stale-text" : ""}${of(workflow) === "–" ? " empty-cell" : ""}`, "data-title": title }, of(workflow))))))));
 }
 
 /** @param {any} coverage */

@@ -51,10 +51,15 @@ export function runPage() {
   return storyPage(run);
 }
 
-/** The turns on the way from the start to a moment. @param {any} run @param {number} moment */
+/** The turns on the way from the start to a moment. @param {any} run @param {number} moment @returns {number[]} */
 function wayTo(run, moment) {
   const way = [];
-  for (let at = moment; at !== undefined && at !== null && at >= 0; at = run.turns[at]?.parent) way.unshift(at);
+  for (let at = moment; at >= 0;) {
+    way.unshift(at);
+    const { parent, tool } = run.turns[at];
+    // A call that continues no other, such as a refused one, leaves the run where it was.
+    at = parent ?? (tool === "start_workflow" ? -1 : at - 1);
+  }
   return way;
 }
 

@@ -18,7 +18,7 @@ def notes(step: dict[str, Any]) -> list[Note]:
     found = []
     confirmation = step["confirmation"]
     if confirmation["kind"] != "never":
-        who = "a person" if confirmation["gate"] == "human_approval" else "the coordinator"
+        who = "a person" if needs_person(confirmation) else "the coordinator"
         when = f" if {condition_text(confirmation['condition'])}" if "condition" in confirmation else ""
         found.append(Note("gate", f"confirmed by {who}{when}"))
     output = step.get("output", {})
@@ -30,6 +30,11 @@ def notes(step: dict[str, Any]) -> list[Note]:
         count = len(step["fragments"])
         found.append(Note("fragments", f"{count} conditional {'text' if count == 1 else 'texts'}"))
     return found
+
+
+def needs_person(confirmation: dict[str, Any]) -> bool:
+    """Whether a person confirms: always, unless the author named the coordinator for it."""
+    return confirmation["gate"] == "human_approval" or not confirmation.get("explicit", False)
 
 
 def step_kind(step: dict[str, Any]) -> str:
