@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         print(f"     ({time.perf_counter() - began:.0f} s)", flush=True)
     if args.json is not None:
         write_json(args.json, results)
-    if not args.names and not args.quick:
+    if not args.quick:
         write_results(results)
     return 0 if kept else 1
 

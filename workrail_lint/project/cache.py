@@ -258,11 +258,15 @@ def _is_count(value: Any) -> bool:
 def _is_span(value: Any) -> bool:
     if value is None:
         return True
-    return type(value) is list and len(value) == 8 and all(type(item) is int for item in value) and min(value) >= 0
+    return type(value) is list and [*map(type, value)] == _EIGHT_NUMBERS and min(value) >= 0
+
+
+_EIGHT_NUMBERS = [int] * 8
+_IN_DETAILS = frozenset((str, int, bool))
 
 
 def _is_details(value: Any) -> bool:
-    return type(value) is dict and all(isinstance(item, str | int) for item in value.values())
+    return type(value) is dict and _IN_DETAILS.issuperset(map(type, value.values()))
 
 
 def _is_fix(value: Any) -> bool:

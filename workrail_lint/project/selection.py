@@ -83,6 +83,7 @@ class Selection:
         self._extra = extend_select or []
         self._ignore = ignore or []
         self._severity = severity or {}
+        self._default_on: dict[tuple[str, str], bool] = {}  # by code and name
         self.root = root
         self.per_file_ignores = per_file_ignores or {}
 
@@ -140,8 +141,12 @@ class Selection:
     def _is_active(self, finding: Finding) -> bool:
         if not self.is_default:
             return finding.name in self.active
-        rule = self.known.get(finding.code, finding.name)
-        return rule is not None and rule.default_on
+        # A run may ask for a hundred thousand findings of a few rules.
+        key = finding.code, finding.name
+        if key not in self._default_on:
+            rule = self.known.get(*key)
+            self._default_on[key] = rule is not None and rule.default_on
+        return self._default_on[key]
 
     def ignores(self, finding: Finding) -> bool:
         """Whether a finding is ignored by name; findings about the configuration need not be selected."""

@@ -63,11 +63,12 @@ class CompletedKeys:
             for key in self:
                 check(key)
             ordered = tuple(collated(self))
-        else:
+        elif self._new:
+            keys = list(ordered)
             for key in self._new:
                 check(key)
-                place = bisect_left(ordered, collation_key(key), key=collation_key)
-                ordered = (*ordered[:place], key, *ordered[place:])
+                keys.insert(bisect_left(keys, collation_key(key), key=collation_key), key)
+            ordered = tuple(keys)
         self._ordered, self._new = ordered, ()
         return ordered
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from workrail_lint.base.typed import Any
-from workrail_lint.rules.example_files import COMMON
 
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -11,6 +10,8 @@ def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
 
     A member set to `...` is left out.
     """
+    from workrail_lint.rules.example_files import COMMON  # here, because rules run without their examples
+
     document: dict[str, Any] = {
         "id": "demo.example",
         **COMMON,
