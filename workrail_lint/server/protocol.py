@@ -194,26 +194,28 @@ def make_server(open_project: Callable[[str], Project]) -> Server:
     """A server with all of its features; `open_project` says how a path is checked."""
     server = Server(open_project)
 
+    # None of these is a coroutine: pygls keeps what a coroutine returned for a notification, for ever.
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         server.publish(params.text_document.uri)
         server.later("projects", server._look)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
         uri = params.text_document.uri
         server.later(uri, lambda: server.publish(uri), _REST_SECONDS)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
-    async def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
         server.reload()
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    async def changed_on_disk(params: lsp.DidChangeWatchedFilesParams) -> None:
+    def changed_on_disk(params: lsp.DidChangeWatchedFilesParams) -> None:
         server.reload()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    async def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         server.later(uri, lambda: None)
         server.later(f"analysis of {uri}", lambda: None)

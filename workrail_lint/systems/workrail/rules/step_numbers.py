@@ -42,7 +42,7 @@ def plain_title(title: str) -> str:
     return title[match.end() if match else 0 :].strip().lower()
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def numbered_parts(workflow: Workflow, kind: str) -> frozenset[str]:
     """The numbers that titles and ids give to steps of a kind; `3b` also counts as `3`."""
     found = {step.number for step in numbered_steps(workflow) if step.kind == kind}
