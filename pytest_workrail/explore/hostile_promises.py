@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
@@ -25,6 +25,7 @@ from pytest_workrail.engine.events.kinds import (
     NodeOutputAppended,
 )
 from pytest_workrail.engine.events.payloads import NotesPayload
+from pytest_workrail.engine.protocol.questions import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_oracle import Oracle, Progress
 from pytest_workrail.explore.hostile_world import CallRecord, World
@@ -295,18 +296,13 @@ class Promises:
         if position is None:
             raise BrokenPromise("healthy", "a node that was just made can't be opened")
         assert self._oracle is not None
+        lineage = world.profile.rewind_context is RewindContext.LINEAGE
+        context = _changed(known.context if lineage else self._run_context, record.request.get("context"))
         if event.data.node_kind != "step":
-            self._nodes[node_id] = known
+            # What was submitted waits for the answer to a question; any other block keeps nothing of it.
+            self._nodes[node_id] = replace(known, context=context) if _is_question(world, record) else known
             self._check_pending(world, position, known.progress)
             return
-        given: Any = record.request.get("context")
-        lineage = world.profile.rewind_context is RewindContext.LINEAGE
-        context = dict(known.context if lineage else self._run_context)
-        for name, value in (given or {}).items():
-            if value is None:
-                context.pop(name, None)
-            else:
-                context[name] = value
         self._run_context = context
         before = record.position
         submitted = _artifacts(record.request)
@@ -422,3 +418,17 @@ def _context_difference(actual: Mapping[str, Any], expected: Mapping[str, Any]) 
         if not js.deep_equal(actual[name], expected[name]):
             return f"variable {name} is {actual[name]!r}, expected {expected[name]!r}"
     return "the context is the same"
+
+
+def _changed(context: Mapping[str, Json], change: Any) -> dict[str, Json]:
+    """A context with a change to it; null removes a variable."""
+    merged = {**context, **(change or {})}
+    return {name: value for name, value in merged.items() if value is not None or name not in (change or {})}
+
+
+def _is_question(world: World, record: CallRecord) -> bool:
+    """Whether a call was answered by asking for variables."""
+    response: Any = {} if record.exchange is None else record.exchange.response
+    report = response.get("blockers")
+    codes = [each["code"] for each in report["blockers"]] if isinstance(report, dict) else []
+    return asks_questions(world.profile) and codes == ["MISSING_CONTEXT_KEY"]

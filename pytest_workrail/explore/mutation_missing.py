@@ -97,6 +97,8 @@ def _contexts(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> It
     visiting: list[Wish] = [(each["runCondition"], True) for each in around if "runCondition" in each]
     if mutant.operator == "FRG-DROP":
         visiting.append((value_at(ir, (*mutant.path, "when")), True))
+    if mutant.operator == "GAT-DROP" and "condition" in value_at(ir, mutant.path):
+        visiting.append((value_at(ir, (*mutant.path, "condition")), True))
     if loop is not None and loop["loop"]["source"]["kind"] == "condition":
         visiting.append((loop["loop"]["source"]["condition"], loop["loop"]["kind"] != "until"))
     at = condition_path(mutant.path)

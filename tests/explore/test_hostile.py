@@ -73,6 +73,13 @@ def test_a_sound_engine_keeps_its_promises(workflow: str, profile: Any, mode: st
     assert search.broken is None, (search.broken, search.story)
 
 
+def test_what_was_submitted_may_wait_for_the_answer_to_a_question() -> None:
+    """Under profile locked the variable of a condition is asked for before the run ends without its step."""
+    story = Story((("adv", 0, "right"), ("context", 0, "x", 1), ("look", 0), ("look", 0)), "locked", GUIDED)
+    for workflow in WORKFLOWS:
+        assert play(compiled(workflow), story).broken is None
+
+
 def test_preferences_that_a_person_sets_may_change_what_a_node_shows() -> None:
     """A workflow that recommends to be guided says so to a run that is not."""
     source = {**WORKFLOWS["approval"], "recommendedPreferences": {"recommendedAutonomy": "guided"}}

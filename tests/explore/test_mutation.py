@@ -87,10 +87,11 @@ def test_every_operator_has_a_mutant_somewhere() -> None:
 
 
 def test_one_automatic_run_notices_less_than_all_and_every_survivor_has_a_scenario() -> None:
-    ir = drawn(runCondition=EITHER)
+    ir = drawn(requireConfirmation=EITHER)
     results = judged(ir, AUTO)
     statuses = Counter(each["status"] for each in results)
     assert statuses["killed"] > statuses["survived"] > 0
+    assert statuses["inert-bounded"] == 0
     for each in results:
         if each["status"] == "survived":
             mutant = next(mutant for mutant in mutants(ir) if mutant.id == each["id"])
@@ -99,7 +100,7 @@ def test_one_automatic_run_notices_less_than_all_and_every_survivor_has_a_scenar
 
 
 def test_with_the_missing_scenarios_nothing_survives() -> None:
-    ir = drawn(runCondition=EITHER)
+    ir = drawn(requireConfirmation=EITHER)
     missing = [each["missing"] for each in judged(ir, AUTO) if each["status"] == "survived"]
     suite = [{"name": f"s{n}", "value": {"workflow": "w.json", **each}} for n, each in enumerate(missing)]
     again = judged(ir, [*AUTO, *suite])
