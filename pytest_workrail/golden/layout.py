@@ -70,7 +70,10 @@ def fold(golden: Mapping[str, Any]) -> dict[str, Any]:
 def unfold(file: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err[str]:
     """The whole value of what a file says."""
     texts: dict[str, list[str]] = {}
-    for entry in file.get(PROMPTS) or ():
+    for name in (PROMPTS, "transcript"):
+        if not isinstance(file.get(name, []), list):
+            return Err(f"damaged: {name} is not a list")
+    for entry in file.get(PROMPTS, []):
         text = joined(entry.get("text")) if isinstance(entry, dict) else None
         if not isinstance(text, str) or not isinstance(entry.get("step"), str):
             return Err(f"damaged: an entry of {PROMPTS} has no step or no text")

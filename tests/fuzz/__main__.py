@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args, rest = parser.parse_known_args()
     if args.one:
-        _fuzz(args.one, rest, blind=args.blind)
+        _fuzz(args.one, [*rest, *args.targets], blind=args.blind)  # here what is no option is the folder of seeds
         return 0
     try:
         import atheris  # noqa: F401
@@ -54,13 +54,14 @@ def _run(name: str, seconds: int, *, blind: bool) -> bool:
         for seed in TARGETS[name].seeds:
             (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
         limits = [f"-max_total_time={seconds}", f"-timeout={SECONDS_PER_INPUT}", f"-rss_limit_mb={MEGABYTES}"]
-        command = [sys.executable, "-m", "tests.fuzz", "--one", name, *limits, "-max_len=8192", "-print_final_stats=1"]
+        command = [sys.executable, "-m", "tests.fuzz", "--one", name, *limits, "-max_len=32768", "-print_final_stats=1"]
         command += [f"-artifact_prefix={broken}/", str(corpus), *(["--blind"] if blind else [])]
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", ran.stderr))
         done, peak = figures.get("number_of_executed_units"), figures.get("peak_rss_mb")
         kept = [path for path in sorted(broken.iterdir()) if not path.name.startswith("slow-unit")]
-        is_sound = not kept and ran.returncode == 0 and done is not None  # without figures it did not come to its end
+        # Without figures it did not come to its end; without its seeds it looks at nothing but the first byte.
+        is_sound = not kept and ran.returncode == 0 and done is not None and "INFO: seed corpus: files" in ran.stderr
         print(f"{name}: {done} inputs, {peak} MB, {'ok' if is_sound else 'BROKEN'}", flush=True)
         for path in kept:
             FOUND.mkdir(exist_ok=True)

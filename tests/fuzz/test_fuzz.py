@@ -41,5 +41,5 @@ def test_what_was_found_is_mended(path: Path) -> None:
 def test_the_fuzzer_runs() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--blind", "--seconds", "1", "lockfile"]
     ran = subprocess.run(command, cwd=FOUND.parents[2], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr  # which includes that it began with its seeds
     assert "lockfile: " in ran.stdout
