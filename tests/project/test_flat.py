@@ -17,9 +17,7 @@ _SMALL, _LARGE = 40, 160
 _MOST = 4**1.2
 
 
-@pytest.mark.parametrize(
-    "name", ["run conditions", "variables", "loops", "conditional loops", "steps that set one variable", "findings"]
-)
+@pytest.mark.parametrize("name", ["run conditions", "variables", "loops", "steps that set one variable", "findings"])
 def test_checking_grows_with_the_workflow(name: str) -> None:
     def cost(size: int) -> int:
         text = text_of(INPUTS[name](size))
