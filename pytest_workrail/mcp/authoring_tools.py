@@ -52,7 +52,7 @@ Wrong: {"path": "workflows"}  (one file, not a folder)""",
 Explains a rule: what it finds, why that matters, and what to write instead.
 
 Right: {"rule": "CD023"}
-Wrong: {"rule": "the variable is never set"}  (that is a message; the code stands beside it)""",
+Wrong: {"rule": "the variable is never set"}  (that is a message; the code is printed before it)""",
     "generate": """\
 Works out the few scenarios that show everything a workflow can do, and proves why the rest can't happen. The scenarios
 are in the answer and are not written; save those you want to keep.
@@ -121,7 +121,7 @@ class AuthoringTools:
         try:
             path = (self._root / name).resolve()
         except (OSError, ValueError, RuntimeError):
-            return Err("`path` is no path.")
+            return Err("`path` is not a valid path.")
         if not path.is_relative_to(self._root):
             return Err("`path` leads out of the project; only its own files are read.")
         return Ok(path) if path.is_file() else Err(f"There is no file {name} in the project.")

@@ -62,7 +62,7 @@ Read `nextIntent` of the answer:
 - rehydrate_only: you have only looked; nothing was submitted. Do the step, then submit it.
 - complete: the run is over. Tell the user the result; there is nothing to submit.
 
-To go on with earlier work use resume_session: starting again begins a second run that knows nothing of the first.
+To continue earlier work use resume_session: starting again begins a second run that knows nothing of the first.
 
 Right: {"workflowId": "team.code-review", "workspacePath": "/home/me/project", "goal": "Review the login change"}
 Wrong: {"workflowId": "team.code-review", "goal": "Review"}  (workspacePath is missing)""",
@@ -85,7 +85,7 @@ What `nextIntent` means:
 - perform_pending_then_continue: do the step in `pending`, then submit it.
 - await_user_confirmation: ask the user first, then submit it.
 - rehydrate_only: you have only looked. Do the step, then submit it with the token of this answer.
-- complete: the run is over; make no further call.
+- complete: the run is over; make no other call.
 
 Right: {"continueToken": "ct_...", "output": {"notesMarkdown": "Read the diff. Two findings, both in login.py."}}
 Right: {"continueToken": "ct_...", "intent": "rehydrate", "workspacePath": "/home/me/project"}
@@ -106,7 +106,7 @@ Finds earlier sessions and answers with candidates, the best first, each with wh
 shows it. It changes nothing and enters nothing: make the call of the candidate you choose, with your
 workspacePath added.
 
-Call it when the user wants to go on with earlier work and you have no token. Say what you know: an id is
+Call it when the user wants to continue earlier work and you have no token. Say what you know: an id is
 surest, then words from the goal or the notes, then the branch. If no candidate fits, ask the user before you
 start anew.
 
@@ -141,7 +141,7 @@ MEMBERS: dict[ToolName, dict[str, str]] = {
         "preferences": "How much the run may do without the user. Leave it out unless the user has said so.",
         "preferences.autonomy": (
             "`guided`: asks the user wherever the workflow says so. `full_auto_stop_on_user_deps`: stops only where "
-            "only the user can help. `full_auto_never_stop`: goes on and records what was missing as a gap."
+            "only the user can help. `full_auto_never_stop`: continues and records what was missing as a gap."
         ),
         "preferences.riskPolicy": "How bold the run is where the workflow leaves it open. It never overrides a block.",
     },

@@ -170,6 +170,6 @@ _NO_MESSAGE = types.JSONRPCError(
     id=None,
     error=types.ErrorData(
         code=types.PARSE_ERROR,
-        message="This line is no JSON-RPC message. Send one JSON object a line, in UTF-8.",
+        message="This line is not a JSON-RPC message. Send one JSON object a line, in UTF-8.",
     ),
 )

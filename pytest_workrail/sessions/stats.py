@@ -93,6 +93,7 @@ class WorkflowStats:
         return {
             "sessions": self.sessions,
             "versions": len(self.versions),
+            "workflowHashes": sorted(self.versions),
             "statuses": dict(sorted(self.statuses.items())),
             "forks": self.forks,
             "gaps": self.gaps,

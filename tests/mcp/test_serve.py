@@ -91,7 +91,7 @@ def test_garbage_is_answered_and_the_session_outlives_its_client(tmp_path: Path)
     by_id = {answer["id"]: answer for answer in answers if answer["id"] is not None}
     garbage = [answer["error"] for answer in answers if answer["id"] is None]
     assert [error["code"] for error in garbage] == [-32700] * 4
-    assert "no JSON-RPC message" in garbage[0]["message"]
+    assert "not a JSON-RPC message" in garbage[0]["message"]
     assert sorted(by_id) == [1, 2, 3, 4, 5]
     assert [by_id[number]["error"]["code"] for number in (3, 5)] == [-32602, -32601]
     assert by_id[4]["result"]["structuredContent"]["code"] == "VALIDATION_ERROR"
