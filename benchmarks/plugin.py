@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,8 @@ from benchmarks.measure import Figure, Growth, in_turns, spent
 from pytest_workrail.golden.modes import BUILD_MACHINE
 
 _PLUGIN = "pytest_workrail.plugin"
-_LOCKS = Path(__file__).resolve().parents[1] / "pytest_workrail" / "locks" / "locks.json"
+_PROJECT = Path(__file__).resolve().parents[1]
+_LOCKS = _PROJECT / "pytest_workrail" / "locks" / "locks.json"
 _SCENARIO = """{
   "workflow": "../workflow.json",
   "agent": {"kind": "auto", "turns": [{"step": "first-step", "does": "missing_notes"}]},
@@ -46,6 +48,7 @@ def run(quick: bool) -> Iterator[Figure | Growth]:
             (folder / "test_one.py").write_text("def test_one():\n    assert 1 + 1 == 2\n")
             (folder / "workflow.json").write_text(_WORKFLOW)
             (folder / "none").mkdir()
+            shutil.copytree(_PROJECT / "docs", folder / "docs")  # the locks name their sources
             _scenarios(folder, "one", 1)
             yield from _start_up(folder, rounds)
             yield from _many(folder, (50, 100) if quick else (250, 500, 1_000))

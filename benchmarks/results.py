@@ -59,9 +59,11 @@ def write_results(fresh: Results) -> None:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench`. Times are minima of processor time unless a line says otherwise. Compare ratios, not",
-        "times: machines differ. *Before* is an earlier version: its start-up measured by the same program, the rest",
-        "as it was measured when the promises were made, without the analysis of variables that a lint has now.",
+        "Written by `make bench`; each section is from the last complete run of its module. Times are minima of",
+        "processor time unless a line says otherwise. Compare ratios, not times: machines differ. *Before*: the",
+        "start-up of an earlier version was measured by this program. The other figures are stated in, or computed",
+        "from, the table that the promises were made with: another program, partly other sizes, and no analysis of",
+        "variables in a lint.",
         "",
         f"CPython {platform.python_version()}, {len(os.sched_getaffinity(0))} cores.",
     ]
