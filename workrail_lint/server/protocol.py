@@ -115,6 +115,13 @@ class Server(LanguageServer):
         version = self.workspace.get_text_document(uri).version
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, version))
         self.later(f"analysis of {uri}", lambda: document.known.analysis, _IDLE_SECONDS)
+        self._forget_handled()
+
+    def _forget_handled(self) -> None:
+        """Drop the futures of notifications that were handled: pygls 2 would keep one for each key that is pressed."""
+        futures: dict[Any, Any] = getattr(self.protocol, "_request_futures", {})
+        for ident in [ident for ident, future in futures.items() if future.done()]:
+            del futures[ident]
 
     def later(self, key: str, work: Callable[[], Any], rest: float = 0) -> None:
         """Do something after a moment, unless it is asked for again before."""
@@ -193,8 +200,6 @@ def _diagnostic(finding: Finding, places: Positions) -> lsp.Diagnostic:
 def make_server(open_project: Callable[[str], Project]) -> Server:
     """A server with all of its features; `open_project` says how a path is checked."""
     server = Server(open_project)
-
-    # None of these is a coroutine: pygls keeps what a coroutine returned for a notification, for ever.
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:

@@ -1,0 +1,31 @@
+"""`workrail-test run`: workflows once through, played by the automatic agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_workrail.cli import main
+
+WORKFLOWS = Path(__file__).parents[2] / "fixtures" / "workflows"
+
+
+def test_a_run_shows_its_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(WORKFLOWS / "code-review.json"), "--profile", "reference"]) == 0
+    assert "complete (reference): read-change -> look-for-problems -> give-verdict" in capsys.readouterr().out
+    assert main(["run", str(WORKFLOWS / "code-review.json"), "--json"]) == 0
+    (report,) = json.loads(capsys.readouterr().out)["workflows"]
+    assert [run["profile"] for run in report["runs"]] == ["reference", "locked"]
+
+
+def test_a_step_that_can_not_run_fails_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workflow = json.loads((WORKFLOWS / "code-review.json").read_text())
+    never = {"and": [{"var": "x", "equals": 1}, {"var": "x", "equals": 2}]}
+    workflow["steps"][1]["runCondition"] = never
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(workflow))
+    assert main(["run", str(file)]) == 1
+    assert "look-for-problems" in capsys.readouterr().out
+    assert main(["run", str(tmp_path / "gone.json")]) == 2
