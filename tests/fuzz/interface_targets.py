@@ -118,12 +118,12 @@ def _server() -> tuple[Any, list[Any]]:
     from pygls.exceptions import JsonRpcMethodNotFound
 
     from tests.server.opened import arguments
-    from workrail_lint.cli.server import setup_of
+    from workrail_lint.cli.server import open_project
     from workrail_lint.server.protocol import make_server
 
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
-    setup = setup_of(arguments(), "workflows/a.json")
-    server = make_server(lambda _path: setup)
+    project = open_project(arguments(), "workflows/a.json")
+    server = make_server(lambda _path: project)
     sent: list[Any] = []
 
     def failed(error: Exception, _source: object) -> None:

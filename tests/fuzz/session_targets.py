@@ -85,7 +85,7 @@ def _read_everything(folder: DataFolder, session_id: str) -> None:
         list(story_lines(story, full=True))
         story_mermaid(story)
         json.dumps(story_json(story))
-    story_page([(story, None) for story in found])
+    story_page(session_id, [list(story_lines(story, full=True)) for story in found])
     statistics = count_sessions(folder, [session_id])
     statistics.to_json()
     stats_page(statistics)

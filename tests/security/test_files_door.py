@@ -427,15 +427,15 @@ def test_an_editor_does_not_wait_for_a_configuration_that_is_no_file(kind: str, 
     from types import SimpleNamespace
 
     from workrail_lint.findings import Edit
-    from workrail_lint.server.protocol import _workspace_edit
+    from workrail_lint.server.protocol import Server, _workspace_edit
 
     path = str(project / "workrail-lint.toml")
     if kind == "fifo":
         os.mkfifo(path)
     else:
         Path(path).symlink_to("/dev/zero")
-    server = SimpleNamespace(workspace=SimpleNamespace(text_documents={}))
-    document = SimpleNamespace(path="a.json", text="{}")
-    made = _workspace_edit(server, document, {path: [Edit(-1, -1, "[[suppress]]")]})  # type: ignore[arg-type]
+    server = SimpleNamespace(documents={})
+    server.read = lambda path: Server.read(server, path)  # type: ignore[arg-type]
+    made = _workspace_edit(server, {path: [Edit(0, 0, "[[suppress]]")]})  # type: ignore[arg-type]
     assert made.document_changes is not None
     assert len(made.document_changes) == 2

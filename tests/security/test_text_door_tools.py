@@ -231,11 +231,11 @@ def test_an_editor_gets_text_and_markdown_that_is_text(shown: Callable[..., str]
         document = opened(json.dumps(poisoned(WORKFLOW, at, HOSTILE + MARKDOWN), indent=1))
         for finding in document.checked.findings:
             assert finding.message.isprintable(), at
-        offered = actions.actions(document, document.checked.findings, 0, len(document.text))
+        offered = actions.actions(document, 0, len(document.text))
         assert all(action.title.isprintable() for action in offered), at
         assert all(symbol.name.isprintable() for symbol in outline.symbols(document)), at
         for offset in range(0, len(document.text), 97):
-            found = hover(document, offset, document.checked.findings)
+            found = hover(document, offset)
             assert found is None or is_plain(found.text), (at, found)
 
 
@@ -248,8 +248,9 @@ def test_an_editor_shows_a_catalog_as_text(shown: Callable[..., str]) -> None:
     catalog = load_core()
     ref = catalog.refs[REFERENCE["refId"]]
     evil = SimpleNamespace(refs={ref.id: ref._replace(title=MARKDOWN, summary=MARKDOWN, text=MARKDOWN)}, contracts={})
-    document.__dict__["setup"] = SimpleNamespace(settings=SimpleNamespace(catalog=evil), plan=document.setup.plan)
-    found = hover(document, document.text.index(ref.id) + 2, [])
+    assert document.is_workflow
+    document.project.settings = SimpleNamespace(catalog=evil)
+    found = hover(document, document.text.index(ref.id) + 2)
     assert found is not None
     assert "evil" in found.text
     assert is_plain(found.text)
