@@ -51,10 +51,10 @@ def shell(tmp_path: Path) -> Shell:
 
 def test_init_then_check_then_pytest(shell: Shell) -> None:
     made = shell("workrail-lint init")
-    assert "created  ./workrail.lock.json" in made
+    assert "created  workrail.lock.json" in made
     assert "nothing found" in shell("workrail-lint check .")
     assert "unchanged" in shell("workrail-lint lock --check")
-    golden = "created  ./tests/__goldens__/first_workflow.golden.json (what an agent sees, from a real run"
+    golden = "created  tests/__goldens__/first_workflow.golden.json # what an agent sees, from a real run"
     assert golden in made
     assert "1 match" in shell("pytest -q"), "green from the first run on"
     assert "nothing found" in shell("workrail-lint check ."), "the golden is no document of its own"
@@ -64,7 +64,7 @@ def test_a_golden_that_is_there_stays_and_without_pytest_the_way_to_one_is_named
     shell("workrail-lint init")
     golden = shell.folder / "tests" / "__goldens__" / "first_workflow.golden.json"
     golden.write_text("mine")
-    assert "kept     ./tests/__goldens__/first_workflow.golden.json" in shell("workrail-lint init")
+    assert "kept     tests/__goldens__/first_workflow.golden.json" in shell("workrail-lint init")
     assert golden.read_text() == "mine"
     (shell.folder / "blocked").mkdir()
     (shell.folder / "blocked" / "pytest.py").write_text("raise SystemExit(1)")
@@ -86,7 +86,7 @@ def test_a_lockfile_that_is_there_stays_as_it_is(shell: Shell) -> None:
     shell("workrail-lint init --id team.one")
     before = (shell.folder / "workrail.lock.json").read_bytes()
     told = shell("workrail-lint init --id team.two")
-    assert "kept     ./workrail.lock.json" in told
+    assert "kept     workrail.lock.json" in told
     assert "workrail-lint lock --update" in told
     assert (shell.folder / "workrail.lock.json").read_bytes() == before
     assert "lock --update" in shell("workrail-lint init --id team.two"), "nothing new, so nothing is pinned"

@@ -205,7 +205,6 @@ def test_a_session_of_another_version_is_marked(project: Path) -> None:
 @pytest.mark.parametrize(
     "story",
     [
-        {"runs": 1},
         {"runs": [{}, 2]},
         {"runs": [{"nodes": [{"node": [], "parent": {}, "loops": [{"iteration": "x"}]}], "beats": [{"to": {}}]}]},
         {"runs": [{"nodes": [{"node": 1, "parent": 2}, {"node": 2, "parent": 1}], "preferredPath": [9, [], 1]}]},
@@ -255,6 +254,7 @@ def test_long_texts_are_said_once(project: Path) -> None:
         (["--coverage", "missing.json"], "missing.json does not exist"),
         (["--mutation", "text.json"], "text.json is not JSON"),
         (["--sessions", "other.json"], "is not a report about sessions: it has no `workflows`"),
+        (["--sessions", "one.json"], "is not a report about sessions: what it holds is of another shape"),
         (["--goldens", "other.json"], "is not a list of pending changes"),
         (["--git", "HEAD"], "is not in a git repository"),
         (["--output", "no/such/folder.html"], "can't be written"),
@@ -263,6 +263,7 @@ def test_long_texts_are_said_once(project: Path) -> None:
 def test_bad_input_is_a_message(project: Path, capsys: Any, arguments: list[str], words: str) -> None:
     Path("text.json").write_text("{")
     Path("other.json").write_text("{}")
+    Path("one.json").write_text('{"runs": 1}')
     assert main(["studio", "workflows", *arguments]) == 2
     assert words in capsys.readouterr().err
 

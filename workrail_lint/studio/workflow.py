@@ -181,11 +181,12 @@ def _samples(analysis: Analysis) -> dict[str, str]:
 
 
 def _blockers(step: Data) -> list[str]:
-    """The codes with which an engine can refuse an answer to this step, under one profile or another."""
-    if step["type"] == "loop":
-        return [*(_ANSWER if step["loop"]["source"]["kind"] == "artifact" else ()), "INVARIANT_VIOLATION"]
+    """The codes with which an engine can refuse an answer to this step, or stop before it, under either profile."""
+    source: Data = step["loop"]["source"] if step["type"] == "loop" else {}
+    found = ["MISSING_CONTEXT_KEY"] if step.get("runCondition") or "variable" in source else []
+    if source:
+        return [*found, *(_ANSWER if source["kind"] == "artifact" else ()), "INVARIANT_VIOLATION"]
     output = step.get("output", {})
-    found: list[str] = []
     if "contract" in output:
         found += _ANSWER if output["contract"]["required"] else _ANSWER[1:]
     elif "assessments" in output:
