@@ -114,10 +114,15 @@ def test_what_was_read_before_changes_no_answer() -> None:
     files = TreeFiles()
     story = tell_short(Story(home_on(files)))
     warm = FileSessionStore(files)
-    first, again = warm.load(story.session_id).value, warm.load(story.session_id).value
+    fresh = FileSessionStore(files).load(story.session_id).value
+    assert len(fresh.events) > 1
+    assert warm.load(story.session_id).value == fresh
+    assert warm.load(story.session_id).value == fresh, "known by the stamps of its files"
+    warm._known.clear()
+    assert warm.load(story.session_id).value == fresh, "known by the bytes of its segments"
+    warm._known.clear()
     warm._parsed.clear()
-    assert first == again == warm.load(story.session_id).value == FileSessionStore(files).load(story.session_id).value
-    assert len(first.events) > 1
+    assert warm.load(story.session_id).value == fresh
 
 
 def test_no_answer_repeats_the_context() -> None:
@@ -133,6 +138,18 @@ def test_no_answer_repeats_the_context() -> None:
         answer = call()
         assert bench.reply is not None
         assert "secret" not in f"{answer} {bench.reply.text}"
+
+
+def test_a_passed_over_step_shows_what_its_condition_reads_and_nothing_else() -> None:
+    """@enforces context-no-echo"""
+    deep = quiet("deep", runCondition={"var": "depth", "equals": "deep"})
+    bench = Bench(workflow("small", quiet("one"), deep, quiet("two")), profile="locked")
+    bench.start(initialContext={"depth": "shallow", "hush": "secret"})
+    answer = bench.advance("CT1")
+    assert bench.reply is not None
+    assert answer["skipped"][0]["unmet"][0]["actual"] == {"kind": "value", "value": "shallow"}
+    assert "secret" not in f"{answer} {bench.reply.text}"
+    assert "hush" not in f"{answer} {bench.reply.text}"
 
 
 def test_another_attempt_is_another_advance() -> None:
