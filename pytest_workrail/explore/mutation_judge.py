@@ -21,6 +21,7 @@ from workrail_lint.systems.workrail import scenario as model
 
 # How a scenario notices: what it expects does not come, its golden differs, or only what it does not compare.
 Noticed: TypeAlias = Literal["expectation", "golden", "unchecked"]
+_OF_PROMPTS = frozenset(("FRG-DROP", "FRG-ALWAYS", "PRM-SENTENCE-DROP", "INJ-DROP", "GDN-DROP"))
 
 
 class UnstableScenario(Exception):  # noqa: N818 - what it is called in reports
@@ -129,7 +130,12 @@ def judge(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> 
         return Verdict(None, None, False, 0)
     mutated = mutant.apply(ir)
     unchecked: Baseline | None = None
-    for replays, scenario in enumerate(visiting, 1):
+    replays = 0
+    for scenario in visiting:
+        # No expectation is about a prompt: of a change that only prompts show, others learn no more without a golden.
+        if unchecked is not None and mutant.operator in _OF_PROMPTS and not scenario.wants_golden:
+            continue
+        replays += 1
         # With other bindings the texts differ, and the change is the same one.
         noticed = notices(scenario, mutated if scenario.ir is ir else _same_change(mutant, scenario.ir))
         if noticed in ("expectation", "golden"):
@@ -137,5 +143,5 @@ def judge(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> 
         if noticed is not None and unchecked is None:
             unchecked = scenario
     if unchecked is not None:
-        return Verdict(unchecked.name, "unchecked", True, len(visiting))
-    return Verdict(None, None, True, len(visiting))
+        return Verdict(unchecked.name, "unchecked", True, replays)
+    return Verdict(None, None, True, replays)

@@ -53,6 +53,6 @@ def resealed(data: bytes) -> bytes:
         made = {path: canonical_bytes(part) for path, part in parts.items()}
         entries = [{"path": path, "sha256": digest(raw), "bytes": len(raw)} for path, raw in made.items()]
         bundle["integrity"]["entries"] = entries
-    except (TypeError, KeyError, ValueError, AttributeError, RecursionError):
+    except (TypeError, LookupError, ValueError, AttributeError, RecursionError):
         return data
     return json.dumps(bundle).encode()
