@@ -100,16 +100,16 @@ def _coverage(entry: Data | None) -> Data | None:
     """A coverage entry with every test named once."""
     if entry is None:
         return None
-    tests = sorted({test for point in entry.get("points", ()) for test in point.get("tests", ())})
+    tests = sorted({test for point in entry.get("points") or () for test in point.get("tests") or ()})
     numbers = {test: number for number, test in enumerate(tests)}
     points = [
         {
             "kind": point["kind"],
             "place": point["place"],
             "case": point["case"],
-            "tests": [numbers[test] for test in point.get("tests", ())],
+            "tests": [numbers[test] for test in point.get("tests") or ()],
         }
-        for point in entry.get("points", ())
+        for point in entry.get("points") or ()
     ]
     return {
         "stale": bool(entry.get("stale")),
@@ -132,8 +132,12 @@ def _goldens(listed: Data | None) -> Data | None:
     return {
         "groups": listed.get("groups", []),
         "pending": [
-            {"golden": item.get("golden"), "state": item.get("state"), "differences": len(item.get("differences", ()))}
-            for item in listed.get("pending", ())
+            {
+                "golden": item.get("golden"),
+                "state": item.get("state"),
+                "differences": len(item.get("differences") or ()),
+            }
+            for item in listed.get("pending") or ()
             if isinstance(item, dict)
         ],
     }

@@ -64,7 +64,7 @@ class _Story:
     def __init__(self, golden: Data) -> None:
         self._prompts: dict[str, list[str]] = {}
         for prompt in golden.get("prompts") or ():
-            self._prompts.setdefault(prompt.get("step", ""), []).append(_joined(prompt.get("text", "")))
+            self._prompts.setdefault(prompt.get("step") or "", []).append(_joined(prompt.get("text") or ""))
         self._made_by: dict[str, int] = {}  # token -> the turn whose answer had it
         self._node: list[int] = []  # by turn: the turn that made the node it shows
         self._advanced: set[int] = set()  # nodes from which the run went on
@@ -143,7 +143,7 @@ class _Story:
         if pending["prompt"] and all(isinstance(piece, list) and len(piece) == 2 for piece in pending["prompt"]):
             return [["engine" if slot else "authored", slot, str(text)] for slot, text in pending["prompt"]]
         text, found, at = _joined(pending["prompt"]), [], 0
-        texts = self._prompts.get(pending.get("stepId", ""), [])
+        texts = self._prompts.get(pending.get("stepId") or "", [])
         for match in _SLOT.finditer(text):
             if text[at : match.start()]:
                 found.append(["authored", None, text[at : match.start()]])
