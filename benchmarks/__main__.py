@@ -13,6 +13,7 @@ from benchmarks.results import Results, write_json, write_results
 
 # Not benchmarks themselves.
 _HELPERS = ("__init__", "__main__", "measure", "documents", "real", "results")
+MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in _HELPERS)
 
 
 def main(arguments: list[str]) -> int:
@@ -21,10 +22,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller inputs; writes no results")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     args = parser.parse_args(arguments)
-    modules = args.names or sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in _HELPERS)
     results: Results = {}
     kept = True
-    for name in modules:
+    for name in args.names or MODULES:
         print(f"\n{name}", flush=True)
         began = time.perf_counter()
         results[name] = []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import MODULES
 from benchmarks.growth import COMMANDS, INPUTS, text_of
 from tests.effort import lines_run
 from workrail_lint import check_text
@@ -47,3 +49,8 @@ def test_a_place_is_found_without_reading_all_that_is_before_it() -> None:
         assert place.byte_offset == len(text.text[:offset].encode())
         before = text.text[:offset].replace("\r\n", "\n")
         assert place.line == before.count("\n") + 1
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_benchmark_can_be_run(name: str) -> None:
+    assert callable(importlib.import_module(f"benchmarks.{name}").run)
