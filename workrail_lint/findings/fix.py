@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import Enum, NamedTuple
 from workrail_lint.documents.operations import Operation
 
 
