@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Enum, NamedTuple
-from workrail_lint.documents.operations import Operation
+from workrail_lint.base.typed import TYPE_CHECKING, Enum, NamedTuple
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.operations import Operation
 
 
 class Safety(str, Enum):

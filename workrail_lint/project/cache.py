@@ -7,15 +7,15 @@ from somebody else is simply not used, and deleting it is always safe.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 
 from workrail_lint.base.digests import blake2b
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.base.typed import Any, NamedTuple
-from workrail_lint.documents.operations import Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
 
@@ -139,12 +139,14 @@ def decoded(path: str, line: bytes) -> Known | None:
 
 
 def _json(value: object) -> bytes:
+    import json  # here, because most runs keep nothing new
+
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return loads(line)
     except (ValueError, RecursionError):
         return None
 
@@ -190,7 +192,7 @@ def _load(path: str) -> dict[str, bytes | Entry]:
         if head != _HEAD:
             return {}
         pairs = [line.partition(b"\t") for line in lines]
-        names = [json.loads(name) for name, _, _ in pairs]
+        names = [loads(name) for name, _, _ in pairs]
         return {name: entry for name, (_, _, entry) in zip(names, pairs, strict=True) if type(name) is str}
     except (OSError, ValueError, RecursionError):
         return {}
@@ -279,10 +281,19 @@ def _is_fix(value: Any) -> bool:
 
 
 def _is_operation(name: Any = None, *values: Any) -> bool:
-    kind = _OPERATIONS.get(name) if isinstance(name, str) else None
+    kind = _operations().get(name) if isinstance(name, str) else None
     if kind is None or len(values) != len(kind.__match_args__):
         return False
     return all(_SHAPES[field](value) for field, value in zip(kind.__match_args__, values, strict=True))
+
+
+@cache
+def _operations() -> dict[str, Any]:
+    """The kinds of operations by name; few findings have a fix."""
+    from workrail_lint.documents import operations as kinds
+
+    found = (kinds.Cut, kinds.Insert, kinds.Remove, kinds.Rename, kinds.Replace, kinds.ReplaceText, kinds.Respell)
+    return {kind.__name__: kind for kind in found}
 
 
 def _record(finding: Finding) -> list[Any]:
@@ -314,7 +325,8 @@ def _fix_record(fix: Fix) -> list[Any]:
 
 def _fix(record: list[Any]) -> Fix:
     title, safety, operations = record
-    return Fix(title, _SAFETIES[safety], tuple(_OPERATIONS[name](*values) for name, *values in operations))
+    kinds = _operations()
+    return Fix(title, _SAFETIES[safety], tuple(kinds[name](*values) for name, *values in operations))
 
 
 _SHAPES: dict[str, Callable[[Any], bool]] = {
@@ -327,9 +339,6 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "end": _is_count,
     "index": lambda value: value is None or _is_count(value),
     "value": _is_anything,
-}
-_OPERATIONS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell)
 }
 
 

@@ -6,7 +6,6 @@ its documents. Another installed package brings a `System` through the hooks in 
 
 from __future__ import annotations
 
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from workrail_lint.base.files import read_shipped
 from workrail_lint.base.loading import load_module
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> 
 
 def read_manifest(folder: str) -> Manifest:
     """The manifest in a folder. Data, because every command reads it: a module would take longer to import."""
-    data = json.loads(read_shipped(os.path.join(folder, "manifest.json")))
+    data = loads(read_shipped(os.path.join(folder, "manifest.json")))
     data["config_keys"] = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
     data["suffixes"] = tuple(data.get("suffixes", (".json",)))
     data["scenario"] = ScenarioKind(**data["scenario"]) if "scenario" in data else None
