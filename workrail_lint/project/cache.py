@@ -72,14 +72,17 @@ class Cache:
             self.path = os.path.join(self._folder, f"{name}.json")
             self.entries = _load(self.path)
 
-    def get(self, path: str, content: str) -> Known | None:
-        """What is known about a file with this content, unless another file that decided has changed."""
-        entry = self._entry(path)
+    def get(self, name: str, content: str, path: str | None = None) -> Known | None:
+        """What is known about a file with this content, unless another file that decided has changed.
+
+        What is kept under another name than its path is about the path that is given.
+        """
+        entry = self._entry(name)
         if entry is None or entry[0] != content:
             return None
         if any(state_of(file, with_content=read) != state for file, read, state in entry[4]):
             return None
-        return _known(path, entry)
+        return _known(name if path is None else path, entry)
 
     def _entry(self, path: str) -> Entry | None:
         kept = self.entries.get(path)

@@ -107,6 +107,8 @@ class System(ABC):
     config_keys: Mapping[str, Setting] = {}
     scenario: ScenarioKind | None = None
     compiled_kinds: Mapping[str, str] = {}  # the kinds that `compile` takes, and what one is called in a sentence
+    # What `cross_check` says about a single document follows from its record, and `reconsider` changes nothing then.
+    pure_alone = False
     choice: RuleChoice | None = None  # which rules to run, None for all
     peers: Sequence[System] = ()  # all systems of the run; the last one is about workflows
     extra_rules: tuple[Rule, ...] = ()  # of plugins; a system runs those that are about its documents
@@ -179,6 +181,7 @@ class Manifest(NamedTuple):
     config_keys: Mapping[str, Setting] = {}
     scenario: ScenarioKind | None = None
     compiled_kinds: Mapping[str, str] = {}
+    pure_alone: bool = False
 
 
 UNSET_VARIABLE = "unsetVariable"
@@ -221,6 +224,7 @@ class LazySystem(System):
         self.config_keys = manifest.config_keys
         self.scenario = manifest.scenario
         self.compiled_kinds = manifest.compiled_kinds
+        self.pure_alone = manifest.pure_alone
 
     @cached_property
     def system(self) -> System:
