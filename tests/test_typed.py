@@ -1,9 +1,12 @@
-"""The stand-ins for `typing` behave as the real ones do."""
+"""The stand-ins for `typing` and `enum` behave as the real ones do."""
 
 from __future__ import annotations
 
 import copy
+import enum
+import json
 import pickle
+import re
 import typing
 from typing import Any
 
@@ -104,3 +107,44 @@ def test_a_generic_class_takes_arguments() -> None:
 
     assert Box[int] is Box
     assert typed.cast("int", "text") == "text"
+
+
+class Real(str, enum.Enum):
+    """The set as the standard library makes it."""
+
+    FIRST = "first"
+    SECOND = "second one"
+
+    @property
+    def length(self) -> int:
+        return len(self.value)
+
+
+class Light(str, typed.Enum):
+    """The same set, as we make it."""
+
+    FIRST = "first"
+    SECOND = "second one"
+
+    @property
+    def length(self) -> int:
+        return len(self.value)
+
+
+@pytest.mark.parametrize("kind", [Real, Light])
+def test_a_closed_set_is_one_of_the_standard_library(kind: Any) -> None:
+    first, second = kind
+    assert (first, second) == (kind.FIRST, kind.SECOND)
+    assert [kind("second one") is second, kind(second) is second] == [True, True]
+    assert first == "first"
+    assert first in {kind.FIRST}
+    assert isinstance(first, str)
+    assert (second.name, second.value, second.length, len(kind)) == ("SECOND", "second one", 10, 2)
+    assert str(second) == f"{second}" == f"{kind.__name__}.SECOND"
+    assert repr(second) == f"<{kind.__name__}.SECOND: 'second one'>"
+    assert json.dumps(second) == '"second one"'
+    assert pickle.loads(pickle.dumps(second)) is second
+    assert copy.deepcopy(second) is second is copy.copy(second)
+    for unknown in ("third", None, []):
+        with pytest.raises(ValueError, match=f"{re.escape(repr(unknown))} is not a valid {kind.__name__}"):
+            kind(unknown)

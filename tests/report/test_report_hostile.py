@@ -90,14 +90,14 @@ def reports(draw: st.DrawFn) -> ReportData:
             text=source,
             code=own.code,
             name=own.name,
-            severity=draw(st.sampled_from(Severity)),
+            severity=draw(st.sampled_from(list(Severity))),
             path=draw(texts),
             pointer=draw(texts),
             help=draw(st.none() | texts),
             details={"place": draw(texts)},
         )
         if draw(st.booleans()):
-            item.fix = Fix(draw(texts), draw(st.sampled_from(Safety)), ())
+            item.fix = Fix(draw(texts), draw(st.sampled_from(list(Safety))), ())
             items.append(Reported(item, (Edit(start, end, draw(texts)),), draw(texts)))
         else:
             items.append(Reported(item))

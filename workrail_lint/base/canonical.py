@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
-from json.encoder import JSONEncoder, encode_basestring
+from functools import cache, partial
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -20,7 +19,6 @@ from workrail_lint.base.typed import Any
 NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
 UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
 _DIGEST = Pattern(r"sha256:[0-9a-f]{64}")
-_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
 
 
 class CanonicalError(ValueError):
@@ -62,7 +60,14 @@ def _encode_plain(value: object) -> bytes:
     _encoded += 1
     if _encoded > _WORTH_AN_IMPORT:
         _fast_encode = _orjson_encoder()
-    return _encode(value).encode()
+    return _encoder()(value).encode()
+
+
+@cache
+def _encoder() -> Callable[[object], str]:
+    from json.encoder import JSONEncoder  # here, because a clean check hashes nothing
+
+    return JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
 
 
 def _orjson_encoder() -> Callable[[object], bytes]:
@@ -215,6 +220,8 @@ def _number(value: int | float) -> str:
 
 
 def _string(text: str) -> str:
+    from json.encoder import encode_basestring
+
     quoted = encode_basestring(text)
     try:
         quoted.encode()

@@ -6,7 +6,6 @@ Python's in ways that change hashes and verdicts. Everything that needs them tak
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -34,6 +33,8 @@ _HALF_PAIR = Pattern("[\ud800-\udfff]")
 
 def json_text(value: Json, indent: str | None = None) -> str:
     """Well-formed `JSON.stringify`: text as it is, but half a surrogate pair, which no file can hold, as its escape."""
+    import json  # here, because a clean check writes none
+
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return _HALF_PAIR.compiled.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 

@@ -1,12 +1,84 @@
-"""Modules by name, imported when they are needed."""
+"""Modules by name, imported when they are needed, and found without looking anywhere but where they are."""
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+from marshal import loads
+from os import sep, stat
+from types import CodeType, ModuleType
+
+from workrail_lint.base.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PACKAGE = __name__.partition(".")[0] + "."
+_TAG = f".{sys.implementation.cache_tag}.pyc"
 
 
 def load_module(name: str) -> ModuleType:
     """The module of a full name, as `importlib.import_module` finds it, which would have to be imported first."""
     __import__(name)
     return sys.modules[name]
+
+
+class _Loader(SourceFileLoader):
+    """Takes the compiled code of a module if it is up to date, and leaves everything else to the usual loader."""
+
+    def __init__(self, name: str, path: str, compiled: str, state: bytes) -> None:
+        super().__init__(name, path)
+        self._compiled = compiled
+        self._state = state
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            with open(self._compiled, "rb", buffering=0) as file:
+                data = file.readall()
+            if data[:16] == self._state:
+                code: CodeType = loads(memoryview(data)[16:])
+                return code
+        except (OSError, EOFError, ValueError, TypeError):
+            pass
+        return super().get_code(fullname)
+
+
+class _Finder:
+    """Finds the modules of this package.
+
+    A command imports up to a hundred and fifty of them. The usual way asks several finders for each, and those look for
+    every kind of file it could be: a fifth of the time that it takes to check a clean file.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if path is None or not name.startswith(_PACKAGE):
+            return None
+        folder, short = path[0], name.rpartition(".")[2]
+        inside = None
+        try:
+            where = f"{folder}{sep}{short}.py"
+            info = stat(where)
+        except OSError:
+            folder, short = f"{folder}{sep}{short}", "__init__"
+            inside = [folder]
+            try:
+                where = f"{folder}{sep}__init__.py"
+                info = stat(where)
+            except OSError:
+                return None
+        compiled = f"{folder}{sep}__pycache__{sep}{short}{_TAG}"
+        # What compiled code begins with: the version of Python, how it is validated, time and size of its source.
+        time, size = int(info.st_mtime) & 0xFFFFFFFF, info.st_size & 0xFFFFFFFF
+        state = b"%b\0\0\0\0%b%b" % (MAGIC_NUMBER, time.to_bytes(4, "little"), size.to_bytes(4, "little"))
+        spec = ModuleSpec(name, _Loader(name, where, compiled, state), origin=where, is_package=inside is not None)
+        spec.has_location, spec.cached = True, compiled
+        spec.submodule_search_locations = inside
+        return spec
+
+
+def load_faster() -> None:
+    """Find the modules of this package faster from now on, where their compiled code is beside them."""
+    if not sys.flags.optimize and sys.pycache_prefix is None and type(__spec__.loader) is SourceFileLoader:
+        sys.meta_path.insert(0, _Finder)

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from workrail_lint.base.loading import load_module
+from workrail_lint.base.loading import load_faster, load_module
 from workrail_lint.base.typed import NamedTuple, TextIO
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
@@ -53,6 +53,7 @@ def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
     """
     if arguments is not None:
         return _guarded(arguments, program)
+    load_faster()
     # What a short run makes is rarely garbage, and never in cycles that matter.
     gc.set_threshold(100_000, 20, 20)
     code = _guarded(sys.argv[1:], program)

@@ -15,12 +15,13 @@ from workrail_lint.project.discovery import discover
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import known_systems
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
-from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
-from workrail_lint.systems.workrail.settings import Settings
+from workrail_lint.systems.workrail.settings import BINDINGS_FILE, Settings
 from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:
     import argparse
+
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
@@ -39,22 +40,14 @@ def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) 
 
 def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
     """The catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
-    base = resolve_catalog(_path(args.catalog) or _path(config.file("catalog")))
-    if isinstance(base, Err):
-        raise UsageError(_named("catalog", args.catalog, base.error))
-    remarks: list[Finding] = []
-    catalog = resolve_catalog(base.value, _path(args.routines) or _path(config.file("routines")), remarks)
-    if isinstance(catalog, Err):
-        raise UsageError(_named("routines", args.routines, catalog.error))
-    for remark in remarks:
-        err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
+    catalog, base = _catalogs(args, config)
     bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(_named("bindings", args.bindings or args.bindings_dir, bindings.error))
     compat = config.text("compat")
     return Settings(
-        catalog.value,
-        base_catalog=base.value,
+        catalog,
+        base_catalog=base,
         bindings=bindings.value,
         parity=parity,
         engine=engine,
@@ -68,6 +61,23 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
             **config.system_options(),
         },
     )
+
+
+def _catalogs(args: argparse.Namespace, config: Config) -> tuple[Catalog | None, Catalog | None]:
+    """The catalog with and without the project's routines; None for the one that comes with the product."""
+    named, routines = args.catalog or config.file("catalog"), args.routines or config.file("routines")
+    if named is None and routines is None:
+        return None, None
+    base = resolve_catalog(_path(named))
+    if isinstance(base, Err):
+        raise UsageError(_named("catalog", args.catalog, base.error))
+    remarks: list[Finding] = []
+    catalog = resolve_catalog(base.value, _path(routines), remarks)
+    if isinstance(catalog, Err):
+        raise UsageError(_named("routines", args.routines, catalog.error))
+    for remark in remarks:
+        err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
+    return catalog.value, base.value
 
 
 class _Path(os.PathLike[str]):

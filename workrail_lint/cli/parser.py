@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from workrail_lint.base.typed import Any, NoReturn
 from workrail_lint.cli import UsageError
-from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
+from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

@@ -7,13 +7,12 @@ and keeps all positions. Positions in a clean text are found on demand by skippi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.scanner import read_string, skip_value
+from workrail_lint.documents.scanner import loads, read_string, skip_value
 from workrail_lint.documents.source_text import SourceText, Span
 
 MAX_BYTES = 1_000_000
@@ -206,9 +205,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         return value
 
     try:
-        value = json.loads(
-            text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_reject
-        )
+        value = loads(text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_reject)
     except (ValueError, RecursionError, _Unusual):
         return False
     # A text with few brackets can't nest deeply, and most have few.

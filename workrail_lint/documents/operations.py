@@ -6,8 +6,11 @@ and keeps the author's formatting.
 
 from __future__ import annotations
 
-from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple, Protocol
+from workrail_lint.base.typed import TYPE_CHECKING, Protocol
+from workrail_lint.documents.source_text import Edit as Edit
+
+if TYPE_CHECKING:
+    from workrail_lint.base.js import Json
 
 
 class Operation:
@@ -114,11 +117,3 @@ class Change(Protocol):
 
     @property
     def operations(self) -> tuple[Operation, ...]: ...
-
-
-class Edit(NamedTuple):
-    """Replace the characters `start` to `end` (code points) with `text`."""
-
-    start: int
-    end: int
-    text: str

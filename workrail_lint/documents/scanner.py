@@ -1,11 +1,62 @@
-"""The standard library's C scanner for single tokens. Its names are undocumented, so they are used only here."""
+"""The standard library's C scanner, for texts and for single tokens. Its names are undocumented, and used only here.
+
+The rest of `json` stays out of it: its regular expressions take longer to compile than a clean file takes to read.
+"""
 
 from __future__ import annotations
 
-import json
-from json import decoder
+from collections.abc import Callable
 
-_decode = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+from workrail_lint.base.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+
+    def make_scanner(reading: object) -> Callable[[str, int], tuple[Any, int]]: ...
+    def scanstring(text: str, at: int, strict: bool) -> tuple[str, int]: ...
+else:
+    try:
+        from _json import make_scanner, scanstring
+    except ImportError:  # a Python without the C scanner
+        from json import JSONDecoder
+        from json.decoder import scanstring
+
+        def make_scanner(reading):
+            return JSONDecoder(**vars(reading)).scan_once
+
+
+class _Reading:
+    """How values are made, under the names that the scanner asks for."""
+
+    strict = True
+    object_hook = None
+
+    def __init__(
+        self,
+        object_pairs_hook: Callable[[list[tuple[str, Any]]], object] | None = None,
+        parse_int: Callable[[str], object] = int,
+        parse_float: Callable[[str], object] = float,
+        parse_constant: Callable[[str], object] = float,
+    ) -> None:
+        self.object_pairs_hook = object_pairs_hook
+        self.parse_int = parse_int
+        self.parse_float = parse_float
+        self.parse_constant = parse_constant
+
+
+_scan = make_scanner(_Reading())
+
+
+def loads(data: bytes | str, **hooks: Callable[..., object]) -> Any:
+    """What `json.loads` makes of a text. Raises ValueError for one that is not JSON, and RecursionError."""
+    text = (data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")).strip(" \t\n\r")
+    scan = make_scanner(_Reading(**hooks)) if hooks else _scan
+    try:
+        value, end = scan(text, 0)
+    except StopIteration as at:
+        raise ValueError(f"no value at {at}") from None
+    if end != len(text):
+        raise ValueError(f"more than one value: the first ends at {end}")
+    return value
 
 
 def read_string(text: str, at: int) -> tuple[str, int]:
@@ -13,11 +64,9 @@ def read_string(text: str, at: int) -> tuple[str, int]:
 
     Raises JSONDecodeError for a string that breaks JSON's rules.
     """
-    value, end = decoder.scanstring(text, at + 1, True)  # type: ignore[attr-defined]
-    return value, end
+    return scanstring(text, at + 1, True)
 
 
 def skip_value(text: str, at: int) -> int:
     """The offset after the value that starts at `at`, which must be well-formed."""
-    end: int = _decode(text, at)[1]
-    return end
+    return _scan(text, at)[1]

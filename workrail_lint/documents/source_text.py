@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
 
@@ -25,6 +23,14 @@ class Span(NamedTuple):
 
     start: Position
     end: Position
+
+
+class Edit(NamedTuple):
+    """Replace the characters `start` to `end` (code points) with `text`."""
+
+    start: int
+    end: int
+    text: str
 
 
 class SourceText:
@@ -65,6 +71,8 @@ class SourceText:
 
     def position(self, offset: int) -> Position:
         """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
+        from bisect import bisect_right  # here, because a clean file has no place to show
+
         starts = self.line_starts
         line = bisect_right(starts, offset)
         return Position(

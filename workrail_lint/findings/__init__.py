@@ -1,7 +1,6 @@
 """What is reported, as plain data."""
 
-from workrail_lint.documents.operations import Edit
-from workrail_lint.documents.source_text import Position, Span
+from workrail_lint.documents.source_text import Edit, Position, Span
 from workrail_lint.findings.finding import Finding, Phase, Severity, unreadable
 from workrail_lint.findings.fix import Fix, Safety
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from workrail_lint.base.typed import TYPE_CHECKING, Enum, NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
-from workrail_lint.documents.operations import Operation
+if TYPE_CHECKING:
+    from workrail_lint.documents.operations import Operation
 
 
 class Safety(str, Enum):

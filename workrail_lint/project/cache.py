@@ -7,15 +7,15 @@ from somebody else is simply not used, and deleting it is always safe.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 
 from workrail_lint.base.digests import blake2b
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.base.typed import Any, NamedTuple
-from workrail_lint.documents.operations import Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
 
@@ -72,14 +72,17 @@ class Cache:
             self.path = os.path.join(self._folder, f"{name}.json")
             self.entries = _load(self.path)
 
-    def get(self, path: str, content: str) -> Known | None:
-        """What is known about a file with this content, unless another file that decided has changed."""
-        entry = self._entry(path)
+    def get(self, name: str, content: str, path: str | None = None) -> Known | None:
+        """What is known about a file with this content, unless another file that decided has changed.
+
+        What is kept under another name than its path is about the path that is given.
+        """
+        entry = self._entry(name)
         if entry is None or entry[0] != content:
             return None
         if any(state_of(file, with_content=read) != state for file, read, state in entry[4]):
             return None
-        return _known(path, entry)
+        return _known(name if path is None else path, entry)
 
     def _entry(self, path: str) -> Entry | None:
         kept = self.entries.get(path)
@@ -139,12 +142,14 @@ def decoded(path: str, line: bytes) -> Known | None:
 
 
 def _json(value: object) -> bytes:
+    import json  # here, because most runs keep nothing new
+
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return loads(line)
     except (ValueError, RecursionError):
         return None
 
@@ -190,7 +195,7 @@ def _load(path: str) -> dict[str, bytes | Entry]:
         if head != _HEAD:
             return {}
         pairs = [line.partition(b"\t") for line in lines]
-        names = [json.loads(name) for name, _, _ in pairs]
+        names = [loads(name) for name, _, _ in pairs]
         return {name: entry for name, (_, _, entry) in zip(names, pairs, strict=True) if type(name) is str}
     except (OSError, ValueError, RecursionError):
         return {}
@@ -279,10 +284,19 @@ def _is_fix(value: Any) -> bool:
 
 
 def _is_operation(name: Any = None, *values: Any) -> bool:
-    kind = _OPERATIONS.get(name) if isinstance(name, str) else None
+    kind = _operations().get(name) if isinstance(name, str) else None
     if kind is None or len(values) != len(kind.__match_args__):
         return False
     return all(_SHAPES[field](value) for field, value in zip(kind.__match_args__, values, strict=True))
+
+
+@cache
+def _operations() -> dict[str, Any]:
+    """The kinds of operations by name; few findings have a fix."""
+    from workrail_lint.documents import operations as kinds
+
+    found = (kinds.Cut, kinds.Insert, kinds.Remove, kinds.Rename, kinds.Replace, kinds.ReplaceText, kinds.Respell)
+    return {kind.__name__: kind for kind in found}
 
 
 def _record(finding: Finding) -> list[Any]:
@@ -314,7 +328,8 @@ def _fix_record(fix: Fix) -> list[Any]:
 
 def _fix(record: list[Any]) -> Fix:
     title, safety, operations = record
-    return Fix(title, _SAFETIES[safety], tuple(_OPERATIONS[name](*values) for name, *values in operations))
+    kinds = _operations()
+    return Fix(title, _SAFETIES[safety], tuple(kinds[name](*values) for name, *values in operations))
 
 
 _SHAPES: dict[str, Callable[[Any], bool]] = {
@@ -327,9 +342,6 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "end": _is_count,
     "index": lambda value: value is None or _is_count(value),
     "value": _is_anything,
-}
-_OPERATIONS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell)
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
@@ -111,7 +110,8 @@ def document_suffixes(config: Config) -> tuple[str, ...]:
 def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> str:
     """Everything besides a file's content that decides its findings."""
     facts = {"version": VERSION, "sources": _own_sources(), "choice": choice, **settings.cache_facts()}
-    return content_key(canonical_bytes(facts))
+    # Plain values all the way down, so that different ones never look the same.
+    return content_key(repr(facts).encode("utf-8", "surrogatepass"))
 
 
 # The packages whose code decides what is found in a file.

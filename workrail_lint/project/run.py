@@ -59,12 +59,13 @@ class Outcome(NamedTuple):
 
 
 class FileOutcome(NamedTuple):
-    """One file: which system it belongs to (None: none) and its result."""
+    """One file: the system it belongs to (None: none), its result, and the key of its content, if there is a cache."""
 
     path: str
     system: int | None
     result: FileResult
-    content: str
+    content: str = ""
+    is_new: bool = True  # the cache did not have it
 
 
 def run(discovery: Discovery, plan: Plan) -> Outcome:
@@ -88,15 +89,33 @@ def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> 
     recorded: list[dict[str, object]] = []
     together: list[Finding] = []
     for number, system in enumerate(plan.systems):
-        records = {o.path: o.result.record for o in ours if o.system == number and o.result.record is not None}
+        telling = [o for o in ours if o.system == number and o.result.record is not None]
+        records = {o.path: o.result.record for o in telling}
         recorded.append(records)
-        if records:
+        if len(telling) == 1 and system.pure_alone and telling[0].content:
+            crossing = _crossing_alone(telling[0], system, plan)
+        elif records:
             found = system.reconsider(found, records)
             crossing = system.cross_check(records, plan.settings, plan.complete)
-            together += crossing
-            found += crossing
+        else:
+            continue
+        together += crossing
+        found += crossing
     plan.cache.save()
     return Conclusion(reported_outcome(found, [outcome.path for outcome in ours], plan), recorded, together)
+
+
+def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Finding]:
+    """What the cross-file rules say about the only file, from the cache if it has that: nothing is loaded then."""
+    assert file.system is not None
+    name = f"{file.path}\0{'whole' if plan.complete else 'part'}"
+    content = content_key(repr([file.content, file.result.record]).encode("utf-8", "surrogatepass"))
+    known = plan.cache.get(name, content, file.path)
+    if known is not None:
+        return known.result.findings
+    crossing = system.cross_check({file.path: file.result.record}, plan.settings, plan.complete)
+    plan.cache.put(name, content, FileResult(crossing), file.system)
+    return crossing
 
 
 def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
@@ -170,7 +189,7 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
 def check_and_keep(file: Found, plan: Plan) -> FileOutcome:
     """Check one file, and put what it said into the cache."""
     outcome = check_file(file, plan)
-    if outcome.system is not None and outcome.content:
+    if outcome.system is not None and outcome.content and outcome.is_new:
         plan.cache.put(outcome.path, outcome.content, outcome.result, outcome.system)
     return outcome
 
@@ -187,19 +206,20 @@ def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:
 def _cached(file: Found, data: bytes, plan: Plan) -> FileOutcome | None:
     if file.path not in plan.cache.entries:
         return None
-    known = plan.cache.get(file.path, content_key(data))
+    content = content_key(data)
+    known = plan.cache.get(file.path, content)
     if known is None:
         return None
-    return FileOutcome(file.path, known.system, known.result, "")
+    return FileOutcome(file.path, known.system, known.result, content, is_new=False)
 
 
 def check_file(file: Found, plan: Plan) -> FileOutcome:
     """Check one file, unless the cache has its result."""
     if not file.named and not any(system.may_claim(file.path) for system in plan.systems):
-        return FileOutcome(file.path, None, FileResult([]), "")
+        return FileOutcome(file.path, None, FileResult([]))
     read = read_file(file.path)
     if isinstance(read, Err):
-        return FileOutcome(file.path, 0, FileResult([_unreadable(file.path, read.error.message, plan)]), "")
+        return FileOutcome(file.path, 0, FileResult([_unreadable(file.path, read.error.message, plan)]))
     data = read.value
     known = _cached(file, data, plan)
     if known is not None:
@@ -209,7 +229,7 @@ def check_file(file: Found, plan: Plan) -> FileOutcome:
         if kind is not None:
             content = content_key(data) if plan.cache.path is not None else ""
             return FileOutcome(file.path, number, system.check(file.path, data, kind, plan.settings), content)
-    return FileOutcome(file.path, None, FileResult([]), "")
+    return FileOutcome(file.path, None, FileResult([]))
 
 
 _shared_plan: Plan | None = None
@@ -261,7 +281,7 @@ def _received(sent: _Sent, plan: Plan) -> FileOutcome:
     assert known is not None, sent
     if known.content:
         plan.cache.keep(sent.path, sent.line)
-    return FileOutcome(sent.path, known.system, known.result, "")
+    return FileOutcome(sent.path, known.system, known.result, known.content)
 
 
 def default_jobs() -> int:

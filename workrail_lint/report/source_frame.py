@@ -25,9 +25,11 @@ class Frame(NamedTuple):
 
 
 class _Window(NamedTuple):
-    before: str
-    marked: str
-    after: str
+    """The part of a line that is shown, and how many cells it takes up to the marked stretch and in it."""
+
+    text: str
+    indent: int
+    marked: int
 
 
 def frame(source: SourceText, span: Span, width: int, style: Style, colour: str) -> Frame:
@@ -44,14 +46,14 @@ def frame(source: SourceText, span: Span, width: int, style: Style, colour: str)
     gutter = len(str(shown[-1]))
     room = max(_LEAST_WIDTH, width - gutter - 3)
     window = _window(line, start, end, room)
-    caret = " " * cells(window.before) + style("^" * max(1, cells(window.marked)), colour, "bold")
+    caret = " " * window.indent + style("^" * max(1, window.marked), colour, "bold")
     note = style(f" to line {span.end.line}", colour) if span.end.line > first else ""
     bar = style("|", "blue")
     numbers = [style(str(number).rjust(gutter), "blue") for number in shown]
     empty = f"{' ' * gutter} {bar}"
-    lines = [empty, f"{numbers[0]} {bar} {''.join(window)}".rstrip(), f"{empty} {caret}{note}"]
+    lines = [empty, f"{numbers[0]} {bar} {window.text}".rstrip(), f"{empty} {caret}{note}"]
     for label, number in zip(numbers[1:], shown[1:], strict=True):
-        lines.append(f"{label} {bar} {''.join(_window(source.line(number), 0, 0, room))}".rstrip())
+        lines.append(f"{label} {bar} {_window(source.line(number), 0, 0, room).text}".rstrip())
     return Frame(lines, gutter)
 
 
@@ -84,15 +86,19 @@ def _window(line: str, start: int, end: int, room: int) -> _Window:
     free = room - _width(line, left, start)
     marked = _fitting(line, start, end, free)
     right = _fitting(line, marked, len(line), free - _width(line, start, marked)) if marked == end else marked
-    pieces = [_shown(char) for char in line[left:right]]
+    cut, more = "…" if left > 0 else "", "…" if right < len(line) else ""
+    shown = line[left:right]
+    if _is_plain(shown) and "##" not in shown:
+        return _Window(f"{cut}{shown}{more}", len(cut) + start - left, marked - start)
+    pieces = [_shown(char) for char in shown]
     for match in LOG_COMMAND.finditer(line, left, right):
         pieces[match.start() + 1 - left] = "\\u0023"
-    before, inside, after = pieces[: start - left], pieces[start - left : marked - left], pieces[marked - left :]
-    if left > 0:
-        before.insert(0, "…")
-    if right < len(line):
-        after.append("…")
-    return _Window("".join(before), "".join(inside), "".join(after))
+    before, inside, after = ("".join(part) for part in _split(pieces, start - left, marked - left))
+    return _Window(f"{cut}{before}{inside}{after}{more}", len(cut) + cells(before), cells(inside))
+
+
+def _split(pieces: list[str], start: int, end: int) -> tuple[list[str], list[str], list[str]]:
+    return pieces[:start], pieces[start:end], pieces[end:]
 
 
 def _is_plain(text: str) -> bool:

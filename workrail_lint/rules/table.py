@@ -5,13 +5,13 @@ Selecting, reporting and listing read the table. A rule's module is imported onl
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.loading import load_module
 from workrail_lint.base.typed import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
 
@@ -164,12 +164,12 @@ class RuleTable(Generic[R]):
                 mends,
                 self._texts_of,
             )
-            for code, name, severity, default_on, needs, module, hooks, mends in json.loads(read_shipped(self.path))
+            for code, name, severity, default_on, needs, module, hooks, mends in loads(read_shipped(self.path))
         )
 
     @cached_property
     def _texts(self) -> dict[str, list[str]]:
-        texts: dict[str, list[str]] = json.loads(read_shipped(self._texts_path))
+        texts: dict[str, list[str]] = loads(read_shipped(self._texts_path))
         return texts
 
     def _texts_of(self, name: str) -> RuleTexts:

@@ -6,7 +6,6 @@ its documents. Another installed package brings a `System` through the hooks in 
 
 from __future__ import annotations
 
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from workrail_lint.base.files import read_shipped
 from workrail_lint.base.loading import load_module
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class System(ABC):
     config_keys: Mapping[str, Setting] = {}
     scenario: ScenarioKind | None = None
     compiled_kinds: Mapping[str, str] = {}  # the kinds that `compile` takes, and what one is called in a sentence
+    # What `cross_check` says about a single document follows from its record, and `reconsider` changes nothing then.
+    pure_alone = False
     choice: RuleChoice | None = None  # which rules to run, None for all
     peers: Sequence[System] = ()  # all systems of the run; the last one is about workflows
     extra_rules: tuple[Rule, ...] = ()  # of plugins; a system runs those that are about its documents
@@ -179,6 +181,7 @@ class Manifest(NamedTuple):
     config_keys: Mapping[str, Setting] = {}
     scenario: ScenarioKind | None = None
     compiled_kinds: Mapping[str, str] = {}
+    pure_alone: bool = False
 
 
 UNSET_VARIABLE = "unsetVariable"
@@ -191,7 +194,7 @@ def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> 
 
 def read_manifest(folder: str) -> Manifest:
     """The manifest in a folder. Data, because every command reads it: a module would take longer to import."""
-    data = json.loads(read_shipped(os.path.join(folder, "manifest.json")))
+    data = loads(read_shipped(os.path.join(folder, "manifest.json")))
     data["config_keys"] = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
     data["suffixes"] = tuple(data.get("suffixes", (".json",)))
     data["scenario"] = ScenarioKind(**data["scenario"]) if "scenario" in data else None
@@ -221,6 +224,7 @@ class LazySystem(System):
         self.config_keys = manifest.config_keys
         self.scenario = manifest.scenario
         self.compiled_kinds = manifest.compiled_kinds
+        self.pure_alone = manifest.pure_alone
 
     @cached_property
     def system(self) -> System:

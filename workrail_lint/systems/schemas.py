@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cache
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.documents.scanner import loads
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema_walk import SchemaWalk
@@ -41,7 +41,7 @@ def load_schema(kind: str) -> dict[str, Any]:
     if not kind.replace("-", "").isalnum():
         raise KeyError(kind)  # a name, never a path
     try:
-        schema: dict[str, Any] = json.loads(read_shipped(schema_path(kind)))
+        schema: dict[str, Any] = loads(read_shipped(schema_path(kind)))
     except FileNotFoundError:
         raise KeyError(kind) from None
     return schema
@@ -61,5 +61,5 @@ def shipped_packs() -> list[dict[str, Any]]:
     for name in sorted(os.listdir(_SYSTEMS)):
         path = os.path.join(_SYSTEMS, name, "packs.json")
         if os.path.isfile(path):
-            entries += json.loads(read_shipped(path))
+            entries += loads(read_shipped(path))
     return entries

@@ -5,8 +5,6 @@ from __future__ import annotations
 from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.pointer import child
 
-FILE = ".workrail/bindings.json"
-
 
 class BindingProblem(NamedTuple):
     """A problem that makes the engine ignore a part of the file, with a warning."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 # The names of the compatibility policies; what they do is in `compat`.
 REJECT, NORMALIZE = "reject", "normalize"
+# Where a project keeps its overrides of slots.
+BINDINGS_FILE = ".workrail/bindings.json"
 # The option that says that the bindings file is among the files looked at: what is wrong in it is told there.
 BINDINGS_CHECKED = "bindings-checked"
 
@@ -18,10 +20,10 @@ class Settings(RunSettings):
     """How a document is judged."""
 
     __slots__ = (
+        "_base_catalog",
         "_bundled_ids",
-        "base_catalog",
+        "_catalog",
         "bindings",
-        "catalog",
         "engine",
         "parity",
         "pinned",
@@ -31,7 +33,7 @@ class Settings(RunSettings):
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: Catalog | None = None,
         *,
         bindings: object = None,
         parity: bool = False,
@@ -44,8 +46,8 @@ class Settings(RunSettings):
         pinned: bool = False,
     ) -> None:
         super().__init__(options, workspace)
-        self.catalog = catalog
-        self.base_catalog = base_catalog or catalog  # without the project's own routines
+        self._catalog = catalog  # None: the one that comes with the product, loaded when something is looked up in it
+        self._base_catalog = base_catalog or catalog
         self._bundled_ids: frozenset[str] | None = None
         self.bindings = bindings  # the content of the project's bindings file, None when there is none
         self.parity = parity  # errors are exactly what the engine rejects
@@ -53,6 +55,20 @@ class Settings(RunSettings):
         self.policy = REJECT if parity else (policy or NORMALIZE)  # how the design form is met
         self.pinned = pinned  # the engine expanded it already, so ids have the dots that expanding gives them
         self.source_kind = source_kind  # where the files come from; None: to be told from each path
+
+    @property
+    def catalog(self) -> Catalog:
+        """The builtins that workflows can use."""
+        if self._catalog is None:
+            from workrail_lint.systems.workrail.catalog.catalog import load_core
+
+            self._catalog = load_core()
+        return self._catalog
+
+    @property
+    def base_catalog(self) -> Catalog:
+        """The same without the project's own routines."""
+        return self._base_catalog or self.catalog
 
     def under_parity(self) -> Settings:
         """The same, judged exactly as the public engine would."""
@@ -81,12 +97,12 @@ class Settings(RunSettings):
 
     def cache_facts(self) -> dict[str, object]:
         # A digest of the catalog with the project's routines would speak for them too, and take twenty times as long.
-        own = self.catalog is not self.base_catalog
+        own = self._catalog is not self._base_catalog
         routines = [self.catalog.routine_entries, sorted(self.catalog.recursive_templates)] if own else None
         return {
             **super().cache_facts(),
             # The version of the program speaks for the catalog that comes with it.
-            "catalog": None if self.base_catalog.is_core else self.base_catalog.digest,
+            "catalog": None if self._base_catalog is None or self._base_catalog.is_core else self._base_catalog.digest,
             "routines": routines,
             "bindings": self.bindings,
             "parity": self.parity,
@@ -100,6 +116,4 @@ def workflow_settings(settings: RunSettings) -> Settings:
     """The settings themselves; a run that says nothing about workflows uses the core catalog."""
     if isinstance(settings, Settings):
         return settings
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
-
-    return Settings(load_core(), options=settings.options, workspace=settings.workspace)
+    return Settings(options=settings.options, workspace=settings.workspace)

@@ -7,7 +7,6 @@ import os
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
-from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity, unreadable
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def resolve_bindings(bindings: object = None) -> Ok[Any] | Err[list[Finding]]:
     """The content of a bindings file: None when there is none; what it holds is judged later."""
     if bindings is None or not isinstance(bindings, str | os.PathLike):
         return Ok(bindings)
+    from workrail_lint.documents.json_reader import read_json
+
     read = read_file(os.fspath(bindings))
     if isinstance(read, Err):
         return Err([unreadable(read.error)])

@@ -6,7 +6,6 @@ first asked for. Files that users bring are checked in `loading`; the shipped on
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,6 +13,7 @@ from functools import lru_cache
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.documents.scanner import loads
 from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 from workrail_lint.systems.workrail.catalog.routine import Routine
@@ -245,7 +245,7 @@ def load_core() -> Catalog:
 
 def _read_core() -> dict[str, Any]:
     path = os.path.join(os.path.dirname(__file__), CORE_FILE)
-    document: dict[str, Any] = json.loads(read_shipped(path))
+    document: dict[str, Any] = loads(read_shipped(path))
     return document
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from workrail_lint.base.typed import Enum
 
 
 class CatalogPhase(str, Enum):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.base.typed import Any, Enum, NamedTuple
 from workrail_lint.findings import Finding
 
 

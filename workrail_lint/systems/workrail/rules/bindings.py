@@ -16,11 +16,11 @@ from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
-from workrail_lint.systems.workrail.project_bindings import FILE, project_overrides
+from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import BINDINGS, Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, is_reported, label, listing, value_at
-from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
+from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine
@@ -228,7 +228,7 @@ class BindingOverrideEmpty(_SlotRule):
     def examples(self) -> Iterable[Example]:
         document = _using("{{wr.bindings.checker}}", point())
         good: dict[str, Any] = {"demo.example": {"checker": "routine-inspect"}}
-        yield Example({"demo.example": {"checker": ""}}, good, {"demo.example": {}}, path=FILE)
+        yield Example({"demo.example": {"checker": ""}}, good, {"demo.example": {}}, path=BINDINGS_FILE)
         yield Example(
             document, _using("the checker", point("other")), options={"bindings": {"demo.example": {"checker": ""}}}
         )
@@ -268,7 +268,7 @@ class BindingOverrideUnknownSlot(BindingRule):
             {"demo.example": {**known, "cheker": "routine-look"}},
             {"demo.example": known},
             {"demo.example": known},
-            path=FILE,
+            path=BINDINGS_FILE,
             files={"workflows/example.json": _using("{{wr.bindings.checker}}", point())},
         )
         yield Example(

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from workrail_lint.base.typed import Any
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.project_bindings import FILE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 _SECTION: dict[str, Any] = {"demo.example": {"checker": "routine-check"}}
 
@@ -22,8 +22,8 @@ class BindingsFileInvalid(WorkflowRule):
     why = "The engine warns once, ignores the whole file and runs every workflow with its defaults."
 
     def examples(self) -> Iterable[Example]:
-        yield Example([], _SECTION, path=FILE)
-        yield Example(b'{"demo.example": ', _SECTION, path=FILE)
+        yield Example([], _SECTION, path=BINDINGS_FILE)
+        yield Example(b'{"demo.example": ', _SECTION, path=BINDINGS_FILE)
 
 
 class BindingsSectionInvalid(WorkflowRule):
@@ -35,7 +35,7 @@ class BindingsSectionInvalid(WorkflowRule):
     why = "The engine ignores the section with a warning, so the workflow runs with its defaults."
 
     def examples(self) -> Iterable[Example]:
-        yield Example({"demo.example": "routine-check"}, _SECTION, path=FILE)
+        yield Example({"demo.example": "routine-check"}, _SECTION, path=BINDINGS_FILE)
 
 
 class BindingsValueNotString(WorkflowRule):
@@ -47,7 +47,7 @@ class BindingsValueNotString(WorkflowRule):
     why = "The engine skips the entry with a warning, so the slot keeps its default."
 
     def examples(self) -> Iterable[Example]:
-        yield Example({"demo.example": {"checker": 3}}, _SECTION, path=FILE)
+        yield Example({"demo.example": {"checker": 3}}, _SECTION, path=BINDINGS_FILE)
 
 
 class BindingsMixedFormat(WorkflowRule):
@@ -59,7 +59,7 @@ class BindingsMixedFormat(WorkflowRule):
     why = "As soon as one section exists, the engine silently ignores entries outside the sections."
 
     def examples(self) -> Iterable[Example]:
-        yield Example({"checker": "routine-check", "demo.other": {}}, _SECTION, path=FILE)
+        yield Example({"checker": "routine-check", "demo.other": {}}, _SECTION, path=BINDINGS_FILE)
 
 
 class BindingsFlatFormat(WorkflowRule):
@@ -72,7 +72,7 @@ class BindingsFlatFormat(WorkflowRule):
     why = "It also changes any other workflow that happens to have a slot of the same name."
 
     def examples(self) -> Iterable[Example]:
-        yield Example({"checker": "routine-check"}, _SECTION, path=FILE)
+        yield Example({"checker": "routine-check"}, _SECTION, path=BINDINGS_FILE)
 
 
 class BindingDrift(WorkflowRule):
@@ -85,4 +85,4 @@ class BindingDrift(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         pinned: dict[str, Any] = {"pinned": {"demo.example": {"checker": "routine-check"}}}
-        yield Example({"demo.example": {"checker": "routine-inspect"}}, _SECTION, path=FILE, options=pinned)
+        yield Example({"demo.example": {"checker": "routine-inspect"}}, _SECTION, path=BINDINGS_FILE, options=pinned)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from workrail_lint.documents.json_format import formatted, layout_problem
@@ -63,6 +62,8 @@ class FormatNoncanonical(WorkflowRule):
             report("", _message(text, line), fix=fix)
 
     def examples(self) -> Iterator[Example]:
+        import json  # here, because only examples need it
+
         document = samples.workflow()
         yield Example(json.dumps(document), _text(), _text())
 
@@ -74,4 +75,6 @@ def _message(text: str, line: int) -> str:
 
 
 def _text() -> str:
+    import json
+
     return json.dumps(samples.workflow(), indent=2) + "\n"

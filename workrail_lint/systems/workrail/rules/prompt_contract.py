@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
@@ -10,6 +9,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import counted, listed, name_list, quoted
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules import samples
@@ -91,7 +91,7 @@ def _fenced_artifacts(passage: Passage) -> Iterator[dict[str, Any]]:
         if body[closing + 1 :].lstrip(" \t>").startswith(("```", "~~~")):
             body = body[: max(closing, 0)]
         try:
-            value = json.loads(body)
+            value = loads(body)
         except (ValueError, RecursionError):
             continue
         yield from _artifacts_in(value)
@@ -153,6 +153,8 @@ def _describe(violation: Violation, pack: Contract) -> str:
         case "enum":
             return f"`{where}` must be {listed(map(str, schema['enum']), 'or')}"
         case "const":
+            import json  # here, because few documents get this far
+
             return f"`{where}` must be {json.dumps(schema['const'])}"
         case "type":
             kind = str(schema["type"])
@@ -439,6 +441,8 @@ def _kinds(step: Step, workflow: Workflow) -> dict[str, bool]:
 
 def _has_refs(step: Step) -> bool:
     """Whether catalog text is part of the prompt, which may ask for the artifact."""
+    import json
+
     return '"refId"' in json.dumps(step.step.get("promptBlocks", ""))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -150,6 +149,8 @@ def _is_variant(step: Step) -> bool:
 
 def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
     """Each later step with the first earlier one it nearly repeats."""
+    import json  # here, because few documents get this far
+
     groups: dict[str, list[Step]] = {}
     for step in steps:
         rest = {name: value for name, value in step.step.items() if name not in _VARIABLE}
@@ -164,6 +165,8 @@ def _alike(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
 
     Two that share most lines share one of the rarest of each, so only steps with such a line are compared.
     """
+    import json
+
     lines = [set(step.prompt.split("\n")) - {""} for step in steps]
     spread = Counter(line for own in lines for line in own)
     conditions = [json.dumps(step.step["runCondition"], sort_keys=True) for step in steps]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 import re
@@ -13,6 +12,7 @@ from workrail_lint.base.result import Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
@@ -282,7 +282,7 @@ def _package_of(workflow: Workflow) -> _Package | None:
     if not isinstance(read, Ok):
         return None
     try:
-        described = json.loads(read.value)
+        described = loads(read.value)
     except (ValueError, RecursionError):
         return None
     if not isinstance(described, dict):

@@ -5,7 +5,6 @@ The reader reports what is wrong with the text; only the rules about numbers che
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 
@@ -27,6 +26,8 @@ _LONGEST_SHOWN = 40
 
 def _text(old: str = "", new: str = "") -> str:
     """A valid workflow as text, with one part replaced by another that need not be JSON."""
+    import json  # here, because only examples need it
+
     condition = {"var": "round", "equals": 3}
     text = json.dumps(samples.workflow(samples.step(), samples.step("last-step", runCondition=condition)), indent=2)
     return text.replace(old, new) + "\n"

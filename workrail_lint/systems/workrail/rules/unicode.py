@@ -6,7 +6,6 @@ once. Only then are the strings checked one by one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -172,6 +171,8 @@ def _prompt(text: str) -> dict[str, Any]:
 
 def _escaped(text: str) -> str:
     """A document as text, with everything beyond ASCII written as an escape."""
+    import json  # here, because only examples need it
+
     return json.dumps(_prompt(text), indent=2) + "\n"
 
 
