@@ -71,8 +71,10 @@ class Rule:
     fix: ClassVar[str] = ""  # what the fix does, "" when there is none
     fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
     default_on: ClassVar[bool] = True
-    # The members of which a document must have one for the rule to have anything to say; None: any document will do.
+    # What a document must have for the rule to have anything to say: one of these members or facts, and one of these
+    # words in lower case. None: any document will do. A rule is imported, and run, only for documents that have both.
     needs: ClassVar[frozenset[str] | None] = None
+    words: ClassVar[tuple[str, ...] | None] = None
 
     def examples(self) -> Iterable[Example]:
         """At least one document that triggers the rule, beside one that does not."""

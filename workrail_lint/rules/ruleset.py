@@ -95,12 +95,11 @@ class Collector:
 class Reporter:
     """What a rule calls to report; one for each rule. All rules of a set report into one collector."""
 
-    __slots__ = ("applies", "collector", "rule")
+    __slots__ = ("collector", "rule")
 
     def __init__(self, rule: Rule, collector: Collector) -> None:
         self.rule = rule
         self.collector = collector
-        self.applies = True  # to the document at hand
 
     def __call__(
         self,
@@ -129,38 +128,47 @@ class Reporter:
             finding.span = collector.source.span(*at)
 
 
+Calls = dict[str, list[tuple[Callable[..., object], Reporter]]]
+
+
 class RuleSet(Generic[R]):
     """Rules sorted by the hooks they have, so that a hook costs only the rules that use it."""
 
     def __init__(
-        self, rules: Iterable[R], base: type[R], most: int | None = None, known: Mapping[str, RuleInfo] | None = None
+        self,
+        rules: Iterable[R],
+        base: type[R],
+        most: int | None = None,
+        known: Mapping[str, RuleInfo] | None = None,
+        collector: Collector | None = None,
     ) -> None:
         """`known` says of some rules, by name, which hooks they have; the others are looked at."""
-        self.collector = Collector(most)
-        self._hooks: dict[str, list[tuple[Callable[..., object], Reporter]]] = {
-            name: [] for name in vars(base) if name.startswith("check_")
-        }
+        self.collector = Collector(most) if collector is None else collector
+        self.hooks: Calls = {}
         # Only rules that can answer no are asked whether they apply.
-        self._asked: list[tuple[R, Reporter]] = []
+        self.asked: list[tuple[R, Reporter]] = []
+        names = {name for name in vars(base) if name.startswith("check_")}
         for rule in rules:
             info = None if known is None else known.get(rule.name)
             own = _overridden(type(rule), base) if info is None else info.hooks
-            hooks = own & self._hooks.keys()
+            hooks = own & names
             if hooks:
                 report = Reporter(rule, self.collector)
                 for hook in hooks:
-                    self._hooks[hook].append((getattr(rule, hook), report))
+                    self.hooks.setdefault(hook, []).append((getattr(rule, hook), report))
                 if "applies" in own:
-                    self._asked.append((rule, report))
-
-    def ask(self, applies: Callable[[R], bool]) -> None:
-        """Leave out, until asked again, the rules that do not apply to the document at hand."""
-        for rule, report in self._asked:
-            report.applies = applies(rule)
+                    self.asked.append((rule, report))
 
     def calls(self, hook: str) -> list[tuple[Callable[..., object], Reporter]]:
         """What is to be called for a hook, each with the reporter to hand to it."""
-        return [call for call in self._hooks[hook] if call[1].applies]
+        return self.hooks.get(hook, [])
+
+    def that_apply(self, applies: Callable[[R], bool]) -> Calls:
+        """The calls of each hook, without the rules that do not apply to a document."""
+        refusing = {report for rule, report in self.asked if not applies(rule)}
+        if not refusing:
+            return self.hooks
+        return {hook: [call for call in calls if call[1] not in refusing] for hook, calls in self.hooks.items()}
 
 
 def overrides(rule: Rule, base: type[Rule], member: str) -> bool:
@@ -179,6 +187,19 @@ def _overridden(rule: type[Rule], base: type[Rule]) -> frozenset[str]:
     return _KNOWN[rule, base]
 
 
+class _Group(Generic[R]):
+    """Rules that need the same of a document."""
+
+    __slots__ = ("infos", "needs", "rules", "set", "words")
+
+    def __init__(self, needs: frozenset[str] | None, words: tuple[str, ...] | None) -> None:
+        self.needs = needs
+        self.words = words
+        self.infos: list[RuleInfo] = []
+        self.rules: list[R] = []  # those that no table describes
+        self.set: RuleSet[R] | None = None
+
+
 class LazyRules(Generic[R]):
     """The rules a run asks for, whose modules are imported when a document comes along that they can concern."""
 
@@ -193,26 +214,41 @@ class LazyRules(Generic[R]):
         active = None if choice is None or choice.is_default else choice.active
         self._table = table
         self._base = base
-        self._most = most
-        self._waiting = [info for info in table.infos if info.runs and _is_active(info, active)]
-        self._rules: list[R] = [rule for rule in extra if _is_active(rule, active)]
-        self._known: dict[str, RuleInfo] = {}
-        self._set: RuleSet[R] | None = None
+        self._collector = Collector(most)
+        groups: dict[object, _Group[R]] = {}
+        for info in table.infos:
+            if info.runs and _is_active(info, active):
+                groups.setdefault((info.needs, info.words), _Group(info.needs, info.words)).infos.append(info)
+        for rule in extra:
+            if _is_active(rule, active):
+                groups.setdefault((rule.needs, rule.words), _Group(rule.needs, rule.words)).rules.append(rule)
+        self._groups = list(groups.values())
 
-    def for_members(self, present: set[str] | None = None) -> RuleSet[R]:
-        """The rules for a document with some members; None for all rules."""
-        wanted = [
-            info
-            for info in self._waiting
-            if present is None or info.needs is None or not info.needs.isdisjoint(present)
-        ]
-        if wanted or self._set is None:
-            names = {info.name for info in wanted}
-            self._waiting = [info for info in self._waiting if info.name not in names]
-            self._rules += self._table.rules(wanted)
-            self._known |= {info.name: info for info in wanted}
-            self._set = RuleSet(self._rules, self._base, self._most, self._known)
-        return self._set
+    def for_document(
+        self, present: set[str] | None = None, has: Callable[[tuple[str, ...]], bool] | None = None
+    ) -> RuleSet[R]:
+        """The rules for a document with some members and facts, and (`has`) some words; None for all rules."""
+        chosen: RuleSet[R] = RuleSet((), self._base, collector=self._collector)
+        hooks = chosen.hooks
+        for group in self._groups:
+            if present is not None and group.needs is not None and group.needs.isdisjoint(present):
+                continue
+            if has is not None and group.words is not None and not has(group.words):
+                continue
+            found = self._loaded(group) if group.set is None else group.set
+            for hook, calls in found.hooks.items():
+                if hook in hooks:
+                    hooks[hook] += calls
+                else:
+                    hooks[hook] = calls.copy()
+            chosen.asked += found.asked
+        return chosen
+
+    def _loaded(self, group: _Group[R]) -> RuleSet[R]:
+        rules = [*self._table.rules(group.infos), *group.rules]
+        known = {info.name: info for info in group.infos}
+        group.set = RuleSet(rules, self._base, known=known, collector=self._collector)
+        return group.set
 
 
 def _is_active(rule: Rule | RuleInfo, active: set[str] | None) -> bool:

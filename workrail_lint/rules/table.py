@@ -41,7 +41,7 @@ class RuleTexts(NamedTuple):
 class RuleInfo:
     """What is known about a rule without importing it; the members are those of the class."""
 
-    __slots__ = ("_texts", "code", "default_on", "hooks", "mends", "module", "name", "needs", "severity")
+    __slots__ = ("_texts", "code", "default_on", "hooks", "mends", "module", "name", "needs", "severity", "words")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class RuleInfo:
         severity: Severity,
         default_on: bool,
         needs: frozenset[str] | None,
+        words: tuple[str, ...] | None,
         module: str,
         hooks: frozenset[str],
         mends: bool,
@@ -60,6 +61,7 @@ class RuleInfo:
         self.severity = severity
         self.default_on = default_on
         self.needs = needs
+        self.words = words
         self.module = module  # where its class is, below the package of the table
         self.hooks = hooks  # which it has of its own; none: an earlier phase detects it
         self.mends = mends  # it has a fix for what an earlier phase detects
@@ -115,7 +117,16 @@ def info_of(rule: Rule, module: str = "", hooks: frozenset[str] = _NO_HOOKS, men
     origin, summary, why = (getattr(rule, name, "") for name in ("origin", "summary", "why"))
     texts = RuleTexts(origin, summary, why, rule.fix, rule.fix_safety)
     return RuleInfo(
-        rule.code, rule.name, rule.severity, rule.default_on, rule.needs, module, hooks, mends, lambda _: texts
+        rule.code,
+        rule.name,
+        rule.severity,
+        rule.default_on,
+        rule.needs,
+        rule.words,
+        module,
+        hooks,
+        mends,
+        lambda _: texts,
     )
 
 
@@ -128,6 +139,7 @@ def row_of(info: RuleInfo) -> list[object]:
         info.severity.value,
         info.default_on,
         needs,
+        info.words,
         info.module,
         sorted(info.hooks),
         info.mends,
@@ -159,12 +171,13 @@ class RuleTable(Generic[R]):
                 _SEVERITIES[severity],
                 default_on,
                 None if needs is None else names(needs),
+                None if words is None else tuple(words),
                 module,
                 names(hooks) if hooks else _NO_HOOKS,
                 mends,
                 self._texts_of,
             )
-            for code, name, severity, default_on, needs, module, hooks, mends in loads(read_shipped(self.path))
+            for code, name, severity, default_on, needs, words, module, hooks, mends in loads(read_shipped(self.path))
         )
 
     @cached_property

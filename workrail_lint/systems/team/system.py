@@ -162,7 +162,7 @@ def _chosen_rules(choice: RuleChoice | None) -> RuleSet[TeamRule]:
     from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules
     from workrail_lint.systems.team.rules.base import TeamRule
 
-    return LazyRules(RULES, TeamRule, choice, most=MOST_OF_A_RULE).for_members()
+    return LazyRules(RULES, TeamRule, choice, most=MOST_OF_A_RULE).for_document()
 
 
 def _locate_again(findings: list[Finding], path: str, kind: TeamKind, fingerprints: bool) -> None:

@@ -22,7 +22,9 @@ from workrail_lint.systems.workrail.compiler.engine_target import engine_snapsho
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, members_of, run_rules, valid_members
+from workrail_lint.systems.workrail.rules.facts import facts_of
+from workrail_lint.systems.workrail.rules.prose import text_index
+from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, run_rules, valid_members
 from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
@@ -138,7 +140,8 @@ def _check_definition(
         for finding in (*refused, *found):
             if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
                 finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
-        found = found + run_rules(rules.for_members(members_of(workflow)), workflow)
+        chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
+        found = found + run_rules(chosen, workflow)
         checked.consulted = workflow.consulted
         checked.mentions = [
             mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)

@@ -70,7 +70,7 @@ class Step:
     @cached_property
     def prompt_texts(self) -> list[Text]:
         """Those that become part of this step's prompt (fragments included)."""
-        return [text for text in self.texts if text.field in _PROMPT_FIELDS]
+        return [text for text in self.texts if text.field in PROMPT_FIELDS]
 
     @cached_property
     def prompt(self) -> str:
@@ -78,7 +78,7 @@ class Step:
         return "\n".join(text.text for text in self.prompt_texts)
 
 
-_PROMPT_FIELDS = frozenset(
+PROMPT_FIELDS = frozenset(
     ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
 )
 

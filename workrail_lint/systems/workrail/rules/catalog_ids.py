@@ -104,9 +104,7 @@ class ContractUnknown(WorkflowRule):
     )
     fix = "Use the closest known contract."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return step_members(workflow) >= {"templateCall", "outputContract"}
+    needs = frozenset({"templateCall"})
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         return use_suggestion(finding, workflow)
@@ -160,6 +158,7 @@ class CatalogHashNotEngine(WorkflowRule):
         "Features, refs and templates add text to prompts, and that text is part of the hash. The workflow runs with "
         "any catalog, but only one imported from an installed engine gives the engine's hash."
     )
+    needs = frozenset({"promptBlocks", "templateCall"})
 
     def applies(self, workflow: Workflow) -> bool:
         used = step_members(workflow)
@@ -227,9 +226,7 @@ class CapabilityUnknown(WorkflowRule):
     origin = "lock"
     summary = "A capability, its level, or the time to probe it is unknown."
     why = "An unknown capability can't be probed, so a step that needs it could never be unlocked."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "templateCall" in step_members(workflow)
+    needs = frozenset({"templateCall"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         """A call that names a capability itself; top-level capabilities are checked while reading the document."""

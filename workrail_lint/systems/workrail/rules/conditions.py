@@ -15,6 +15,7 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
 from workrail_lint.systems.workrail.rules.base import ConditionRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.facts import UNUSUAL_CONDITION
 from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition, label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -67,6 +68,8 @@ def _rule(condition: dict[str, Any]) -> dict[str, Any]:
 
 class _FormRule(ConditionRule):
     """A rule about the form of conditions, called only for the unusual ones."""
+
+    needs = frozenset({UNUSUAL_CONDITION})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for condition in condition_facts(workflow).unusual:

@@ -14,7 +14,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, label
+from workrail_lint.systems.workrail.rules.prose import Pattern, label
 
 # The texts that are rendered with the run's context, including those of generated steps.
 SUBSTITUTED_FIELDS = (
@@ -57,9 +57,7 @@ class ContextTokenSpaced(WorkflowRule):
     why = "The engine replaces only tokens without whitespace; the agent sees this one literally."
     fix = "Remove the whitespace."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return has_braces(workflow)
+    words = ("{{",)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template:
@@ -89,9 +87,7 @@ class ContextTokenExpression(WorkflowRule):
     origin = "spec"
     summary = "Double braces contain an expression instead of the path of a context value."
     why = "The engine can't evaluate expressions: it replaces only a name, or names joined by dots."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return has_braces(workflow)
+    words = ("{{",)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template:
@@ -123,9 +119,7 @@ class ContextTokenField(WorkflowRule):
     origin = "runtime"
     summary = "A context token is used in `agentRole` or `guidance`."
     why = "Tokens are replaced only in prompts, titles and fragments; elsewhere the agent sees them literally."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return has_braces(workflow)
+    words = ("{{",)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template:

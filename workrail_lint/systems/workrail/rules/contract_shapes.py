@@ -14,6 +14,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM
 from workrail_lint.systems.workrail.rules.prose import label, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -33,6 +34,7 @@ class ContractDesignOutput(WorkflowRule):
     why = 'Only `target = "ir"` reads `output`, as `outputContract` and `guidance`; the engine rejects it.'
     fix = "Replace `output` with `outputContract` and `guidance`."
     fix_safety = "unsafe"
+    needs = frozenset({DESIGN_FORM})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.normalized is not None and bool(workflow.normalized.warnings)
@@ -93,9 +95,7 @@ class CoordinatorResultShape(WorkflowRule):
     origin = "spec"
     summary = "A prompt asks for a `wr.coordinator_result` artifact with unknown fields."
     why = "A coordinator reads only `outcome`, `summary`, `sessionId` and `error`; every other field is lost."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return COORDINATOR_RESULT in workflow.document.text
+    words = (COORDINATOR_RESULT,)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         names = [name for members in example_members(text.text, COORDINATOR_RESULT) for name in members]

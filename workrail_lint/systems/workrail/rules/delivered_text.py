@@ -8,26 +8,22 @@ the same way. Only the context of a phrase that was found is read, and each text
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any
-from workrail_lint.documents.pointer import child
-from workrail_lint.systems.workrail.rules.base import Text
-from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search
+from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search, TextIndex, text_index
 
 if TYPE_CHECKING:
     import re
 
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
 
 # Beyond this a clause is not read.
 _CLAUSE = 400
 # How many lines back the heading of a list is searched for.
 _LIST_LINES = 40
-# Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
-_ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
 
 _SENTENCE_END = Pattern(r"\n|[.!?;](?=[\s*_\"')]|\Z)")
 _NO_END = ("e.g", "i.e", "etc", "vs", "cf", "no", "approx")
@@ -235,9 +231,12 @@ class Delivered(Prompts):
 
     __slots__ = ("_passages",)
 
-    def __init__(self, owners: list[tuple[Step, Text]]) -> None:
-        super().__init__(owners)
+    def __init__(self, texts: TextIndex) -> None:
+        super().__init__(texts)
         self._passages: dict[str, Passage] = {}
+
+    def _is_among(self, step: Step | None, text: Text) -> bool:
+        return True
 
     def phrases(
         self, search: Search, *, in_code: bool = False, wanted: Callable[[re.Match[str]], bool] | None = None
@@ -258,29 +257,15 @@ class Delivered(Prompts):
             passage = self._passages[text.pointer] = Passage(step, text)
         return passage
 
-    def passages(self) -> Iterator[Passage]:
-        for step, text in self._owners:
-            yield self.passage(step, text)
+    def passages(self, words: Iterable[str]) -> Iterator[Passage]:
+        """The texts that contain one of some words."""
+        delivered = self._texts.delivered
+        for index in self._texts.having(words):
+            step, text = self._texts.owners[index]
+            if step is not None and index < delivered:
+                yield self.passage(step, text)
 
 
 @lru_cache(maxsize=4)
 def delivered(workflow: Workflow) -> Delivered:
-    owners: list[tuple[Step, Text]] = []
-    for step in workflow.all_steps:
-        if step.calls_template:
-            owners += [(step, text) for text in _arguments(step)]
-            continue
-        texts = step.prompt_texts
-        if len(texts) != len(step.texts):
-            texts = texts + [text for text in step.texts if text.field in _ALSO_DELIVERED]
-        owners += [(step, text) for text in texts]
-    return Delivered(owners)
-
-
-def _arguments(step: Step) -> Iterator[Text]:
-    """The texts that a template call adds to the prompts of the template."""
-    call: Any = step.step.get("templateCall")
-    args = call.get("args") if isinstance(call, dict) else None
-    for name, value in args.items() if isinstance(args, dict) else ():
-        if isinstance(value, str):
-            yield Text(value, child(step.at("templateCall", "args"), name), "argument")
+    return Delivered(text_index(workflow))

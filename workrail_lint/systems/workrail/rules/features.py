@@ -56,6 +56,7 @@ class FeatureNoEffect(WorkflowRule):
     origin = "doc"
     summary = "Features are declared, but no step uses `promptBlocks`."
     why = "Features are added to `promptBlocks` only, never to a plain `prompt`."
+    needs = frozenset({"features"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         features = features_of(workflow)
@@ -78,6 +79,7 @@ class FeaturePartialEffect(WorkflowRule):
     origin = "product"
     summary = "Features are declared, but some steps have a plain `prompt` and do not get them."
     why = "The agent follows a feature in some steps but not in others, which is easy to overlook."
+    needs = frozenset({"features"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if not features_of(workflow) or not is_authored(workflow) or not in_blocks(workflow):
@@ -104,6 +106,7 @@ class FeatureOrder(WorkflowRule):
     why = "The engine injects features in the given order, so the same features in another order give another hash."
     fix = "Sort the features."
     fix_safety = "unsafe"
+    needs = frozenset({"features"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         features = features_of(workflow)
@@ -272,6 +275,7 @@ class FeatureDuplicatedText(WorkflowRule):
     default_on = False
     summary = "A step or `metaGuidance` repeats a line that a declared feature adds."
     why = "The agent reads it twice, and the copy goes stale when the catalog changes."
+    needs = frozenset({"features"})
 
     def applies(self, workflow: Workflow) -> bool:
         return bool(features_of(workflow))
@@ -337,6 +341,7 @@ class RefInRawPrompt(WorkflowRule):
     origin = "lock"
     summary = "A prompt, guidance or a fragment mentions a ref by name."
     why = "Only a part of kind `ref` is replaced with the text; elsewhere the agent sees a name it can't look up."
+    words = _REF_NAME.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         named: dict[str, tuple[Step, str]] = {}
@@ -368,6 +373,7 @@ class RefRepeated(WorkflowRule):
     origin = "product"
     summary = "A step includes the same ref twice, or includes a ref that a feature already adds."
     why = "The agent reads the same lines twice, and they count twice against the limit for injected text."
+    needs = frozenset({"promptBlocks"})
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptBlocks" in step_members(workflow) and '"refId"' in workflow.document.text

@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import step_members
+from workrail_lint.systems.workrail.rules.facts import PLAIN_ID, RESERVED_ID
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class WorkflowIdReserved(WorkflowRule):
     why = "The engine does not load such an id from any other source, and a bundled workflow with that id always wins."
     fix = "Change the namespace to that of the file's source."
     fix_safety = "unsafe"
+    needs = frozenset({RESERVED_ID})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
@@ -107,6 +108,7 @@ class WorkflowIdLegacy(WorkflowRule):
     )
     fix = "Add the namespace of the file's source."
     fix_safety = "unsafe"
+    needs = frozenset({PLAIN_ID})
 
     def applies(self, workflow: Workflow) -> bool:
         return _is_legacy(workflow) and not workflow.is_new
@@ -129,6 +131,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
     why = "The engine still loads old ids without a namespace, but it does not save a workflow with such an id."
     fix = "Add the namespace of the file's source."
     fix_safety = "unsafe"
+    needs = frozenset({PLAIN_ID})
 
     def applies(self, workflow: Workflow) -> bool:
         return _is_legacy(workflow) and workflow.is_new
@@ -256,9 +259,7 @@ class ExpandedIdTooLong(WorkflowRule):
     origin = "product"
     summary = f"The id of a step that a template call expands to has more than {_LONGEST_EXPANDED} characters."
     why = "The id consists of the ids of the calling step and the routine's step; all events and tokens contain it."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "templateCall" in step_members(workflow)
+    needs = frozenset({"templateCall"})
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
         for node in walk(compiled.nodes):

@@ -11,6 +11,7 @@ from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import CARRIAGE_RETURN
 
 
 class LineEndings(WorkflowRule):
@@ -22,6 +23,7 @@ class LineEndings(WorkflowRule):
     why = "If an editor converts the line endings, every line changes, and a one-word edit looks like a rewrite."
     fix = "End every line with LF."
     fix_safety = "safe"
+    needs = frozenset({CARRIAGE_RETURN})
 
     def applies(self, workflow: Workflow) -> bool:
         return "\r" in workflow.document.text

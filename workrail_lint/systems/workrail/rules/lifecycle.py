@@ -12,7 +12,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import step_members
+from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM, NO_ABOUT, NO_EXAMPLES, OTHER_SPEC_VERSION, TERSE
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _DEPRECATED = ("hasValidation", "askForFiles")
@@ -126,6 +126,7 @@ class SpecVersionStale(WorkflowRule):
     origin = "engine-warn"
     summary = "The workflow was last validated against an older version of the authoring rules."
     why = "Rules were added since then; the engine lists such a workflow as probably stale."
+    needs = frozenset({OTHER_SPEC_VERSION})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         validated, current = _spec_versions(workflow)
@@ -168,6 +169,7 @@ class SpecVersionFuture(WorkflowRule):
     origin = "product"
     summary = "The workflow names a version of the authoring rules that does not exist yet."
     why = "Either the number is wrong, or the catalog is too old to check the workflow."
+    needs = frozenset({OTHER_SPEC_VERSION})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         validated, current = _spec_versions(workflow)
@@ -201,9 +203,7 @@ class DeprecatedMember(WorkflowRule):
     why = "They look as if they changed how the step runs."
     fix = "Remove the field."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return not step_members(workflow).isdisjoint(_DEPRECATED)
+    needs = frozenset(_DEPRECATED)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step.step]
@@ -235,6 +235,7 @@ class DesignFormConstruct(WorkflowRule):
     )
     fix = "Rewrite the workflow in the form that the engine accepts."
     fix_safety = "unsafe"
+    needs = frozenset({DESIGN_FORM})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.normalized is not None and bool(workflow.normalized.warnings)
@@ -276,6 +277,7 @@ class DescriptionPlaceholder(WorkflowRule):
     origin = "product"
     summary = "The name or description of the workflow is a placeholder."
     why = "Users and agents choose a workflow by its name and description."
+    needs = frozenset({TERSE})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for member in ("name", "description"):
@@ -302,6 +304,7 @@ class AboutMissing(WorkflowRule):
     origin = "doc"
     summary = "A workflow that users can choose has no `about`."
     why = "Without it users can't see what the workflow is for and what it needs before they run it."
+    needs = frozenset({NO_ABOUT})
 
     def applies(self, workflow: Workflow) -> bool:
         return "about" not in workflow.definition and _is_user_facing(workflow)
@@ -320,6 +323,7 @@ class ExamplesMissing(WorkflowRule):
     origin = "doc"
     summary = "A workflow that users can choose has no `examples`."
     why = "A user's request is matched against the example goals to find a workflow."
+    needs = frozenset({NO_EXAMPLES})
 
     def applies(self, workflow: Workflow) -> bool:
         return "examples" not in workflow.definition and _is_user_facing(workflow)

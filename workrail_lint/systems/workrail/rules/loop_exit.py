@@ -13,6 +13,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import LOOP
 from workrail_lint.systems.workrail.rules.loop_facts import (
     decisions,
     is_artifact_decided,
@@ -44,6 +45,7 @@ class LoopNoExitStep(WorkflowRule):
         "Without a decision the loop continues. On the public engine no step asks for one, so the loop always runs to "
         "`maxIterations`. Only our profile `locked` adds a decision step to the body."
     )
+    needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         decided = source(loop, workflow)
@@ -68,6 +70,7 @@ class LoopExitStepNotLast(WorkflowRule):
     origin = "product"
     summary = "The loop-control step is not the last step of the body."
     why = "A `stop` ends the loop at once, so the last iteration skips the steps after the decision."
+    needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         found = decisions(loop, workflow)
@@ -94,6 +97,7 @@ class LoopMultipleExitSteps(WorkflowRule):
     origin = "product"
     summary = "A body has several loop-control steps that run in every iteration."
     why = "Each of them can end the loop, and a later step can overrule the `continue` of an earlier one."
+    needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         # An empty condition is always true.
@@ -124,6 +128,7 @@ class LoopExitOptional(WorkflowRule):
     )
     fix = "Remove `required`, so that the contract is required."
     fix_safety = "unsafe"
+    needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if "outputContract" in step.step and step.decides_loop:
@@ -159,6 +164,7 @@ class LoopControlOutsideLoop(WorkflowRule):
     )
     fix = "Remove the contract."
     fix_safety = "unsafe"
+    needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if workflow.is_routine or step.calls_template:

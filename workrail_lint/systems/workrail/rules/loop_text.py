@@ -12,6 +12,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import LOOP
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
@@ -54,6 +55,7 @@ class LoopPromptLong(WorkflowRule):
         "The agent gets the prompt again in every iteration, and a long one crowds out the results of earlier "
         "iterations. Several short steps, or instructions before the loop, cost less."
     )
+    needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         for inner in loop.body:
@@ -82,6 +84,7 @@ class LoopPatternProgressive(WorkflowRule):
         "If each iteration has its own task, one prompt must explain all of them every time. Separate steps, or body "
         "steps with a `runCondition` on the iteration, are clearer."
     )
+    needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         if settings(loop).get("type") != "for" or not loop.body:
@@ -118,6 +121,7 @@ _ROUNDS = (
     r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|process|times|over|through|each|every)\b",
     r"terating until\b",
 )
+_ROUND_WORDS = ("tep", "epeat", "terat")
 
 
 @cache
@@ -144,6 +148,7 @@ class LoopManualIteration(WorkflowRule):
         "Iterations in a prompt have no limit, no count and can't be resumed, and nothing notices if the agent stops "
         "early. A loop step solves all of that."
     )
+    words = _ROUND_WORDS
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         outside = [s for s in workflow.all_steps if s.kind != "loop" and s.pointer not in workflow.loop_of]

@@ -10,6 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import NO_METRICS
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -24,6 +25,7 @@ class MetricsProfileMissing(WorkflowRule):
     origin = "spec"
     summary = "The steps produce commits, reviews or tickets, but the workflow has no `metricsProfile`."
     why = "Without a profile the engine never asks for the outcome, so nothing that a run produces is counted."
+    needs = frozenset({NO_METRICS})
 
     def applies(self, workflow: Workflow) -> bool:
         if "metricsProfile" in workflow.definition or workflow.is_routine:
@@ -90,9 +92,7 @@ class MetricsKeyPartial(WorkflowRule):
     default_on = False
     summary = f"A step asks for `{_SHAS}` but not for the complete list."
     why = "Each report replaces the previous one. An agent that reports only its latest commits loses the earlier ones."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return _SHAS in workflow.document.text
+    words = (_SHAS,)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
@@ -126,9 +126,7 @@ class MetricsOutcomeEarly(WorkflowRule):
     default_on = False
     summary = f"A step asks for `{_OUTCOME}`, but other steps always follow it."
     why = "The outcome is known only at the end. Reported earlier, it is a guess."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return _OUTCOME in workflow.document.text
+    words = (_OUTCOME,)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         top = step.loop or step
@@ -153,6 +151,7 @@ class ModelIdHardcoded(WorkflowRule):
     origin = "spec"
     summary = "The workflow names a specific model."
     why = "Models are retired, and not every host offers this one. `modelTier` says how capable a model the work needs."
+    words = ("claude-", "gpt-", "gemini-", "llama", "mistral-", "-mini")
 
     def applies(self, workflow: Workflow) -> bool:
         text = workflow.document.text

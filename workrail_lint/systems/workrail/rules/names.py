@@ -10,8 +10,9 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, step_members
+from workrail_lint.systems.workrail.rules.base import Condition, ConditionRule, Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import SIMILAR_IDS, folded
+from workrail_lint.systems.workrail.rules.prose import label
 
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
 _LOOP_VARIABLES = {"iterationVar": "currentIteration", "itemVar": "currentItem", "indexVar": "currentIndex"}
@@ -30,9 +31,7 @@ class LoopVarCollision(WorkflowRule):
     origin = "product"
     summary = "Two variables of a `forEach` loop have the same name."
     why = "Each round sets the counter, the item and the index; the one set last overwrites the other."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "loop" in step_members(workflow)
+    needs = frozenset({"loop"})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         config = loop.step.get("loop")
@@ -73,6 +72,7 @@ class ReservedObjectKey(WorkflowRule):
         "The engine stores these names in plain objects, where they get lost on assignment or exist although nothing "
         "set them. An output called `__proto__` disappears from the rendered prompt."
     )
+    needs = frozenset(_NAME_HOLDERS) | ConditionRule.needs
 
     def applies(self, workflow: Workflow) -> bool:
         # An escaped ASCII letter is so rare that such a document is simply checked.
@@ -140,12 +140,13 @@ class IdConfusable(WorkflowRule):
     origin = "product"
     summary = "Two ids differ only in `-` and `_`, `0` and `o`, or `1` and `l`."
     why = "They are hard to tell apart when reading, and a reference to the wrong one is still valid."
+    needs = frozenset({SIMILAR_IDS, "promptFragments", "functionDefinitions", *(member for member, _, _ in _TOP_IDS)})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for what, ids in _namespaces(workflow):
             seen: dict[str, str] = {}
             for ident, pointer in ids:
-                other = seen.setdefault(ident.replace("_", "-").replace("0", "o").replace("1", "l"), ident)
+                other = seen.setdefault(folded(ident), ident)
                 if other != ident:
                     message = f"the {what} {quoted(ident)} is easily mistaken for {quoted(other)}; rename one of them"
                     report(pointer, message)

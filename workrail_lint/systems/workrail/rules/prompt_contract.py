@@ -16,7 +16,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.contracts import judged
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
-from workrail_lint.systems.workrail.rules.prose import Search, label, step_members
+from workrail_lint.systems.workrail.rules.prose import Search, label
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
@@ -52,13 +52,11 @@ class ExampleViolatesContract(WorkflowRule):
         "Agents copy examples. An agent that submits this one is blocked, while the prompt keeps telling it to submit "
         "the same. It is an error when the step itself requires that artifact."
     )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "kind" in workflow.document.text and delivered(workflow).has("```", "~~~")
+    words = ('"kind"',)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         packs = _packs(workflow.catalog)
-        for passage in delivered(workflow).passages():
+        for passage in delivered(workflow).passages(self.words):
             for artifact in _fenced_artifacts(passage):
                 pack = packs.get(artifact["kind"])
                 problems = _problems(pack, artifact) if pack is not None else []
@@ -206,9 +204,7 @@ class ContractProseMismatch(WorkflowRule):
         "Contracts are closed: the engine rejects an artifact with an unknown field or value as a whole. An agent that "
         "follows the prompt is blocked and can't see why."
     )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return delivered(workflow).has("wr.")
+    words = _KIND.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         packs = _packs(workflow.catalog)
@@ -342,9 +338,6 @@ class ContractPackMismatch(WorkflowRule):
     why = "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing."
     needs = frozenset({"outputContract"})
 
-    def applies(self, workflow: Workflow) -> bool:
-        return "outputContract" in step_members(workflow)
-
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         pack = _required_pack(step, workflow)
         if pack is None:
@@ -381,9 +374,6 @@ class ArtifactNotRequested(WorkflowRule):
         "mentions the artifact leaves that to chance."
     )
     needs = frozenset({"outputContract"})
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "outputContract" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         pack = _required_pack(step, workflow)
@@ -465,6 +455,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
     summary = "A prompt names a dimension that the assessment does not have."
     why = "The engine rejects an assessment with an unknown dimension, so an agent that follows the prompt is blocked."
     needs = frozenset({"assessmentRefs"})
+    words = _DIMENSION.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         declared = _dimensions(workflow)

@@ -14,7 +14,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prompt_shape import MAX_PROMPT
+from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, step_members
 
 _WHEN = {"var": "mode", "equals": "deep"}

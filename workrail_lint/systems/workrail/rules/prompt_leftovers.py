@@ -14,7 +14,8 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, step_members
+from workrail_lint.systems.workrail.rules.facts import DECORATED_NAME
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
@@ -45,6 +46,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
+    words = _APPROVAL.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -90,6 +92,7 @@ class PromptLeftover(WorkflowRule):
     origin = "product"
     summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
+    words = _MARK.words + _OPEN.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         texts = delivered(workflow)
@@ -131,9 +134,7 @@ class NumberedTwice(WorkflowRule):
     why = "The engine numbers the items of a procedure, so the agent sees `1. 1. Open the file`."
     fix = "Remove the numbers from the items."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "promptBlocks" in step_members(workflow)
+    needs = frozenset({"promptBlocks"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found: list[tuple[Text, int]] = []
@@ -176,6 +177,7 @@ class RoleInPrompt(WorkflowRule):
     origin = "product"
     summary = "A prompt gives the agent its role in a separate line."
     why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
+    words = _ROLE.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -213,6 +215,7 @@ class DisplayNameDecorated(WorkflowRule):
         "Users see the name in lists and use it in requests. Features belong in `description` and the version in "
         "`version`, where they don't go stale."
     )
+    needs = frozenset({DECORATED_NAME})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         name = workflow.definition.get("name")

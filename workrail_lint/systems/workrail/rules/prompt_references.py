@@ -37,7 +37,7 @@ _STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
 _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_ID})\1")
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 _PHASE = Search(("phase",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
-_TITLED = Search(("step", "phase"), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)", before=1)
+_TITLED = Search(("(step ", "(phase "), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)")
 # A step that does not exist yet, or one of something else.
 _NOT_OURS = Pattern(
     r"\b(?:no|adds?|adding|create|insert|define|named?|called|titled|labell?ed|new|e\.g|example|like|such as|pipeline"
@@ -64,6 +64,7 @@ class StepReferenceUnknown(WorkflowRule):
     origin = "product"
     summary = "A prompt refers to a step or phase that the workflow does not have."
     why = "The agent looks for work that was never done, or uses another step's result instead."
+    words = _STEP_BEFORE.words + _STEP_AFTER.words + _PHASE.words + _TITLED.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -231,6 +232,7 @@ class ToolUnavailable(WorkflowRule):
         "The agent calls a tool that its host does not have, and fails or improvises. A prompt that says what to "
         "submit, not which tool to use, works everywhere."
     )
+    words = _TOOL.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
@@ -286,6 +288,7 @@ class ProseFileMissing(WorkflowRule):
     origin = "product"
     summary = "A prompt tells the agent to read a file that is not in the workspace and that no step writes."
     why = "The agent works without the file, or makes up what it says."
+    words = _FILE.words
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None

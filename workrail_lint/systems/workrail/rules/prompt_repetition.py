@@ -11,9 +11,9 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, step_members
+from workrail_lint.systems.workrail.rules.facts import LONG_SENTENCE, REPETITION
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts
 
-_LONG = 60
 _OFTEN = 3
 _ALIKE = 0.8
 _COMPARED = 50  # steps with a common line; more are not compared
@@ -26,18 +26,16 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     name = "prompt-boundary-boilerplate"
     severity = Severity.INFO
     origin = "spec"
-    summary = f"The same sentence of at least {_LONG} characters is in {_OFTEN} or more prompts of one run."
+    summary = f"The same sentence of at least {LONG_SENTENCE} characters is in {_OFTEN} or more prompts of one run."
     why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return len(workflow.all_steps) >= _OFTEN
+    needs = frozenset({REPETITION})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = prompts(workflow)
         # Most workflows repeat nothing; then it does not matter which step says what.
-        often = {sentence for sentence, count in _repeated(found.sentences(_LONG)).items() if count >= _OFTEN}
+        often = {sentence for sentence, count in _repeated(found.sentences(LONG_SENTENCE)).items() if count >= _OFTEN}
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for sentence, step, text in found.owned_sentences(_LONG) if often else ():
+        for sentence, step, text in found.owned_sentences(LONG_SENTENCE) if often else ():
             if sentence in often:
                 owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}
@@ -46,7 +44,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
         }
         groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
-            if len(places) >= _OFTEN and len(sentence) >= _LONG:
+            if len(places) >= _OFTEN and len(sentence) >= LONG_SENTENCE:
                 groups.setdefault(tuple(places), []).append(sentence)
         for names, shared in groups.items():
             more = f" and {counted(len(shared) - 1, 'other')} are" if len(shared) > 1 else " is"
@@ -115,9 +113,7 @@ class PromptVariantDuplication(WorkflowRule):
     default_on = False
     summary = "Two steps have nearly the same prompt and differ only in when they run."
     why = "The shared part must be kept in sync by hand. One step with conditional fragments says it once."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "runCondition" in step_members(workflow)
+    needs = frozenset({"runCondition"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         lists = [workflow.steps, *(step.body for step in workflow.steps if step.body)]

@@ -15,9 +15,9 @@ from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, step_members
+from workrail_lint.systems.workrail.rules.facts import LONG_PROMPT, MAX_PROMPT
+from workrail_lint.systems.workrail.rules.prose import label
 
-MAX_PROMPT = 8192
 _NEAR = MAX_PROMPT * 9 // 10
 
 
@@ -77,9 +77,7 @@ class PromptBlockBlank(WorkflowRule):
     origin = "product"
     summary = "A goal, list item or output in `promptBlocks` is blank, or a list of parts is empty."
     why = "The heading, bullet or number is still rendered, with nothing after it."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "promptBlocks" in step_members(workflow)
+    needs = frozenset({"promptBlocks"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         blocks = step.step.get("promptBlocks")
@@ -149,6 +147,7 @@ class PromptTooLarge(WorkflowRule):
         "The engine rejects a longer `prompt`. Blocks, features and templates can exceed the limit, but an agent "
         "follows little of a prompt that long."
     )
+    needs = frozenset({LONG_PROMPT})
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
         for node in walk(compiled.nodes):

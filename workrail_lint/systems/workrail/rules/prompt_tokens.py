@@ -16,7 +16,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, is_reported, label, value_at
+from workrail_lint.systems.workrail.rules.prose import Pattern, is_reported, label, value_at
 
 # Where binding tokens are resolved, and where an author might expect them to be.
 RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
@@ -102,9 +102,7 @@ class TokenUnsupportedField(WorkflowRule):
         "Binding tokens are resolved only in prompts. In a title, a role, guidance or a generated step the engine "
         "reports nothing, and the agent sees the raw token."
     )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return has_braces(workflow)
+    words = ("{{",)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template or text.field not in UNRESOLVED_FIELDS or "{{" not in text.text:
@@ -138,9 +136,7 @@ class TokenMalformed(WorkflowRule):
     why = "White space or capital letters hide a token from every check that would resolve or reject it."
     fix = "Write the token without spaces and in lower case."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return has_braces(workflow)
+    words = ("{{",)
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         text = value_at(workflow.definition, finding.pointer)

@@ -61,6 +61,7 @@ class PromptLazyWording(WorkflowRule):
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
         "prevents it."
     )
+    words = _LAZY.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         loose: dict[str, dict[str, Hit]] = {}
@@ -99,6 +100,7 @@ _VOICES = (
     "input contract:",
 )
 _VOICE_STARTS = "tTpPiI"
+_VOICE_WORDS = ("the agent ", "this step ", "provide a loop", "input contract:")
 _OPENINGS = ("/prompt", "/promptBlocks/goal", "/promptBlocks/goal/0/text")
 _MARKUP = " \t\n#*>_`-"
 
@@ -110,6 +112,7 @@ class PromptEngineVoice(WorkflowRule):
     origin = "spec"
     summary = "A prompt starts by describing the machinery instead of addressing the agent."
     why = "Agents follow direct instructions more closely than sentences about `the agent` or `this step`."
+    words = _VOICE_WORDS
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
@@ -157,6 +160,7 @@ class PromptSelfCertify(WorkflowRule):
         "Asked whether it is still unsure, an agent says no. A rubric with at least two scored dimensions makes it "
         "check before it answers."
     )
+    words = _SELF_CERTIFY.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -195,6 +199,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
     origin = "lock"
     summary = "A prompt asks for several subagents but does not say how to start them."
     why = "Without a tool or an executor to call, some agents only pretend to delegate the work."
+    words = _SPAWN.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -231,6 +236,7 @@ class MetaGuidancePseudoCode(WorkflowRule):
     origin = "spec"
     summary = "An item of `metaGuidance` is written as code."
     why = "Nothing runs it. Agents follow rules in plain sentences; pseudo-code only looks as if it were enforced."
+    needs = frozenset({"metaGuidance"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         items = workflow.definition.get("metaGuidance")
@@ -259,6 +265,7 @@ class ClarificationHeavy(WorkflowRule):
     origin = "spec"
     summary = f"A workflow asks more than {_MANY_QUESTIONS} clarification questions."
     why = "A user who must answer a long questionnaire first gives up, or answers anything."
+    needs = frozenset({"clarificationPrompts"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         questions = workflow.definition.get("clarificationPrompts")

@@ -10,24 +10,30 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
+from workrail_lint.documents.pointer import child
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.systems.workrail.compiler.nodes import step_name
+from workrail_lint.systems.workrail.rules.base import PROMPT_FIELDS, Text
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
-    from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
 _ENDS = (". ", "! ", "? ", "\n", "\r")
+# Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
+_ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
+ARGUMENT = "argument"  # the field of a text that a template call passes on
 
 
 class Pattern:
@@ -79,45 +85,124 @@ class Hit:
         return self.start + len(self.match[0])
 
 
-class Prompts:
-    """Some texts of a workflow in lower case, joined to one string, each with its step."""
+class TextIndex:
+    """Every author text of a workflow in lower case, joined to one string: those that reach the agent come first.
 
-    __slots__ = ("_found", "_low", "_lows", "_owners", "_starts")
+    Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
+    """
 
-    def __init__(self, owners: list[tuple[Step, Text]]) -> None:
-        self._owners = owners
+    __slots__ = ("_found", "_starts", "delivered", "low", "owners")
+
+    def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
+        self.owners = delivered + others
+        self.delivered = len(delivered)  # how many of them
         # No pattern matches the separator, so no match runs over from one text into the next.
-        self._lows = [text.text.lower() for _, text in owners]
-        self._low = "\0".join(self._lows)
+        self.low = "\0".join([text.text for _, text in self.owners]).lower()
         self._starts: list[int] | None = None
-        self._found: dict[str, list[int]] = {}
+        self._found: dict[str, list[int] | bool] = {}  # where a word occurs, or, at first, whether it does
+
+    def has(self, words: Iterable[str]) -> bool:
+        """Whether one of some words occurs at all."""
+        known = self._found
+        for word in words:
+            found = known.get(word)
+            if found is None:
+                found = known[word] = word in self.low
+            if found:
+                return True
+        return False
+
+    def places(self, word: str) -> list[int]:
+        """Where a word occurs."""
+        found = self._found.get(word)
+        if found is None or found is True:
+            found = []
+            place = self.low.find(word)
+            while place >= 0:
+                found.append(place)
+                place = self.low.find(word, place + 1)
+            self._found[word] = found
+        return found or []
+
+    def having(self, words: Iterable[str]) -> list[int]:
+        """Which texts contain one of some words."""
+        return sorted({self.index(at) for word in words for at in self.places(word)})
+
+    def texts_with(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
+        """These texts, each with its step; none that a template call passes on."""
+        found = [self.owners[index] for index in self.having(words)]
+        return [owned for owned in found if owned[1].field != ARGUMENT]
+
+    def index(self, place: int) -> int:
+        """Which text contains a place."""
+        return bisect_right(self.starts, place) - 1
+
+    @property
+    def starts(self) -> list[int]:
+        """Where each text starts, and where the last one would be followed by another."""
+        if self._starts is None:
+            sizes = [len(text.text) for _, text in self.owners]
+            if sum(sizes) + len(sizes) - 1 != len(self.low):
+                # Lower-casing a few letters makes two of one.
+                sizes = [len(text.text.lower()) for _, text in self.owners]
+            self._starts = [0, *accumulate(size + 1 for size in sizes)]
+        return self._starts
+
+
+class Prompts:
+    """The texts of a workflow that reach the agent, in lower case, each with its step."""
+
+    __slots__ = ("_end", "_texts")
+
+    def __init__(self, texts: TextIndex) -> None:
+        self._texts = texts
+        self._end: int | None = None
+
+    def _is_among(self, step: Step | None, text: Text) -> bool:
+        """Whether a text is a part of the prompt of its step. Steps that only call a template have none."""
+        return step is not None and text.field in PROMPT_FIELDS and not step.calls_template
+
+    @property
+    def _owners(self) -> list[tuple[Step, Text]]:
+        among = self._texts.owners[: self._texts.delivered]
+        return [(step, text) for step, text in among if step is not None and self._is_among(step, text)]
 
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
         seen: set[int] = set()
         for word in search.words:
-            for place in self._places(word):
+            for place in self._texts.places(word):
                 match = self._match(search, place)
                 if match is not None and match.start() not in seen:
                     seen.add(match.start())
-                    if wanted is None or wanted(match):
-                        yield self._hit(match)
+                    hit = self._hit(match)
+                    if hit is not None and (wanted is None or wanted(match)):
+                        yield hit
 
     def _match(self, search: Search, place: int) -> re.Match[str] | None:
+        low = self._texts.low
         if not search.before:
-            return search.pattern().match(self._low, place)
+            return search.pattern().match(low, place)
         start = max(0, place - search.before)
-        start = max(start, self._low.rfind("\0", start, place) + 1)
+        start = max(start, low.rfind("\0", start, place) + 1)
         end = place + _AFTER
-        for match in search.pattern().finditer(self._low, start, end):
+        for match in search.pattern().finditer(low, start, end):
             # A match that ends with the searched stretch may have been cut off.
-            if match.end() > place and (match.end() < end or end >= len(self._low)):
+            if match.end() > place and (match.end() < end or end >= self._last_end()):
                 return match
         return None
 
+    def _last_end(self) -> int:
+        """Where the last of the texts ends."""
+        if self._end is None:
+            among = self._texts.owners[: self._texts.delivered]
+            last = max((n for n, (step, text) in enumerate(among, 1) if self._is_among(step, text)), default=0)
+            self._end = self._texts.starts[last] - 1
+        return self._end
+
     def has(self, *words: str) -> bool:
-        """Whether one of some words occurs at all."""
-        return any(self._places(word) for word in words)
+        """Whether one of some words may occur at all."""
+        return self._texts.has(words)
 
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
@@ -133,32 +218,13 @@ class Prompts:
             for sentence in _sentences(text.text, at_least):
                 yield sentence, step, text
 
-    def _places(self, word: str) -> list[int]:
-        """Where a word occurs; each word is searched for once."""
-        found = self._found.get(word)
-        if found is None:
-            found = self._found[word] = []
-            place = self._low.find(word)
-            while place >= 0:
-                found.append(place)
-                place = self._low.find(word, place + 1)
-        return found
-
-    def _offsets(self) -> list[int]:
-        """Where each text starts."""
-        if self._starts is None:
-            self._starts = []
-            offset = 0
-            for low in self._lows:
-                self._starts.append(offset)
-                offset += len(low) + 1
-        return self._starts
-
-    def _hit(self, match: re.Match[str]) -> Hit:
-        offsets = self._offsets()
-        index = bisect_right(offsets, match.start()) - 1
-        step, text = self._owners[index]
-        return Hit(step, text, match, match.start() - offsets[index])
+    def _hit(self, match: re.Match[str]) -> Hit | None:
+        """The match with its text; None in a text that is not among these."""
+        index = self._texts.index(match.start())
+        step, text = self._texts.owners[index]
+        if index >= self._texts.delivered or step is None or not self._is_among(step, text):
+            return None
+        return Hit(step, text, match, match.start() - self._texts.starts[index])
 
 
 def _sentences(text: str, at_least: int) -> list[str]:
@@ -171,14 +237,41 @@ def _sentences(text: str, at_least: int) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def prompts(workflow: Workflow) -> Prompts:
-    """All prompt texts. Steps that only call a template have none."""
-    return Prompts(
-        [(step, text) for step in workflow.all_steps if not step.calls_template for text in step.prompt_texts]
-    )
+def text_index(workflow: Workflow) -> TextIndex:
+    delivered: list[tuple[Step | None, Text]] = []
+    others: list[tuple[Step | None, Text]] = [(None, text) for text in workflow.top_texts]
+    for step in workflow.all_steps:
+        texts = step.texts
+        if step.calls_template:
+            delivered += [(step, text) for text in _arguments(step)]
+            others += [(step, text) for text in texts]
+            continue
+        rest = []
+        for text in texts:
+            if text.field in PROMPT_FIELDS:
+                delivered.append((step, text))
+            else:
+                rest.append((step, text))
+        for owned in rest:
+            (delivered if owned[1].field in _ALSO_DELIVERED else others).append(owned)
+    return TextIndex(delivered, others)
+
+
+def _arguments(step: Step) -> Iterator[Text]:
+    """The texts that a template call adds to the prompts of the template."""
+    call: Any = step.step.get("templateCall")
+    args = call.get("args") if isinstance(call, dict) else None
+    for name, value in args.items() if isinstance(args, dict) else ():
+        if isinstance(value, str):
+            yield Text(value, child(step.at("templateCall", "args"), name), ARGUMENT)
 
 
 @lru_cache(maxsize=4)
+def prompts(workflow: Workflow) -> Prompts:
+    """All prompt texts. Steps that only call a template have none."""
+    return Prompts(text_index(workflow))
+
+
 def author_text(workflow: Workflow) -> str:
     """All author text of a workflow as one string."""
     texts = [text.text for text in workflow.top_texts]
@@ -193,12 +286,12 @@ def step_members(workflow: Workflow) -> frozenset[str]:
     return frozenset().union(*[step.step for step in workflow.all_steps])
 
 
-@lru_cache(maxsize=4)
 def has_braces(workflow: Workflow) -> bool:
     """Whether some text of a step has what a token starts with."""
-    if "{{" not in author_text(workflow):
+    texts = text_index(workflow)
+    if not texts.has(("{{",)):
         return False
-    return any("{{" in text.text for step in workflow.all_steps for text in step.texts)
+    return any(step is not None for step, _ in texts.texts_with(("{{",)))
 
 
 def sentence_at(text: str, position: int) -> str:

@@ -60,6 +60,7 @@ class ProseJump(WorkflowRule):
         "The engine always continues with the next step in order whose `runCondition` holds. An agent that tries to "
         "jump gets that step anyway, or does two steps at once."
     )
+    words = _JUMP.words + _SKIP.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -205,6 +206,7 @@ class ProseExitInCountedLoop(LoopRule):
         "Such a loop runs as often as its count or its list says. The agent can't end it early, so it gets the "
         "remaining rounds with nothing left to do."
     )
+    words = _EXIT.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if not any(settings(loop).get("type") in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
@@ -253,6 +255,7 @@ class ProseRoundsDiffer(LoopRule):
     origin = "product"
     summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
     why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
+    words = _ROUNDS.words
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, int]] = set()

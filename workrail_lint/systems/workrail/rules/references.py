@@ -114,6 +114,7 @@ class ReferenceMissingFile(WorkflowRule):
     origin = "runtime"
     summary = "A referenced file does not exist in the workspace."
     why = "The engine starts the run anyway, marks the reference as unresolved, and the agent works without it."
+    needs = frozenset({"references"})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None and "references" in workflow.definition
@@ -140,6 +141,7 @@ class ReferenceIsDirectory(WorkflowRule):
     origin = "runtime"
     summary = "A reference names something other than a regular file."
     why = "The engine only resolves files; it treats a folder like a missing file."
+    needs = frozenset({"references"})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None and "references" in workflow.definition
@@ -190,9 +192,7 @@ class ReferencePackageScope(WorkflowRule):
     )
     fix = "Remove `resolveFrom`, so the engine looks in the workspace."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "references" in workflow.definition
+    needs = frozenset({"references"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         bundled = workflow.source_kind == "bundled"
@@ -298,9 +298,7 @@ class ReferenceAuthoringOnly(WorkflowRule):
     origin = "spec"
     summary = "A reference is about authoring workflows, but the workflow is about something else."
     why = "The schema, authoring rules and provenance help authors; they distract an agent that runs the workflow."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "references" in workflow.definition
+    needs = frozenset({"references"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         about = " ".join(text.text for text in workflow.top_texts if text.field in ("name", "description"))

@@ -11,6 +11,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import ESCAPES
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 
@@ -22,6 +23,7 @@ class IdNullByte(WorkflowRule):
     origin = "load"
     summary = "An id or a path contains the character U+0000."
     why = "Lookups and file systems cut the name there or reject it, so it is not found, or another one is."
+    needs = frozenset({ESCAPES})
 
     def applies(self, workflow: Workflow) -> bool:
         return "\\u0000" in workflow.document.text
@@ -92,8 +94,7 @@ def _verified(command: str) -> dict[str, Any]:
 class _CommandRule(WorkflowRule):
     """A rule about the command of a verification."""
 
-    def applies(self, workflow: Workflow) -> bool:
-        return any("verification" in found.step for found in workflow.all_steps)
+    needs = frozenset({"verification"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         verification = step.step.get("verification")
@@ -154,9 +155,7 @@ class AllowedToolsHint(WorkflowRule):
     origin = "doc"
     summary = "A delegation lists allowed tools."
     why = "The engine shows the list to the agent but does not enforce it."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return any(found.kind == "parallel" for found in workflow.all_steps)
+    needs = frozenset({"parallelDelegations"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         delegations = step.step.get("parallelDelegations")

@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
@@ -14,6 +13,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LONG_TOKEN, TOKEN_ROW, TOKEN_ROWS
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -90,26 +90,10 @@ def looks_random_hex(token: str) -> bool:
 _HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
-_SHORTEST = 20
 _LEAST_RARE = 3
-_ROW = b"t" * _SHORTEST
+_RARE = bytes(114 if 48 <= code <= 57 or 65 <= code <= 90 else 32 for code in range(256))  # digits and capitals
 
 
-def _table(shown: dict[str, str]) -> bytes:
-    """A table that maps every byte to a blank, except the given characters."""
-    table = bytearray(b" " * 256)
-    for characters, mark in shown.items():
-        for character in characters.encode():
-            table[character] = ord(mark)
-    return bytes(table)
-
-
-_UPPER, _LOWER, _DIGIT, _OTHER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "+/_=~-"
-_ROWS = _table({_UPPER + _LOWER + _DIGIT + _OTHER: "t"})
-_RARE = _table({_UPPER + _DIGIT: "r"})
-
-
-@lru_cache(maxsize=4)
 def _suspicious(text: str) -> bool:
     """Whether a document may contain a credential: a quick check with false positives only.
 
@@ -118,8 +102,8 @@ def _suspicious(text: str) -> bool:
     data = text.encode("utf-8", "surrogatepass")
     if b"PRIVATE KEY" in data:
         return True
-    rows = data.translate(_ROWS)
-    start = rows.find(_ROW)
+    rows = data.translate(TOKEN_ROWS)
+    start = rows.find(TOKEN_ROW)
     if start < 0:
         return False
     rare = data.translate(_RARE)
@@ -131,7 +115,7 @@ def _suspicious(text: str) -> bool:
             token = data[start:end].decode("ascii")
             if _MARKED.search(token) or looks_random(token) or looks_random_hex(token):
                 return True
-        start = rows.find(_ROW, end)
+        start = rows.find(TOKEN_ROW, end)
     return False
 
 
@@ -161,6 +145,7 @@ class SecretLiteral(WorkflowRule):
         "Workflows are committed, hashed, copied into prompts and kept in logs, so a credential in one is public. "
         "Revoke it, and let the agent read it from its environment."
     )
+    needs = frozenset({LONG_TOKEN})
 
     def applies(self, workflow: Workflow) -> bool:
         return _suspicious(workflow.document.text)
@@ -206,6 +191,7 @@ class PrivatePathLiteral(WorkflowRule):
     origin = "product"
     summary = "A string contains a path into a user's home folder."
     why = "The path exists on one machine and reveals who works there. Write it relative to the workspace."
+    needs = frozenset({HOME_PATH})
 
     def applies(self, workflow: Workflow) -> bool:
         text = workflow.document.text
@@ -275,6 +261,7 @@ class PromptProtocolOverride(WorkflowRule):
         "A step that bypasses the protocol leaves the run unfinished, and the phrase looks like an injected "
         "instruction. If it came with copied material, remove it."
     )
+    words = tuple(dict.fromkeys(word for search, _ in _OVERRIDES for word in search.words))
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = prompts(workflow)

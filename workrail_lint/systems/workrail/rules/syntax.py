@@ -17,6 +17,7 @@ from workrail_lint.findings.fix import safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import ODD_NUMBERS
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import NumberLexeme
@@ -200,6 +201,7 @@ class NumberPrecisionLoss(WorkflowRule):
     why = "The engine stores numbers as doubles. It compares and hashes the nearest one, not this one."
     fix = "Write the value that the engine uses."
     fix_safety = "unsafe"
+    needs = frozenset({ODD_NUMBERS})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.document.odd_numbers
@@ -224,6 +226,7 @@ class NumberNotFinite(WorkflowRule):
     origin = "runtime"
     summary = "A number is too large for a double and becomes infinity."
     why = "Infinity has no canonical form, so the workflow can't be hashed and a run can't be pinned to it."
+    needs = frozenset({ODD_NUMBERS})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.document.odd_numbers
@@ -249,6 +252,7 @@ class NumberNoncanonical(WorkflowRule):
     why = "The same value in two spellings looks like a change in reviews and hides that the hashes are equal."
     fix = "Write the canonical spelling."
     fix_safety = "safe"
+    needs = frozenset({ODD_NUMBERS})
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.document.odd_numbers

@@ -1,14 +1,12 @@
 """SE: characters that are invisible, or that make one string look like another.
 
-A few fast searches first find which kinds of such characters a document can contain; for plain ASCII they end at
-once. Only then are the strings checked one by one.
+The strings are checked one by one only if the document contains such characters at all.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any, ClassVar
@@ -17,12 +15,12 @@ from workrail_lint.documents.operations import Rename, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.rules import characters
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.characters import BIDI_CHARACTERS, INVISIBLE_CHARACTERS
 from workrail_lint.systems.workrail.rules.prose import value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff"
 _CONTROL = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f"
 _TAGS = "\U000e0000-\U000e007f"
 _SURROGATES = "\ud800-\udfff"
@@ -60,47 +58,6 @@ _JOINING = (
     (0x10A00, 0x11FFF),
     (0x1E900, 0x1E95F),
 )
-_ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
-_ASCII = bytes(range(128))
-
-
-@lru_cache(maxsize=4)
-def kinds_in(text: str) -> frozenset[str]:
-    """The kinds of unusual characters that the strings of a JSON text may contain."""
-    found: set[str] = set()
-    if not text.isascii():
-        # Deleting everything else is fast and leaves little to check.
-        rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-        found.update(_kind(ord(char)) for char in set(rare))
-    escapes = set(_ESCAPES.findall(text))
-    found.update(_kind(int(code, 16)) if code else "control" for code in escapes)
-    if "\x7f" in text:
-        found.add("control")
-    if "surrogate" in found:
-        found.add("tag")  # may be written as two escapes
-    return frozenset(found)
-
-
-def _kind(code: int) -> str:
-    if chr(code) in BIDI:
-        return "bidi"
-    if chr(code) in INVISIBLE:
-        return "invisible"
-    if 0xD800 <= code <= 0xDFFF:
-        return "surrogate"
-    if 0xE0000 <= code <= 0xE007F:
-        return "tag"
-    if code < 0x20 or 0x7F <= code <= 0x9F:
-        return "control"
-    return "letter" if code > 0x7F and _is_in_names(chr(code)) else "other"
-
-
-def _is_in_names(char: str) -> bool:
-    """Letters, digits and marks, as opposed to the dashes, quotes and symbols of prose."""
-    import unicodedata
-
-    is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji
-    return unicodedata.category(char)[0] in "LNM" and not is_variation_selector
 
 
 def code_points(text: str) -> str:
@@ -143,11 +100,7 @@ _SURROGATE = Pattern(f"[{_SURROGATES}]")
 class CharacterRule(WorkflowRule):
     """A rule about single characters in any string."""
 
-    kind: ClassVar[str]
     effect: ClassVar[str]  # what the characters do, after "contains U+…, "
-
-    def applies(self, workflow: Workflow) -> bool:
-        return self.kind in kinds_in(workflow.document.text)
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
         bad, cleaned = self.find_bad(value)
@@ -185,14 +138,14 @@ class UnicodeBidiControl(CharacterRule):
     why = "A reviewer sees the text in another order than the agent, which can hide instructions."
     fix = "Remove the characters."
     fix_safety = "unsafe"
-    kind = "bidi"
+    needs = frozenset({characters.BIDI})
     effect = "which displays the text in another order; remove it"
 
     def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii():
             return "", value
-        bad = "".join(char for char in value if char in BIDI)
-        return bad, value.translate(dict.fromkeys(map(ord, BIDI))) if bad else value
+        bad = "".join(char for char in value if char in BIDI_CHARACTERS)
+        return bad, value.translate(dict.fromkeys(map(ord, BIDI_CHARACTERS))) if bad else value
 
     def examples(self) -> Iterable[Example]:
         good = _prompt("Delete nothing.")
@@ -211,13 +164,14 @@ class UnicodeInvisible(CharacterRule):
     )
     fix = "Remove the characters."
     fix_safety = "unsafe"
-    kind = "invisible"
+    needs = frozenset({characters.INVISIBLE})
     effect = "which is invisible; remove it"
 
     def find_bad(self, value: str) -> tuple[str, str]:
-        if value.isascii() or not any(char in value for char in INVISIBLE):
+        if value.isascii() or not any(char in value for char in INVISIBLE_CHARACTERS):
             return "", value
-        places = [place for place, char in enumerate(value) if char in INVISIBLE and not is_needed_joiner(value, place)]
+        found = (place for place, char in enumerate(value) if char in INVISIBLE_CHARACTERS)
+        places = [place for place in found if not is_needed_joiner(value, place)]
         kept = set(places)
         return "".join(value[place] for place in places), "".join(c for i, c in enumerate(value) if i not in kept)
 
@@ -258,7 +212,7 @@ class UnicodeTagChars(CharacterRule):
     why = "They spell text that no screen shows but a language model reads, which can smuggle in instructions."
     fix = "Remove the characters."
     fix_safety = "unsafe"
-    kind = "tag"
+    needs = frozenset({characters.TAG})
     effect = "which spells invisible text; remove it"
 
     def find_bad(self, value: str) -> tuple[str, str]:
@@ -297,7 +251,7 @@ class UnicodeControl(CharacterRule):
     )
     fix = "Remove the characters."
     fix_safety = "unsafe"
-    kind = "control"
+    needs = frozenset({characters.CONTROL})
     effect = "which can control a terminal; remove it"
 
     def find_bad(self, value: str) -> tuple[str, str]:
@@ -322,7 +276,7 @@ class UnicodeLoneSurrogate(CharacterRule):
         "It is not a character and can't be written as UTF-8. Each tool replaces it differently, so hashes differ and "
         "the agent reads a replacement character."
     )
-    kind = "surrogate"
+    needs = frozenset({characters.SURROGATE})
     effect = "which is half of a character; write the whole one"
 
     def find_bad(self, value: str) -> tuple[str, str]:

@@ -11,11 +11,11 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules import characters, samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import has_braces, label
 from workrail_lint.systems.workrail.rules.samples import workflow
-from workrail_lint.systems.workrail.rules.unicode import code_points, kinds_in, respelled
+from workrail_lint.systems.workrail.rules.unicode import code_points, respelled
 from workrail_lint.systems.workrail.rules.variables import expressions
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 
@@ -24,8 +24,8 @@ _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 def has_letters(workflow: Workflow) -> bool:
     """Whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
-    kinds = kinds_in(workflow.document.text)
-    return "letter" in kinds or "surrogate" in kinds
+    kinds = characters.kinds_in(workflow.document.text)
+    return characters.LETTER in kinds or characters.SURROGATE in kinds
 
 
 @lru_cache(maxsize=4)
@@ -102,6 +102,7 @@ class UnicodeNotNfc(WorkflowRule):
     )
     fix = "Write the composed form."
     fix_safety = "unsafe"
+    needs = frozenset({characters.LETTER, characters.SURROGATE})
 
     def applies(self, workflow: Workflow) -> bool:
         return has_letters(workflow)
@@ -137,6 +138,7 @@ class UnicodeMixedScript(WorkflowRule):
     origin = "product"
     summary = "A name mixes Latin letters with Cyrillic or Greek ones."
     why = "Many letters of these alphabets look the same, so typing the name as it looks gives a different name."
+    needs = frozenset({characters.LETTER, characters.SURROGATE})
 
     def applies(self, workflow: Workflow) -> bool:
         return has_letters(workflow)
@@ -167,9 +169,11 @@ class UnicodeNonAsciiToken(WorkflowRule):
     origin = "product"
     summary = "A `{{…}}` token contains characters beyond ASCII."
     why = "The engine only replaces names of ASCII letters, digits and `_`; the agent sees the token literally."
+    needs = characters.KINDS
+    words = ("{{",)
 
     def applies(self, workflow: Workflow) -> bool:
-        return bool(kinds_in(workflow.document.text)) and has_braces(workflow)
+        return bool(characters.kinds_in(workflow.document.text)) and has_braces(workflow)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if text.text.isascii() or "{{" not in text.text:

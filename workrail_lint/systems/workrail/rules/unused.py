@@ -17,7 +17,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import author_text, step_members
+from workrail_lint.systems.workrail.rules.prose import author_text
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -32,9 +32,7 @@ class AssessmentUnused(WorkflowRule):
     origin = "spec"
     summary = "An assessment is declared, but no step refers to it."
     why = "The agent is never asked for it, so a check that seems to exist does not."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "assessments" in workflow.definition
+    needs = frozenset({"assessments"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         used = {ref for found in workflow.all_steps for ref in _strings(found.step.get("assessmentRefs"))}
@@ -65,9 +63,7 @@ class FunctionUnused(WorkflowRule):
     origin = "product"
     summary = "A function is defined, but nothing calls, references or mentions it."
     why = "The definition is hashed and reviewed with the workflow, but the agent never sees it."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
+    needs = frozenset({"functionDefinitions"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         definitions = list(_functions(workflow))
@@ -157,9 +153,7 @@ class ExtensionPointUnused(WorkflowRule):
     why = "A project that binds the slot expects something to change, but nothing does."
     fix = "Remove the declaration, unless a token with an unknown slot may mean this one."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "extensionPoints" in workflow.definition
+    needs = frozenset({"extensionPoints"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         points = _list(workflow.definition.get("extensionPoints"))

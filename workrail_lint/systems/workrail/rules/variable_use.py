@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import has_braces, step_members
+from workrail_lint.systems.workrail.rules.facts import BRACES
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Workflow
 
+# What reads variables.
 _READERS = frozenset(
-    ("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria", "loop")
+    (
+        *("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria"),
+        *("loop", BRACES),
+    )
 )
 
 
 class AnalysisRule(WorkflowRule):
     """A rule that reports what the analysis found under its name."""
 
-    def applies(self, workflow: Workflow) -> bool:
-        return has_braces(workflow) or not _READERS.isdisjoint(step_members(workflow))
+    needs: ClassVar[frozenset[str] | None] = _READERS
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
@@ -122,9 +125,7 @@ class VariableNeverRead(AnalysisRule):
     summary = "A prompt asks for variables that nothing reads or mentions elsewhere."
     why = "The value has no effect, unless it is a note for the agent itself."
     default_on = False
-
-    def applies(self, workflow: Workflow) -> bool:
-        return True
+    needs = None
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread

@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.compiler.nodes import Node
 from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prompt_shape import MAX_PROMPT
+from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
 from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, is_text, label, step_members, value_at
 
 _MAX_CONFIG_PROMPT = 4096

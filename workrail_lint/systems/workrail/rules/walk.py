@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.ruleset import RuleSet
-from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE, Condition, Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Condition, Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import text_index
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -30,46 +31,42 @@ _WRONG_TYPE = ("type", "anyOf", "oneOf")
 def run_rules(rules: RuleSet[WorkflowRule], workflow: Workflow) -> list[Finding]:
     """The findings of every rule that applies to the document, in no particular order."""
     rules.collector.begin()
-    rules.ask(lambda rule: rule.applies(workflow))
-    for check, report in rules.calls("check_workflow"):
+    calls = rules.that_apply(lambda rule: rule.applies(workflow))
+    for check, report in calls.get("check_workflow", ()):
         check(workflow, report)
-    steps, loops = rules.calls("check_step"), rules.calls("check_loop")
-    for step in workflow.all_steps:
-        for check, report in steps:
-            check(step, workflow, report)
-        if step.kind == "loop":
-            for check, report in loops:
+    steps, loops = calls.get("check_step"), calls.get("check_loop", ())
+    if steps:
+        for step in workflow.all_steps:
+            for check, report in steps:
                 check(step, workflow, report)
-    if conditions := rules.calls("check_condition"):
+    if loops:
+        for step in workflow.all_steps:
+            if step.kind == "loop":
+                for check, report in loops:
+                    check(step, workflow, report)
+    if conditions := calls.get("check_condition"):
         for condition in conditions_of(workflow):
             for check, report in conditions:
                 check(condition, workflow, report)
-    for check, report in rules.calls("check_text"):
-        for text in workflow.top_texts:
-            check(text, None, workflow, report)
-        for step in workflow.all_steps:
-            for text in step.texts:
-                check(text, step, workflow, report)
-    if strings := rules.calls("check_string"):
+    for check, report in calls.get("check_text", ()):
+        for owner, text in _texts_for(report.rule.words, workflow):
+            check(text, owner, workflow, report)
+    if strings := calls.get("check_string"):
         for value, pointer, is_name in strings_of(workflow.document.value):
             for check, report in strings:
                 check(value, pointer, is_name, workflow, report)
     if workflow.compiled is not None:
-        for check, report in rules.calls("check_compiled"):
+        for check, report in calls.get("check_compiled", ()):
             check(workflow.compiled, workflow, report)
     return rules.collector.taken()
 
 
-def members_of(workflow: Workflow) -> set[str]:
-    """The members of the document and its steps, by which rules declare what they apply to."""
-    present = set(workflow.definition)
-    for step in workflow.all_steps:
-        present |= step.step.keys()
-    if workflow.is_routine:
-        present.add(ROUTINE)
-    if workflow.bindings is not None:
-        present.add(BINDINGS)
-    return present
+def _texts_for(words: tuple[str, ...] | None, workflow: Workflow) -> Iterable[tuple[Step | None, Text]]:
+    """The author texts that can concern a rule, each with its step."""
+    if words is not None:
+        return text_index(workflow).texts_with(words)
+    texts: list[tuple[Step | None, Text]] = [(None, text) for text in workflow.top_texts]
+    return texts + [(step, text) for step in workflow.all_steps for text in step.texts]
 
 
 def build_steps(definition: dict[str, Any], damaged: set[str]) -> list[Step]:

@@ -1,0 +1,57 @@
+"""Which kinds of unusual characters a document contains: a few fast searches, which end at once for plain ASCII."""
+
+from __future__ import annotations
+
+from workrail_lint.base.patterns import Pattern
+
+BIDI, INVISIBLE, SURROGATE, TAG = "<bidi control>", "<invisible character>", "<surrogate>", "<tag character>"
+CONTROL, LETTER, OTHER = "<control character>", "<letter beyond ASCII>", "<character beyond ASCII>"
+KINDS = frozenset((BIDI, INVISIBLE, SURROGATE, TAG, CONTROL, LETTER, OTHER))
+
+BIDI_CHARACTERS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+INVISIBLE_CHARACTERS = "\u00ad\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff"
+# The most common ones in prose, none of which is a part of a name.
+_TYPOGRAPHY = "–—‘’“”…•→←↔≤≥≠×✓✅❌⚠️─│├└"
+_ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
+_ASCII = bytes(range(128))
+
+
+def kinds_in(text: str) -> frozenset[str]:
+    """The kinds of unusual characters that the strings of a JSON text may contain."""
+    found: set[str] = set()
+    if not text.isascii():
+        # Deleting everything else is fast and leaves little to check.
+        rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        found.update(_kind(ord(char)) for char in set(rare))
+    escapes = set(_ESCAPES.findall(text))
+    found.update(_kind(int(code, 16)) if code else CONTROL for code in escapes)
+    if "\x7f" in text:
+        found.add(CONTROL)
+    if SURROGATE in found:
+        found.add(TAG)  # may be written as two escapes
+    return frozenset(found)
+
+
+def _kind(code: int) -> str:
+    char = chr(code)
+    if char in _TYPOGRAPHY:
+        return OTHER
+    if char in BIDI_CHARACTERS:
+        return BIDI
+    if char in INVISIBLE_CHARACTERS:
+        return INVISIBLE
+    if 0xD800 <= code <= 0xDFFF:
+        return SURROGATE
+    if 0xE0000 <= code <= 0xE007F:
+        return TAG
+    if code < 0x20 or 0x7F <= code <= 0x9F:
+        return CONTROL
+    return LETTER if code > 0x7F and _is_in_names(char) else OTHER
+
+
+def _is_in_names(char: str) -> bool:
+    """Letters, digits and marks, as opposed to the dashes, quotes and symbols of prose."""
+    import unicodedata
+
+    is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji
+    return unicodedata.category(char)[0] in "LNM" and not is_variation_selector

@@ -1,0 +1,129 @@
+"""What rules need to know about a workflow before they are imported: its members, and facts with names of their own.
+
+A rule lists in `needs` the members and facts without which it has nothing to say. So most rules cost most documents one
+comparison of sets, and each fact is computed once for all rules that need it.
+"""
+
+from __future__ import annotations
+
+from workrail_lint.base import js
+from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.systems.workrail.compiler.nodes import walk
+from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.prose import has_braces, text_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from workrail_lint.systems.workrail.rules.base import Workflow
+
+LOOP = "<loop>"
+BRACES = "<braces>"  # in a text of a step, as tokens have
+REPETITION = "<repetition>"  # a long sentence that occurs more than once
+LONG_PROMPT = "<long prompt>"
+UNUSUAL_CONDITION = "<unusual condition>"  # one whose form may be wrong
+DESIGN_FORM = "<design form>"
+PLAIN_ID, RESERVED_ID, SIMILAR_IDS = "<id without a namespace>", "<id of the engine>", "<similar step ids>"
+NO_ABOUT, NO_EXAMPLES, NO_METRICS = "<no about>", "<no examples>", "<no metricsProfile>"
+OTHER_SPEC_VERSION = "<other spec version>"
+TERSE, DECORATED_NAME = "<terse name or description>", "<decorated name>"
+CARRIAGE_RETURN, ODD_NUMBERS, ESCAPES = "<carriage return>", "<odd numbers>", "<escapes>"
+HOME_PATH, LONG_TOKEN = "<home path>", "<long token>"
+
+MAX_PROMPT = 8192
+LONG_SENTENCE = 60
+# Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
+_TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"
+TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
+TOKEN_ROW = b"t" * 20
+_MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES), ("metricsProfile", NO_METRICS))
+# No placeholder for a name or a description is longer.
+_TERSE = 12
+
+
+def facts_of(workflow: Workflow) -> set[str]:
+    """The members of the document and its steps, and what else is true of it."""
+    present = set(workflow.definition)
+    for step in workflow.all_steps:
+        present |= step.step.keys()
+        if step.kind == "loop":
+            present.add(LOOP)
+    present.update(_about_settings(workflow), _about_prompts(workflow), _about_text(workflow.document.text))
+    present.update(_about_names(workflow))
+    if workflow.document.odd_numbers:
+        present.add(ODD_NUMBERS)
+    if condition_facts(workflow).unusual:
+        present.add(UNUSUAL_CONDITION)
+    return present
+
+
+def _about_settings(workflow: Workflow) -> Iterator[str]:
+    if workflow.is_routine:
+        yield ROUTINE
+    if workflow.bindings is not None:
+        yield BINDINGS
+    if workflow.normalized is not None and workflow.normalized.warnings:
+        yield DESIGN_FORM
+
+
+def _about_names(workflow: Workflow) -> Iterator[str]:
+    top, ident = workflow.definition, workflow.id
+    for member, fact in _MISSING:
+        if member not in top:
+            yield fact
+    if "." not in ident:
+        yield PLAIN_ID
+    elif ident.startswith("wr."):
+        yield RESERVED_ID
+    if top.get("validatedAgainstSpecVersion") != workflow.catalog.authoring_spec_version:
+        yield OTHER_SPEC_VERSION
+    name = top.get("name")
+    if isinstance(name, str) and any(char in name for char in "(•·|"):
+        yield DECORATED_NAME
+    for text in (name, top.get("description")):
+        if isinstance(text, str) and (len(shown := js.trim(text)) < _TERSE or shown == ident):
+            yield TERSE
+    ids = {step.id for step in workflow.all_steps}
+    if len(set(folded("\0".join(ids)).split("\0"))) < len(ids):
+        yield SIMILAR_IDS
+
+
+def folded(ident: str) -> str:
+    """An id without the differences that are easily overlooked."""
+    return ident.replace("_", "-").replace("0", "o").replace("1", "l")
+
+
+def _about_prompts(workflow: Workflow) -> Iterator[str]:
+    if has_braces(workflow):
+        yield BRACES
+    if len(workflow.all_steps) > 2 and _repeats(text_index(workflow).low):
+        yield REPETITION
+    nodes = walk(workflow.compiled.nodes) if workflow.compiled is not None else ()
+    if any(len(node.step.get("prompt") or "") > MAX_PROMPT for node in nodes):
+        yield LONG_PROMPT
+
+
+def _repeats(low: str) -> bool:
+    """Whether a long sentence may occur twice: a quick check with false positives only."""
+    plain = low.replace("\n", ". ").replace("\0", ". ").replace("! ", ". ").replace("? ", ". ")
+    long = [piece.strip(" .!?") for piece in plain.split(". ") if len(piece) >= LONG_SENTENCE - 1]
+    return len(set(long)) < len(long)
+
+
+def _about_text(text: str) -> Iterator[str]:
+    """What can be seen in the text of the file."""
+    if "\r" in text:
+        yield CARRIAGE_RETURN
+    has_escapes = "\\u" in text
+    if has_escapes:
+        yield ESCAPES
+    if has_escapes or not text.isascii() or "\x7f" in text or "\\b" in text or "\\f" in text:
+        from workrail_lint.systems.workrail.rules.characters import kinds_in
+
+        yield from kinds_in(text)
+    if "/home/" in text or "Users" in text:
+        yield HOME_PATH
+    data = text.encode("utf-8", "surrogatepass")
+    if b"PRIVATE KEY" in data or TOKEN_ROW in data.translate(TOKEN_ROWS):
+        yield LONG_TOKEN
