@@ -17,7 +17,6 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Origin,
     Step,
     authored_nodes,
-    map_steps,
     rendered_steps,
 )
 from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
@@ -210,17 +209,9 @@ def prevents_compiling(error: Finding) -> bool:
 
 def _mark_normalized(nodes: Nodes, codes: dict[str, tuple[str, ...]]) -> Nodes:
     def mark(node: Node) -> Node:
-        applied = codes.get(node.pointer)
-        if applied is None or node.origin is not None:
-            return node
-        return Node(
-            node.step,
-            node.pointer,
-            body=node.body,
-            origin=Origin("normalized", "+".join(applied)),
-            injections=node.injections,
-            loop_id=node.loop_id,
-            prompt_member=node.prompt_member,
-        )
+        body = tuple(map(mark, node.body)) if node.body else None
+        applied = codes.get(node.pointer) if node.origin is None else None
+        origin = Origin("normalized", "+".join(applied)) if applied is not None else None
+        return node if body is None and origin is None else node.replaced(body=body, origin=origin)
 
-    return map_steps(nodes, mark)
+    return tuple(map(mark, nodes))

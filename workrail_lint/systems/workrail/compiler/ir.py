@@ -118,10 +118,11 @@ def _common(node: Node) -> Step:
 
 def _provenance(node: Node) -> dict[str, Any]:
     made: dict[str, Any] = {"source": node.origin.source if node.origin else "authored", "injected": []}
-    if node.injections:
+    if node.inserted:
         pieces: dict[tuple[str, str], list[str]] = {}
-        for item in node.injections:
-            pieces.setdefault((item.kind, item.id), []).append(item.text)
+        for _, injections in node.inserted:
+            for item in injections:
+                pieces.setdefault((item.kind, item.id), []).append(item.text)
         made["injected"] = [_injected(kind, ident, tuple(texts)) for (kind, ident), texts in pieces.items()]
     if node.origin:
         made["origin"] = node.origin.text

@@ -13,11 +13,9 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
-    Nodes,
     Step,
     catalog_hint,
     compile_error,
-    map_steps,
     step_label,
 )
 
@@ -57,9 +55,9 @@ def feature_ids(features: object) -> list[str]:
 
 
 def apply_features(
-    nodes: Nodes, features: list[str], catalog: Catalog, authored: object = None
-) -> tuple[Nodes, list[Finding]]:
-    """C3: append each feature's texts, in the given order, to the steps that have prompt blocks.
+    steps: list[Node], features: list[str], catalog: Catalog, authored: object = None
+) -> list[Finding]:
+    """C3: append each feature's texts, in the given order, to the steps, which all have prompt blocks.
 
     `authored` is the list as written, to which pointers refer; it may repeat an id or contain values that are not ids.
     """
@@ -69,7 +67,7 @@ def apply_features(
         if isinstance(ident, str) and ident not in catalog.features
     ]
     if errors or not features:
-        return nodes, errors
+        return errors
     try:
         injected = {
             section: [
@@ -80,20 +78,16 @@ def apply_features(
             for section in LIST_SECTIONS
         }
     except _UnknownRef as unknown:
-        return nodes, [_broken_feature(unknown, catalog)]
-
-    def change(node: Node) -> Node:
-        blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict):
-            return node
+        return [_broken_feature(unknown, catalog)]
+    for node in steps:
+        blocks = node.step["promptBlocks"]
         lists = {
             section: [*(blocks.get(section) or ()), *values]
             for section, values in injected.items()
             if values and isinstance(blocks.get(section) or [], list)
         }
-        return node.with_step({**node.step, "promptBlocks": {**blocks, **lists}})
-
-    return map_steps(nodes, change), []
+        node.step = {**node.step, "promptBlocks": {**blocks, **lists}}
+    return []
 
 
 def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
@@ -122,14 +116,11 @@ def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
     return Rich(text, tuple(injections))
 
 
-def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nodes, list[Finding]]:
+def resolve_refs(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> list[Finding]:
     """C4: part lists become text. With `budgeted`, too much injected text in one step is an error."""
     errors: list[Finding] = []
-
-    def change(node: Node) -> Node:
-        blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict):
-            return node
+    for node in steps:
+        blocks = node.step["promptBlocks"]
         changes: Step = {}
         place = "goal"
         try:
@@ -137,7 +128,7 @@ def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nod
                 changes["goal"] = _resolved(blocks["goal"], catalog)
             for section in LIST_SECTIONS:
                 items = _items(blocks, section)
-                if any(type(item) is list for item in items):
+                if list in map(type, items):
                     made: list[Any] = []
                     for index, item in enumerate(items):
                         place = f"{section}/{index}"
@@ -145,13 +136,13 @@ def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nod
                     changes[section] = made
         except _UnknownRef as unknown:
             errors.append(_unknown_ref(node, f"{place}/{unknown.position}", unknown.ref, catalog))
-            return node
-        resolved = {**blocks, **changes} if changes else blocks
-        if budgeted and (error := _over_budget(node, resolved)):
+            continue
+        if changes:
+            blocks = {**blocks, **changes}
+            node.step = {**node.step, "promptBlocks": blocks}
+        if budgeted and (error := _over_budget(node, blocks)):
             errors.append(error)
-        return node.with_step({**node.step, "promptBlocks": resolved}) if changes else node
-
-    return map_steps(nodes, change), errors
+    return errors
 
 
 def _items(blocks: Step, section: str) -> list[Any]:
@@ -176,88 +167,80 @@ def _over_budget(node: Node, blocks: Step) -> Finding | None:
     return None
 
 
-def render_blocks(nodes: Nodes) -> tuple[Nodes, list[Finding]]:
+def render_blocks(steps: list[Node]) -> list[Finding]:
     """C5: prompt blocks become the prompt, and the injected parts are recorded."""
     errors: list[Finding] = []
-
-    def change(node: Node) -> Node:
-        blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict):
-            return node
-        if js.truthy(node.step.get("prompt")):
+    for node in steps:
+        step = {**node.step}
+        blocks = step.pop("promptBlocks")
+        if js.truthy(step.get("prompt")):
             errors.append(_both_set(node))
-            return node
+            continue
         writer = _PromptWriter()
         writer.blocks(blocks)
         if writer.unresolved:
-            return node  # C4 reported the ref
+            continue  # C4 reported the ref
         if not writer.sections:
             errors.append(_empty_blocks(node))
-            return node
-        step = {name: value for name, value in node.step.items() if name != "promptBlocks"}
-        step["prompt"] = writer.text
-        return node.replaced(step=step, injections=tuple(writer.injections), prompt_member="promptBlocks")
-
-    return map_steps(nodes, change), errors
+            continue
+        step["prompt"] = "".join(writer.pieces)
+        node.step, node.inserted, node.prompt_member = step, tuple(writer.inserted), "promptBlocks"
+    return errors
 
 
 class _PromptWriter:
     """Writes the sections in their fixed order and keeps track of the injected text."""
 
+    __slots__ = ("_counted", "_length", "inserted", "pieces", "sections", "unresolved")
+
     def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._length = 0
+        self.pieces: list[str] = []
+        self._length = self._counted = 0  # the length of the pieces counted so far
         self.sections = 0
-        self.injections: list[Injection] = []
+        self.inserted: list[tuple[int, tuple[Injection, ...]]] = []
         self.unresolved = False
-
-    @property
-    def text(self) -> str:
-        return "".join(self._pieces)
-
-    def write(self, text: str) -> None:
-        self._pieces.append(text)
-        self._length += len(text)
 
     def blocks(self, blocks: Step) -> None:
         if "goal" in blocks:
             self.heading("Goal")
             self.value(blocks["goal"])
-        self.items("Constraints", _items(blocks, "constraints"))
-        self.items("Procedure", _items(blocks, "procedure"), numbered=True)
+        self.items("Constraints", blocks.get("constraints"))
+        self.items("Procedure", blocks.get("procedure"), numbered=True)
         output = blocks.get("outputRequired")
         if isinstance(output, dict) and output:
             self.heading("Output Required")
-            self.write("\n".join(f"- **{name}**: {js.text(output[name])}" for name in js.keys(output)))
-        self.items("Verify", _items(blocks, "verify"))
+            self.pieces.append("\n".join([f"- **{name}**: {js.text(output[name])}" for name in js.keys(output)]))
+        self.items("Verify", blocks.get("verify"))
 
     def heading(self, title: str) -> None:
-        self.write(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
+        self.pieces.append(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
         self.sections += 1
 
-    def items(self, title: str, values: list[Any], *, numbered: bool = False) -> None:
-        if not values:
+    def items(self, title: str, values: object, *, numbered: bool = False) -> None:
+        if not isinstance(values, list) or not values:
             return
         self.heading(title)
+        start, write = "", self.pieces.append
         for number, value in enumerate(values, 1):
-            mark = f"{number}. " if numbered else "- "
-            start = mark if number == 1 else f"\n{mark}"
+            mark = f"{start}{number}. " if numbered else f"{start}- "
             if type(value) is str:
-                self.write(start + value)
+                write(mark + value)
             else:
-                self.write(start)
+                write(mark)
                 self.value(value)
+            start = "\n"
 
     def value(self, value: Any) -> None:
         if type(value) is Rich:
-            start = self._length
-            for item in value.injections:
-                self.injections.append(Injection(item.kind, item.id, item.text, start + item.start, start + item.end))
-            self.write(value.text)
+            if value.injections:
+                self._length += sum(map(len, self.pieces[self._counted :]))
+                self._counted = len(self.pieces)
+                self.inserted.append((self._length, value.injections))
+            self.pieces.append(value.text)
         elif isinstance(value, list):
             self.unresolved = True
         else:
-            self.write(js.text(value))
+            self.pieces.append(js.text(value))
 
 
 def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
