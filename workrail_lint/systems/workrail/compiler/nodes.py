@@ -27,6 +27,20 @@ class Injection:
         self.end = end
 
 
+class Rich:
+    """A prompt value whose text is final, with the parts of it that the author did not write."""
+
+    __slots__ = ("injections", "parts", "text")
+
+    def __init__(
+        self, text: str, injections: tuple[Injection, ...], parts: tuple[Injection, ...] | None = None
+    ) -> None:
+        self.text = text
+        self.injections = injections
+        # The same but for their offsets: what stands in many places is one object, by which it is known again.
+        self.parts = injections if parts is None else parts
+
+
 class Origin:
     """The source of a step that is not as the author wrote it."""
 
@@ -70,16 +84,15 @@ class Node:
         self.origin = origin
         self.loop_id = loop_id  # of the loop whose inline body holds this step
         self.prompt_member = "prompt"  # where the author wrote the prompt
-        # What builtins brought into the prompt, each as a whole, and where it starts.
-        self.inserted: tuple[tuple[int, tuple[Injection, ...]], ...] = ()
+        self.inserted: tuple[tuple[int, Rich], ...] = ()  # what builtins brought into the prompt, and its offset
 
     @property
     def injections(self) -> list[Injection]:
         """The parts of the prompt that the author did not write."""
         return [
             Injection(item.kind, item.id, item.text, start + item.start, start + item.end)
-            for start, injections in self.inserted
-            for item in injections
+            for start, rich in self.inserted
+            for item in rich.injections
         ]
 
     @property

@@ -6,6 +6,8 @@ that the rendered prompt knows which parts the author did not write.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from workrail_lint.base import js
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
@@ -13,6 +15,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
+    Rich,
     Step,
     catalog_hint,
     compile_error,
@@ -28,20 +31,30 @@ MAX_INJECTED_BYTES = 16384
 BUDGET_EXCEEDED = "INJECTED_TEXT_BUDGET_EXCEEDED"
 
 
-class Rich:
-    """A prompt value whose text is final, with the parts of it that the author did not write."""
+class _FeatureItems:
+    """What features add at the end of a section: one value, rendered once for each number that its first item gets."""
 
-    __slots__ = ("injected_bytes", "injections", "largest_ref", "text")
+    __slots__ = ("_items", "_rendered", "injections")
 
-    def __init__(self, text: str, injections: tuple[Injection, ...]) -> None:
-        self.text = text
-        self.injections = injections
-        # A ref inside a feature's text is part of that text and counts once.
-        outermost = [item for item in injections if item.kind == "feature"] or injections
-        self.injected_bytes = sum(js.u8_length(item.text) for item in outermost)
-        self.largest_ref = max(
-            ((js.u8_length(item.text), item.id) for item in injections if item.kind == "ref"), default=(0, "")
-        )
+    def __init__(self, items: list[Rich]) -> None:
+        self._items = items
+        self._rendered: dict[int, Rich] = {}
+        self.injections = tuple(injection for item in items for injection in item.injections)
+
+    def rendered(self, first: int) -> Rich:
+        """The items as lines, numbered from `first`, or with dashes if it is 0."""
+        if first not in self._rendered:
+            text, shifted = "", []
+            for number, item in enumerate(self._items, first):
+                text += ("\n" if text else "") + (f"{number}. " if first else "- ")
+                shifted += [_shifted(injection, len(text)) for injection in item.injections]
+                text += item.text
+            self._rendered[first] = Rich(text, tuple(shifted), self.injections)
+        return self._rendered[first]
+
+
+def _shifted(item: Injection, start: int) -> Injection:
+    return Injection(item.kind, item.id, item.text, start + item.start, start + item.end)
 
 
 class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
@@ -54,9 +67,7 @@ def feature_ids(features: object) -> list[str]:
     return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
 
 
-def apply_features(
-    steps: list[Node], features: list[str], catalog: Catalog, authored: object = None
-) -> list[Finding]:
+def apply_features(steps: list[Node], features: list[str], catalog: Catalog, authored: object = None) -> list[Finding]:
     """C3: append each feature's texts, in the given order, to the steps, which all have prompt blocks.
 
     `authored` is the list as written, to which pointers refer; it may repeat an id or contain values that are not ids.
@@ -69,7 +80,25 @@ def apply_features(
     if errors or not features:
         return errors
     try:
-        injected = {
+        injected = _feature_items(tuple(features), catalog)
+    except _UnknownRef as unknown:
+        return [_broken_feature(unknown, catalog)]
+    for node in steps:
+        blocks = node.step["promptBlocks"]
+        lists = {
+            section: [*(blocks.get(section) or ()), items]
+            for section, items in injected.items()
+            if isinstance(blocks.get(section) or [], list)
+        }
+        node.step = {**node.step, "promptBlocks": {**blocks, **lists}}
+    return []
+
+
+def _feature_items(features: tuple[str, ...], catalog: Catalog) -> dict[str, _FeatureItems]:
+    """By section; the same for every step of every workflow with these features."""
+    known: dict[tuple[str, ...], dict[str, _FeatureItems]] = catalog.feature_items
+    if features not in known:
+        values = {
             section: [
                 _of_feature(ident, value, catalog)
                 for ident in features
@@ -77,17 +106,8 @@ def apply_features(
             ]
             for section in LIST_SECTIONS
         }
-    except _UnknownRef as unknown:
-        return [_broken_feature(unknown, catalog)]
-    for node in steps:
-        blocks = node.step["promptBlocks"]
-        lists = {
-            section: [*(blocks.get(section) or ()), *values]
-            for section, values in injected.items()
-            if values and isinstance(blocks.get(section) or [], list)
-        }
-        node.step = {**node.step, "promptBlocks": {**blocks, **lists}}
-    return []
+        known[features] = {section: _FeatureItems(items) for section, items in values.items() if items}
+    return known[features]
 
 
 def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
@@ -151,20 +171,32 @@ def _items(blocks: Step, section: str) -> list[Any]:
 
 
 def _over_budget(node: Node, blocks: Step) -> Finding | None:
-    rich = [item for section in LIST_SECTIONS for item in _items(blocks, section) if type(item) is Rich]
-    if type(blocks.get("goal")) is Rich:
-        rich.append(blocks["goal"])
-    if not rich:
+    values = [item for section in LIST_SECTIONS for item in _items(blocks, section) if type(item) is not str]
+    values.append(blocks.get("goal"))
+    injections = [value.injections for value in values if type(value) is Rich or type(value) is _FeatureItems]
+    if not injections:
         return None
-    size, ref = max((value.largest_ref for value in rich), default=(0, ""))
+    total, (size, ref) = _sizes(tuple(injections))
     if size > MAX_REF_BYTES:
         return _budget_error(node, f"ref {quoted(ref)} has {size} bytes; at most {MAX_REF_BYTES} are allowed")
-    total = sum(value.injected_bytes for value in rich)
     if total > MAX_INJECTED_BYTES:
         return _budget_error(
             node, f"features and refs inject {total} bytes of text; at most {MAX_INJECTED_BYTES} are allowed"
         )
     return None
+
+
+@lru_cache(maxsize=256)
+def _sizes(values: tuple[tuple[Injection, ...], ...]) -> tuple[int, tuple[int, str]]:
+    """The bytes that values bring into a step, and the largest of their refs."""
+    total, largest = 0, (0, "")
+    for injections in values:
+        features = [item for item in injections if item.kind == "feature"]
+        # A ref inside a feature's text is part of that text and counts once.
+        total += sum(js.u8_length(item.text) for item in features or injections)
+        refs = [(js.u8_length(item.text), item.id) for item in injections if item.kind == "ref"]
+        largest = max([largest, *refs])
+    return total, largest
 
 
 def render_blocks(steps: list[Node]) -> list[Finding]:
@@ -197,7 +229,7 @@ class _PromptWriter:
         self.pieces: list[str] = []
         self._length = self._counted = 0  # the length of the pieces counted so far
         self.sections = 0
-        self.inserted: list[tuple[int, tuple[Injection, ...]]] = []
+        self.inserted: list[tuple[int, Rich]] = []
         self.unresolved = False
 
     def blocks(self, blocks: Step) -> None:
@@ -222,6 +254,10 @@ class _PromptWriter:
         self.heading(title)
         start, write = "", self.pieces.append
         for number, value in enumerate(values, 1):
+            if type(value) is _FeatureItems:
+                write(start)
+                self.value(value.rendered(number if numbered else 0))
+                return  # always the last
             mark = f"{start}{number}. " if numbered else f"{start}- "
             if type(value) is str:
                 write(mark + value)
@@ -235,7 +271,7 @@ class _PromptWriter:
             if value.injections:
                 self._length += sum(map(len, self.pieces[self._counted :]))
                 self._counted = len(self.pieces)
-                self.inserted.append((self._length, value.injections))
+                self.inserted.append((self._length, value))
             self.pieces.append(value.text)
         elif isinstance(value, list):
             self.unresolved = True
