@@ -60,7 +60,18 @@ class JsonDocument:
     too, so that later findings still appear.
     """
 
-    __slots__ = ("_asked", "_below", "_nodes", "_numbers", "odd_numbers", "problems", "readable", "source", "value")
+    __slots__ = (
+        "_asked",
+        "_below",
+        "_nodes",
+        "_numbers",
+        "odd_numbers",
+        "plain_numbers",
+        "problems",
+        "readable",
+        "source",
+        "value",
+    )
 
     def __init__(self, text: str) -> None:
         self.source = SourceText(text)
@@ -69,6 +80,8 @@ class JsonDocument:
         self.problems: list[Problem] = []
         # True if a number is not written as RFC 8785 writes it.
         self.odd_numbers = False
+        # True if every number is known to be an integer of less than 16 digits.
+        self.plain_numbers = False
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
         self._asked = 0  # places searched for so far
@@ -77,6 +90,16 @@ class JsonDocument:
     @property
     def text(self) -> str:
         return self.source.text
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text alone shows that an ordinary encoder writes its value in canonical form.
+
+        Code points and UTF-16 sort names alike as long as no character takes two UTF-16 units.
+        """
+        if not self.plain_numbers or "\\u" in self.text:
+            return False
+        return self.text.isascii() or len(self.text.encode("utf-16-le", "surrogatepass")) == 2 * len(self.text)
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""
@@ -189,21 +212,17 @@ class _Unusual(Exception):  # noqa: N818 - not an error: the signal to use the r
 
 def _read_clean(text: str, document: JsonDocument) -> bool:
     """Read with the C scanner; False if the recovering parser is needed."""
-    odd = False
-
-    def integer(lexeme: str) -> int | float:
-        nonlocal odd
-        if len(lexeme) < 16 and lexeme != "-0":
-            return int(lexeme)
-        value = js.number(lexeme)
-        odd = odd or js.number_text(value) != lexeme
-        return value
+    odd, plain = False, True
 
     def fraction(lexeme: str) -> int | float:
-        nonlocal odd
+        nonlocal odd, plain
+        plain = False
         value = js.number(lexeme)
         odd = odd or js.number_text(value) != lexeme
         return value
+
+    def integer(lexeme: str) -> int | float:
+        return int(lexeme) if len(lexeme) < 16 and lexeme != "-0" else fraction(lexeme)
 
     try:
         value = json.loads(
@@ -216,7 +235,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         return False
     document.value = value
     document.readable = True
-    document.odd_numbers = odd
+    document.odd_numbers, document.plain_numbers = odd, plain
     return True
 
 

@@ -207,6 +207,7 @@ def _compile(
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
         judge=lambda: engine_errors(document, path, settings),
+        plain_source=lambda: document.is_plain,
     )
     if isinstance(result, Ok):
         return result.value, errors + result.value.remarks

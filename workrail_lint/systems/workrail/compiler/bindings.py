@@ -86,7 +86,8 @@ def declared_slots(extension_points: object) -> dict[str, str]:
 def uses_bindings(step: Step) -> bool:
     """A quick test whether this pass would change a step: most steps have no bindings."""
     prompt = step.get("prompt")
-    if type(prompt) is str and PREFIX in prompt:
+    # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
+    if type(prompt) is str and "{" in prompt and PREFIX in prompt:
         return True
     if "promptBlocks" not in step or type(blocks := step["promptBlocks"]) is not dict:
         return False
@@ -98,7 +99,7 @@ def uses_bindings(step: Step) -> bool:
         elif type(value) is not list:
             value = (value,)
         for text in value:
-            if type(text) is str and PREFIX in text:
+            if type(text) is str and "{" in text and PREFIX in text:
                 return True
     return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
+from workrail_lint.base.canonical import canonical_bytes, canonical_object, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
@@ -18,6 +18,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Step,
     authored_nodes,
     rendered_steps,
+    walk,
 )
 from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
 from workrail_lint.systems.workrail.compiler.prompt_blocks import BUDGET_EXCEEDED
@@ -42,6 +43,7 @@ class CompiledWorkflow:
         warnings: list[tuple[str, str]],
         remarks: list[Finding],
         judge: Callable[[], list[Finding]] | None,
+        plain_source: Callable[[], bool],
     ) -> None:
         self.definition = definition
         self.catalog = catalog
@@ -50,6 +52,7 @@ class CompiledWorkflow:
         self.warnings = warnings
         self.remarks = remarks  # errors for which neither target rejects the workflow
         self._judge = judge
+        self._plain_source = plain_source
         self._resolved = resolved
         self._executable = executable
 
@@ -112,6 +115,7 @@ class CompiledWorkflow:
             self.warnings,
             self.remarks,
             self._judge,
+            self._plain_source,
         )
 
     @cached_property
@@ -124,7 +128,13 @@ class CompiledWorkflow:
     def ir_bytes(self) -> bytes:
         """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
         members = {name: value for name, value in self.ir.items() if name != "contracts"}
-        return canonical_object(members, {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)})
+        packs = {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)}
+        return canonical_object(members, packs, canonical_record if self._has_plain_ir() else canonical_bytes)
+
+    def _has_plain_ir(self) -> bool:
+        """What the passes add to a plain definition is text, but for the steps of routines and the names of slots."""
+        added = [node.step for node in walk(self._executable.nodes) if node.origin is not None]
+        return self._plain_source() and "".join(self.resolved_bindings).isascii() and is_plain(added)
 
     @cached_property
     def hash(self) -> str:
@@ -171,11 +181,13 @@ def compile_definition(
     warnings: list[tuple[str, str]] | None = None,
     normalized: dict[str, tuple[str, ...]] | None = None,
     judge: Callable[[], list[Finding]] | None = None,
+    plain_source: Callable[[], bool] = lambda: False,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a definition in the shipping form that the schema accepts.
 
     `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
-    gives the public engine's verdict on the document as it was written.
+    gives the public engine's verdict on the document as it was written, and `plain_source` whether an ordinary encoder
+    is known to write the definition in canonical form.
     """
     overrides = overrides or {}
     resolved, errors = resolve(definition, catalog, overrides, for_engine=False)
@@ -194,7 +206,9 @@ def compile_definition(
     if any(map(prevents_compiling, errors)):
         return Err(errors)
     return Ok(
-        CompiledWorkflow(definition, catalog, overrides, resolved, executable, side, warnings or [], errors, judge)
+        CompiledWorkflow(
+            definition, catalog, overrides, resolved, executable, side, warnings or [], errors, judge, plain_source
+        )
     )
 
 

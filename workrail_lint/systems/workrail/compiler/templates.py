@@ -100,6 +100,8 @@ def _text(step: Step, field: str) -> str:
 
 def _substitute(text: str, args: dict[str, js.Json]) -> str | tuple[list[str], list[str]]:
     """The text with its placeholders filled, or the names that are missing and those of a wrong type."""
+    if "{" not in text:
+        return text
     missing: list[str] = []
     wrong: list[str] = []
 

@@ -46,7 +46,7 @@ def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, s
     left = [
         (node, prompt)
         for node in walk(nodes)
-        if isinstance(prompt := node.step.get("prompt"), str) and SENTINEL in prompt
+        if isinstance(prompt := node.step.get("prompt"), str) and "{" in prompt and SENTINEL in prompt
     ]
     if not left:
         return []

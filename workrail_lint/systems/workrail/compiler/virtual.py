@@ -55,12 +55,9 @@ def expand_virtual(nodes: Nodes, workflow_id: str) -> tuple[Nodes, list[Finding]
 
 def _needs_expanding(nodes: Nodes) -> bool:
     """Whether a list has virtual steps, or ids to complain about; a quick test, because most lists have neither."""
-    if len({node.id for node in nodes}) != len(nodes):
-        return True
-    for node in nodes:
-        if not _BLOCKS.isdisjoint(node.step) or (node.body and _needs_expanding(node.body)):
-            return True
-    return False
+    return len({node.id for node in nodes}) != len(nodes) or any(
+        not _BLOCKS.isdisjoint(node.step) or (node.body and _needs_expanding(node.body)) for node in nodes
+    )
 
 
 def _virtual_steps(node: Node) -> Iterator[Node]:
