@@ -64,8 +64,9 @@ def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog
     """C7 to C12."""
     workflow_id = str(definition.get("id", ""))
     nodes, errors = expand_virtual(resolved.nodes, workflow_id)
-    errors += check_contracts(nodes, catalog)
-    errors += check_assessments(nodes, definition.get("assessments"))
+    steps = walk(nodes)
+    errors += check_contracts(steps, catalog)
+    errors += check_assessments(steps, definition.get("assessments"))
     index, found = resolve_loops(nodes, workflow_id)
     return Executable(nodes, index), errors + found
 
