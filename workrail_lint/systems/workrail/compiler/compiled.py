@@ -20,7 +20,14 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     rendered_steps,
     walk,
 )
-from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
+from workrail_lint.systems.workrail.compiler.pipeline import (
+    Executable,
+    Passed,
+    Resolved,
+    distinct,
+    index_steps,
+    run_passes,
+)
 from workrail_lint.systems.workrail.compiler.prompt_blocks import BUDGET_EXCEEDED
 
 if TYPE_CHECKING:
@@ -182,25 +189,27 @@ def compile_definition(
     normalized: dict[str, tuple[str, ...]] | None = None,
     judge: Callable[[], list[Finding]] | None = None,
     plain_source: Callable[[], bool] = lambda: False,
+    passed: Passed | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a definition in the shipping form that the schema accepts.
 
     `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
     gives the public engine's verdict on the document as it was written, and `plain_source` whether an ordinary encoder
-    is known to write the definition in canonical form.
+    is known to write the definition in canonical form. `passed` is what the passes make of the definition, if that is
+    known.
     """
     overrides = overrides or {}
-    resolved, errors = resolve(definition, catalog, overrides, for_engine=False)
+    resolved, executable, errors, found = passed or run_passes(definition, catalog, overrides)
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
         from workrail_lint.systems.workrail.compiler.capability_probes import insert_probes
 
         authored = authored_nodes(definition.get("steps"))
-        nodes, found = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
-        errors += found
+        nodes, of_probes = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
         executable, found = index_steps(definition, Resolved(nodes, resolved.bound), catalog)
-    else:
+        found = of_probes + found
+    elif normalized:
         executable, found = index_steps(definition, resolved, catalog)
     errors = distinct(errors + found)
     if any(map(prevents_compiling, errors)):

@@ -36,6 +36,23 @@ class Executable(NamedTuple):
     lookup: LoopIndex
 
 
+class Passed(NamedTuple):
+    """What all passes make of a definition, and the errors of C1 to C6 and of C7 to C12."""
+
+    resolved: Resolved
+    executable: Executable
+    resolve_errors: list[Finding]
+    index_errors: list[Finding]
+
+
+def run_passes(
+    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool = False
+) -> Passed:
+    resolved, errors = resolve(definition, catalog, overrides, for_engine=for_engine)
+    executable, found = index_steps(definition, resolved, catalog)
+    return Passed(resolved, executable, errors, found)
+
+
 def resolve(
     definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool
 ) -> tuple[Resolved, list[Finding]]:
