@@ -17,6 +17,12 @@ def read_string(text: str, at: int) -> tuple[str, int]:
     return value, end
 
 
+def skip_space(text: str, at: int) -> int:
+    """The offset of the first character from `at` on that is not white space."""
+    end: int = decoder.WHITESPACE.match(text, at).end()  # type: ignore[attr-defined]
+    return end
+
+
 def skip_value(text: str, at: int) -> int:
     """The offset after the value that starts at `at`, which must be well-formed."""
     end: int = _decode(text, at)[1]

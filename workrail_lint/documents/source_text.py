@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
@@ -43,9 +44,7 @@ class SourceText:
             if "\r" in self.text:
                 self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
             else:
-                self._starts = [0]
-                for line in self.text.split("\n"):
-                    self._starts.append(self._starts[-1] + len(line) + 1)
+                self._starts = [0, *accumulate([len(line) + 1 for line in self.text.split("\n")])]
                 self._starts.pop()
         return self._starts
 
@@ -67,12 +66,8 @@ class SourceText:
         """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
         starts = self.line_starts
         line = bisect_right(starts, offset)
-        return Position(
-            line,
-            offset - starts[line - 1] + 1,
-            offset,
-            self._byte_offset(offset),
-        )
+        byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
+        return tuple.__new__(Position, (line, offset - starts[line - 1] + 1, offset, byte_offset))
 
     def span(self, start: int, end: int) -> Span:
         return Span(self.position(start), self.position(end))
