@@ -18,6 +18,7 @@ from workrail_lint.base.typed import Any
 
 NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
 UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
+Encoder = Callable[[object], bytes]
 _DIGEST = Pattern(r"sha256:[0-9a-f]{64}")
 
 
@@ -31,7 +32,7 @@ class CanonicalError(ValueError):
 
 def canonical_bytes(value: object) -> bytes:
     """The RFC 8785 bytes of a JSON value. Raises CanonicalError when it has none."""
-    if _is_plain(value):
+    if is_plain(value):
         try:
             return _encode_plain(value)
         except (TypeError, UnicodeEncodeError, RecursionError):
@@ -45,7 +46,7 @@ def canonical_bytes(value: object) -> bytes:
 
 
 def canonical_record(value: object) -> bytes:
-    """The same bytes for a value of which is known that it holds no float, no huge integer and only ASCII names."""
+    """The same bytes for a value of which is known that it holds no float, no huge integer and no astral name."""
     try:
         return _encode_plain(value)
     except (TypeError, UnicodeEncodeError, RecursionError):
@@ -70,7 +71,7 @@ def _encoder() -> Callable[[object], str]:
     return JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
 
 
-def _orjson_encoder() -> Callable[[object], bytes]:
+def _orjson_encoder() -> Encoder:
     import orjson
 
     return partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
@@ -78,13 +79,51 @@ def _orjson_encoder() -> Callable[[object], bytes]:
 
 _WORTH_AN_IMPORT = 20
 _encoded = 0
-_fast_encode: Callable[[object], bytes] | None = None
+_fast_encode: Encoder | None = None
 
 
-def canonical_object(members: dict[str, object], encoded: dict[str, bytes]) -> bytes:
+def is_plain(root: object) -> bool:
+    """True when the standard encoder's bytes are the canonical ones.
+
+    They are as long as there is no float (spelling differs), no integer beyond 2**53 (precision
+    differs), no value outside JSON, and no astral member name (order differs). Lone surrogates
+    surface when the text is encoded.
+    """
+    level: list[Any] = [root]
+    while level:
+        kinds = set(map(type, level))
+        if not kinds <= _PLAIN_KINDS:
+            return False
+        below: list[Any] = []
+        if dict in kinds:
+            objects = [value for value in level if type(value) is dict]
+            try:
+                names = "".join(map("".join, objects))
+            except TypeError:
+                return False  # a name that is no text
+            if not names.isascii() and max(names) >= "\ue000":
+                return False
+            for value in objects:
+                below += value.values()
+        if int in kinds:
+            integers = [value for value in level if type(value) is int]
+            if min(integers) < -js.MAX_SAFE_INTEGER or max(integers) > js.MAX_SAFE_INTEGER:
+                return False
+        if list in kinds:
+            for value in level:
+                if type(value) is list:
+                    below += value
+        level = [value for value in below if type(value) is not str]
+    return True
+
+
+_PLAIN_KINDS = {dict, list, str, int, bool, type(None)}
+
+
+def canonical_object(members: dict[str, object], encoded: dict[str, bytes], encode: Encoder = canonical_bytes) -> bytes:
     """The canonical bytes of an object some of whose values are already canonical bytes; all names plain ASCII.
 
-    What many documents have in common is encoded once that way.
+    What many documents have in common is encoded once that way; the rest by `encode`.
     """
     parts: list[bytes] = []
     rest = sorted(members)
@@ -92,10 +131,10 @@ def canonical_object(members: dict[str, object], encoded: dict[str, bytes]) -> b
         before = [other for other in rest if other < name]
         rest = rest[len(before) :]
         if before:
-            parts.append(canonical_bytes({other: members[other] for other in before})[1:-1])
+            parts.append(encode({other: members[other] for other in before})[1:-1])
         parts.append(b'"%b":%b' % (name.encode("ascii"), encoded[name]))
     if rest:
-        parts.append(canonical_bytes({other: members[other] for other in rest})[1:-1])
+        parts.append(encode({other: members[other] for other in rest})[1:-1])
     return b"{" + b",".join(parts) + b"}"
 
 
@@ -119,39 +158,6 @@ def hash_ref(workflow_hash: str) -> str:
 
     raw = bytes.fromhex(workflow_hash[7:39])
     return "wf_" + base64.b32encode(raw).decode().rstrip("=").lower()
-
-
-def _is_plain(root: object) -> bool:
-    """True when the standard encoder's bytes are the canonical ones.
-
-    They are as long as there is no float (spelling differs), no integer beyond 2**53 (precision
-    differs), no value outside JSON, and no astral member name (order differs). Lone surrogates
-    surface when the text is encoded.
-    """
-    stack: list[Any] = [root]
-    pop = stack.pop
-    while stack:
-        value = pop()
-        kind = type(value)
-        if kind is dict:
-            try:
-                names = "".join(value)
-            except TypeError:
-                return False  # a name that is no text
-            if not names.isascii() and max(names) >= "\ue000":
-                return False
-            value = value.values()
-        elif kind is int:
-            if not -js.MAX_SAFE_INTEGER <= value <= js.MAX_SAFE_INTEGER:
-                return False
-            continue
-        elif value is None or kind is bool or kind is str:
-            continue
-        elif kind is not list:
-            return False
-        # Strings are plain, and so are empty values of any type but for the two float zeros.
-        stack += [item for item in value if type(item) is not str and (item or type(item) is float)]
-    return True
 
 
 class _Literal:

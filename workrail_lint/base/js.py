@@ -94,7 +94,7 @@ def is_number(value: object) -> bool:
 
 def keys(mapping: Mapping[str, object]) -> list[str]:
     """Own keys in JavaScript's order: array indices ascending, then the rest as inserted."""
-    indices = [k for k in mapping if _is_array_index(k)]
+    indices = [k for k in mapping if k.isdigit() and _is_array_index(k)]
     if not indices:
         return list(mapping)
     indices.sort(key=int)

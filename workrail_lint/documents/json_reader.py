@@ -7,24 +7,18 @@ and keeps all positions. Positions in a clean text are found on demand by skippi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.scanner import loads, read_string, skip_value
+from workrail_lint.documents.scanner import loads, read_string, skip_space, skip_value
 from workrail_lint.documents.source_text import SourceText, Span
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200
-# Up to this many places of a text are searched for one by one.
-_FEW_PLACES = 2
 # A text with more problems is probably not JSON, and more messages are noise; for fixing it, more are worthwhile.
 FEW_PROBLEMS, MANY_PROBLEMS = 50, 10_000
 # The engine's stack ends between 4,000 and 4,500 levels; up to this depth it certainly works.
 PARITY_DEPTH = 2_000
-
-_WHITESPACE = " \t\n\r"
 
 
 class NumberLexeme:
@@ -59,7 +53,17 @@ class JsonDocument:
     too, so that later findings still appear.
     """
 
-    __slots__ = ("_asked", "_below", "_nodes", "_numbers", "odd_numbers", "problems", "readable", "source", "value")
+    __slots__ = (
+        "_containers",
+        "_nodes",
+        "_numbers",
+        "odd_numbers",
+        "plain_numbers",
+        "problems",
+        "readable",
+        "source",
+        "value",
+    )
 
     def __init__(self, text: str) -> None:
         self.source = SourceText(text)
@@ -68,38 +72,42 @@ class JsonDocument:
         self.problems: list[Problem] = []
         # True if a number is not written as RFC 8785 writes it.
         self.odd_numbers = False
+        # True if every number is known to be an integer of less than 16 digits.
+        self.plain_numbers = False
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
-        self._asked = 0  # places searched for so far
-        self._below: dict[int, dict[str, NodeSpan]] = {}  # the contents of containers, by their start
+        self._containers: dict[int, _Container] = {}  # those that were looked into, by their start
 
     @property
     def text(self) -> str:
         return self.source.text
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text alone shows that an ordinary encoder writes its value in canonical form.
+
+        Code points and UTF-16 sort names alike as long as no character takes two UTF-16 units.
+        """
+        if not self.plain_numbers or "\\u" in self.text:
+            return False
+        return self.text.isascii() or len(self.text.encode("utf-16-le", "surrogatepass")) == 2 * len(self.text)
+
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""
         if self._nodes is not None:
             return self._nodes.get(pointer)
-        self._asked += 1
+        text = _without_bom(self.text)
         try:
-            tokens = pointers.decode(pointer)
-            return _find(_without_bom(self.text), tokens) if self._asked <= _FEW_PLACES else self._known_node(tokens)
+            start = skip_space(text, 0)
+            name: list[int] = []
+            for token in pointers.decode(pointer):
+                container = self._containers.get(start)
+                if container is None:
+                    container = self._containers[start] = _Container(text, start)
+                start, *name = container.find(text, token)
+            return NodeSpan(start, skip_value(text, start), *name)
         except (StopIteration, ValueError, IndexError):
             return None
-
-    def _known_node(self, tokens: list[str]) -> NodeSpan | None:
-        """The same, but the contents of containers are kept, because many places are often neighbours."""
-        text = _without_bom(self.text)
-        start = _skip_space(text, 0)
-        node: NodeSpan | None = NodeSpan(start, skip_value(text, start)) if not tokens else NodeSpan(start, start)
-        for token in tokens:
-            if node is None:
-                return None
-            if node.start not in self._below:
-                self._below[node.start] = dict(_contents(text, node.start))
-            node = self._below[node.start].get(token)
-        return node
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
         """The span of a value, or of its member name."""
@@ -188,21 +196,17 @@ class _Unusual(Exception):  # noqa: N818 - not an error: the signal to use the r
 
 def _read_clean(text: str, document: JsonDocument) -> bool:
     """Read with the C scanner; False if the recovering parser is needed."""
-    odd = False
-
-    def integer(lexeme: str) -> int | float:
-        nonlocal odd
-        if len(lexeme) < 16 and lexeme != "-0":
-            return int(lexeme)
-        value = js.number(lexeme)
-        odd = odd or js.number_text(value) != lexeme
-        return value
+    odd, plain = False, True
 
     def fraction(lexeme: str) -> int | float:
-        nonlocal odd
+        nonlocal odd, plain
+        plain = False
         value = js.number(lexeme)
         odd = odd or js.number_text(value) != lexeme
         return value
+
+    def integer(lexeme: str) -> int | float:
+        return int(lexeme) if len(lexeme) < 16 and lexeme != "-0" else fraction(lexeme)
 
     try:
         value = loads(text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_reject)
@@ -213,7 +217,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         return False
     document.value = value
     document.readable = True
-    document.odd_numbers = odd
+    document.odd_numbers, document.plain_numbers = odd, plain
     return True
 
 
@@ -265,78 +269,39 @@ def _utf8_message(data: bytes, start: int) -> str:
     return f"the file is not UTF-8: invalid byte 0x{data[start]:02x} at offset {start}"
 
 
-def _find(text: str, tokens: list[str]) -> NodeSpan:
-    """Walk to a value by skipping its siblings. The text is known to be clean JSON."""
-    at = _skip_space(text, 0)
-    name: tuple[int, int] | None = None
-    for token in tokens:
-        if text[at] == "{":
-            at, name = _find_member(text, at, token)
-        elif text[at] == "[" and token.isascii() and token.isdigit():
-            at, name = _find_element(text, at, int(token)), None
-        else:
-            raise ValueError(token)
-    end = skip_value(text, at)
-    if name is None:
-        return NodeSpan(at, end)
-    return NodeSpan(at, end, *name)
+class _Container:
+    """An object or array of a clean text: where its contents start, as far as it was searched.
 
+    Many places are neighbours, so the search goes on where the one before ended.
+    """
 
-def _find_member(text: str, at: int, token: str) -> tuple[int, tuple[int, int]]:
-    at = _skip_space(text, at + 1)
-    while text[at] == '"':
-        start = at
-        name, at = read_string(text, at)
-        end = at
-        at = _skip_space(text, _skip_space(text, at) + 1)
-        if name == token:
-            return at, (start, end)
-        at = skip_value(text, at)
-        at = _skip_space(text, at)
-        if text[at] != ",":
-            break
-        at = _skip_space(text, at + 1)
-    raise ValueError(token)
+    __slots__ = ("_at", "_found", "_is_object", "_value")
 
+    def __init__(self, text: str, start: int) -> None:
+        if text[start] not in "{[":
+            raise ValueError(start)
+        self._is_object = text[start] == "{"
+        self._found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
+        self._value: int | None = None  # the value found last, which is skipped if the search goes on
+        self._at = skip_space(text, start + 1)
 
-def _find_element(text: str, at: int, index: int) -> int:
-    at = _skip_space(text, at + 1)
-    for _ in range(index):
-        at = skip_value(text, at)
-        at = _skip_space(text, at)
-        if text[at] != ",":
-            raise ValueError(index)
-        at = _skip_space(text, at + 1)
-    if text[at] == "]":
-        raise ValueError(index)
-    return at
-
-
-def _contents(text: str, at: int) -> Iterator[tuple[str, NodeSpan]]:
-    """The members of the object, or the elements of the array, that starts at `at`, by name or index."""
-    is_object = text[at] == "{"
-    if not is_object and text[at] != "[":
-        return
-    at = _skip_space(text, at + 1)
-    index = 0
-    while text[at] not in "]}":
-        span: tuple[int, int] | None = None
-        name = str(index)
-        if is_object:
-            start = at
-            name, at = read_string(text, at)
-            span = start, at
-            at = _skip_space(text, _skip_space(text, at) + 1)
-        end = skip_value(text, at)
-        yield name, NodeSpan(at, end) if span is None else NodeSpan(at, end, *span)
-        at = _skip_space(text, end)
-        if text[at] != ",":
-            return
-        at = _skip_space(text, at + 1)
-        index += 1
-
-
-def _skip_space(text: str, at: int) -> int:
-    while text[at : at + 1] and text[at] in _WHITESPACE:
-        at += 1
-    return at
+    def find(self, text: str, token: str) -> tuple[int, ...]:
+        """The offset of a member or element; of a member also both ends of its name. Raises ValueError if not there."""
+        found = self._found
+        while token not in found:
+            if self._value is not None:
+                self._at = skip_space(text, skip_value(text, self._value))
+                self._value = None
+                if text[self._at] == ",":
+                    self._at = skip_space(text, self._at + 1)
+            at = self._at
+            if text[at] in "]}":
+                raise ValueError(token)
+            if self._is_object:
+                name, end = read_string(text, at)
+                self._value = skip_space(text, skip_space(text, end) + 1)
+                found[name] = self._value, at, end
+            else:
+                self._value = at
+                found[str(len(found))] = (at,)
+        return found[token]

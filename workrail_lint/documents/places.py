@@ -11,20 +11,21 @@ _ID_MEMBERS = ("id", "slotId", "name", "workflowId")
 
 def id_pointer(root: object, pointer: str) -> str:
     """A pointer that names array elements by their id, if they have one."""
-    try:
-        tokens = pointers.decode(pointer)
-    except ValueError:
+    parts = pointer.split("/")
+    if parts[0]:
         return pointer
-    named: list[str] = []
     value = root
-    for token in tokens:
-        if isinstance(value, list) and token.isascii() and token.isdigit() and int(token) < len(value):
-            value = value[int(token)]
-            named.append(_id_of(value) or token)
+    for at, part in enumerate(parts[1:], 1):
+        if isinstance(value, dict):
+            value = value.get(part if "~" not in part else pointers.decode(f"/{part}")[0])
+        elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+            ident = _id_of(value)
+            if ident is not None:
+                parts[at] = pointers.child("", ident)[1:]
         else:
-            value = value.get(token) if isinstance(value, dict) else None
-            named.append(token)
-    return pointers.encode(named)
+            break
+    return "/".join(parts)
 
 
 def _id_of(value: object) -> str | None:

@@ -67,6 +67,12 @@ def read_string(text: str, at: int) -> tuple[str, int]:
     return scanstring(text, at + 1, True)
 
 
+def skip_space(text: str, at: int) -> int:
+    """The offset of the first character from `at` on that is not white space."""
+    end: int = decoder.WHITESPACE.match(text, at).end()  # type: ignore[attr-defined]
+    return end
+
+
 def skip_value(text: str, at: int) -> int:
     """The offset after the value that starts at `at`, which must be well-formed."""
     return _scan(text, at)[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
 
@@ -49,9 +51,7 @@ class SourceText:
             if "\r" in self.text:
                 self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
             else:
-                self._starts = [0]
-                for line in self.text.split("\n"):
-                    self._starts.append(self._starts[-1] + len(line) + 1)
+                self._starts = [0, *accumulate([len(line) + 1 for line in self.text.split("\n")])]
                 self._starts.pop()
         return self._starts
 
@@ -75,12 +75,8 @@ class SourceText:
 
         starts = self.line_starts
         line = bisect_right(starts, offset)
-        return Position(
-            line,
-            offset - starts[line - 1] + 1,
-            offset,
-            self._byte_offset(offset),
-        )
+        byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
+        return tuple.__new__(Position, (line, offset - starts[line - 1] + 1, offset, byte_offset))
 
     def span(self, start: int, end: int) -> Span:
         return Span(self.position(start), self.position(end))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from collections.abc import Callable
 
 from workrail_lint.base import js
@@ -213,7 +214,12 @@ class _Compiler:
             default = lambda value: [_Entry("additionalProperties", known, shape, value)]  # noqa: E731
         else:
             default = self.compile(additional, shape)
+        if not members and not required and default is None:
+            return lambda value: None if type(value) is dict else other(value)
         find = members.get
+        # Most members are plain strings, and asking a function about each would take longer than all the rest.
+        bounds = {name: self._string_bounds(inner) for name, inner in schema.get("properties", {}).items()}
+        bounds_of = {name: bound for name, bound in bounds.items() if bound is not None}.get
 
         def check(value: Any) -> _Found:
             if type(value) is not dict:
@@ -224,6 +230,10 @@ class _Compiler:
                     found = found or []
                     found.append(_Entry("required", name, shape, value))
             for name, item in value.items():
+                if type(item) is str:
+                    bound = bounds_of(name)
+                    if bound is not None and bound[0] <= len(item) <= bound[1]:
+                        continue
                 member = find(name, default)
                 if member is not None:
                     inner = member(item)
@@ -233,10 +243,22 @@ class _Compiler:
 
         return check
 
+    def _string_bounds(self, schema: dict[str, Any] | bool) -> tuple[int, int] | None:
+        """The least and the greatest length of a string, if a schema accepts strings and asks nothing else of them."""
+        while type(schema) is dict and "$ref" in schema:
+            schema = pointer.resolve(self._root, schema["$ref"][1:])  # type: ignore[assignment]
+        if type(schema) is not dict or "string" not in schema.get("type", ()):
+            return None
+        if not _NOT_ONLY_LENGTH.isdisjoint(schema):
+            return None
+        return schema.get("minLength", 0), schema.get("maxLength", _UNBOUNDED)
+
     def _array(self, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
         element = self.compile(schema.get("items", True), shape)
         low, high = schema.get("minItems", 0), schema.get("maxItems")
         unique = schema.get("uniqueItems", False)
+        shortest, longest = self._string_bounds(schema.get("items", True)) or (0, 0)
+        of_strings = longest == _UNBOUNDED and shortest < 2
 
         def check(value: Any) -> _Found:
             if type(value) is not list:
@@ -246,7 +268,8 @@ class _Compiler:
                 found = [_Entry("minItems", low, shape, value)]
             elif high is not None and len(value) > high:
                 found = [_Entry("maxItems", high, shape, value)]
-            if element is not None:
+            is_plain = of_strings and _STRINGS.issuperset(map(type, value)) and not (shortest and "" in value)
+            if element is not None and not is_plain:
                 for index, item in enumerate(value):
                     inner = element(item)
                     if inner is not None:
@@ -394,6 +417,9 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
     return check
 
 
+_UNBOUNDED = sys.maxsize
+_STRINGS = frozenset((str,))
+_NOT_ONLY_LENGTH = dialect.GENERAL | {"pattern"}
 _WORDS = ({"type", "enum"}, {"type", "const"})
 
 

@@ -18,7 +18,8 @@ from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
-from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
+from workrail_lint.systems.workrail.compiler.engine_target import compile_errors
+from workrail_lint.systems.workrail.compiler.pipeline import run_passes
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
@@ -197,11 +198,8 @@ def _compile(
     definition: dict[str, Any], settings: Settings, normalized: Normalized, document: JsonDocument, path: str
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
     overrides = project_overrides(settings.bindings, definition.get("id")).overrides
-    if settings.engine:
-        snapshot = engine_snapshot(definition, settings.catalog, overrides)
-        errors = [] if isinstance(snapshot, Ok) else list(snapshot.error)
-    else:
-        errors = []
+    passed = run_passes(definition, settings.catalog, overrides)
+    errors = compile_errors(definition, settings.catalog, overrides, passed) if settings.engine else []
     result = compile_definition(
         definition,
         settings.catalog,
@@ -210,6 +208,8 @@ def _compile(
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
         judge=lambda: engine_errors(document, path, settings),
+        plain_source=lambda: document.is_plain,
+        passed=passed,
     )
     if isinstance(result, Ok):
         return result.value, errors + result.value.remarks

@@ -103,6 +103,7 @@ class Catalog:
         "_refs",
         "_templates",
         "_workflow_contracts",
+        "feature_items",
         "pack_bytes",
         "recursive_templates",
     )
@@ -126,6 +127,7 @@ class Catalog:
         self.recursive_templates: dict[str, tuple[str, str]] = {}
         # Canonical bytes by the refs of some packs: workflows with the same contracts have the same.
         self.pack_bytes: dict[tuple[str, ...], bytes] = {}
+        self.feature_items: dict[tuple[str, ...], Any] = {}  # what features add to a step, by their ids
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None
         self._templates: dict[str, Routine] | None = None

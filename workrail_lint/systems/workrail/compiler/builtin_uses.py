@@ -52,12 +52,14 @@ def _contract_uses(step: dict[str, Any], pointer: str) -> Iterator[Use]:
 
 
 def _ref_uses(blocks: dict[str, Any], pointer: str) -> Iterator[Use]:
-    values = [("goal", blocks.get("goal"))]
+    goal = blocks.get("goal")
+    values = [("goal", goal)] if isinstance(goal, list) else []
     for section in LIST_SECTIONS:
         items = blocks.get(section)
-        values += [(f"{section}/{i}", item) for i, item in enumerate(items if isinstance(items, list) else ())]
+        if isinstance(items, list):
+            values += [(f"{section}/{i}", item) for i, item in enumerate(items) if type(item) is list]
     for place, value in values:
-        for index, part in enumerate(value if isinstance(value, list) else ()):
+        for index, part in enumerate(value):
             if isinstance(part, dict) and part.get("kind") == "ref" and isinstance(part.get("refId"), str):
                 yield Use("ref", part["refId"], f"{pointer}/{place}/{index}/refId")
 

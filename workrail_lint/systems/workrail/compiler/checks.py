@@ -11,13 +11,11 @@ from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
-    Nodes,
     catalog_hint,
     compile_error,
     did_you_mean,
     name_hint,
     step_label,
-    walk,
 )
 
 if TYPE_CHECKING:
@@ -26,11 +24,11 @@ if TYPE_CHECKING:
 FOLLOWUP = "require_followup"
 
 
-def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
+def check_contracts(steps: list[Node], catalog: Catalog) -> list[Finding]:
     """C9 (and its part of C11): every output contract is a pack of the catalog."""
     errors: list[Finding] = []
-    for node in walk(nodes):
-        contract = node.step.get("outputContract")
+    for node in [node for node in steps if "outputContract" in node.step]:
+        contract = node.step["outputContract"]
         ref = contract.get("contractRef") if isinstance(contract, dict) else None
         if not isinstance(ref, str) or ref in catalog.contracts:
             continue
@@ -85,15 +83,16 @@ def _levels_of(assessment: dict[str, Any]) -> Iterator[str]:
             yield from (level for level in _list(dimension.get("levels")) if isinstance(level, str))
 
 
-def check_assessments(nodes: Nodes, declared: object) -> list[Finding]:
+def check_assessments(steps: list[Node], declared: object) -> list[Finding]:
     """C10, for body steps too: the first problem of each step.
 
     Inside a body the engine checks only references and missing references; the other rules hold there too, since a
     run would fail on them.
     """
-    levels = declared_levels(declared)
     errors: list[Finding] = []
-    for node in walk(nodes):
+    assessed = assessed_steps(steps)
+    levels = declared_levels(declared) if assessed else {}
+    for node in assessed:
         problem = next(assessment_problems(node, levels), None)
         if problem is not None:
             errors.append(
@@ -111,14 +110,17 @@ def check_assessments(nodes: Nodes, declared: object) -> list[Finding]:
     return errors
 
 
+def assessed_steps(steps: list[Node]) -> list[Node]:
+    """The steps that refer to assessments, or say what follows from them."""
+    return [node for node in steps if "assessmentRefs" in node.step or "assessmentConsequences" in node.step]
+
+
 _CHECKED_IN_BODIES = ("UNKNOWN_ASSESSMENT_REF", "CONSEQUENCE_WITHOUT_REFS")
 
 
 def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProblem]:
     """Everything that is wrong with a step's references and consequences, in the order of the checks."""
     step = node.step
-    if "assessmentRefs" not in step and "assessmentConsequences" not in step:
-        return
     label = step_label(node)
     refs = [ref for ref in _list(step.get("assessmentRefs")) if isinstance(ref, str)]
     for index, ref in enumerate(refs):

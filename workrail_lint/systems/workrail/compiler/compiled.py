@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
+from workrail_lint.base.canonical import canonical_bytes, canonical_object, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
@@ -17,10 +17,17 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Origin,
     Step,
     authored_nodes,
-    map_steps,
     rendered_steps,
+    walk,
 )
-from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
+from workrail_lint.systems.workrail.compiler.pipeline import (
+    Executable,
+    Passed,
+    Resolved,
+    distinct,
+    index_steps,
+    run_passes,
+)
 from workrail_lint.systems.workrail.compiler.prompt_blocks import BUDGET_EXCEEDED
 
 if TYPE_CHECKING:
@@ -43,6 +50,7 @@ class CompiledWorkflow:
         warnings: list[tuple[str, str]],
         remarks: list[Finding],
         judge: Callable[[], list[Finding]] | None,
+        plain_source: Callable[[], bool],
     ) -> None:
         self.definition = definition
         self.catalog = catalog
@@ -51,6 +59,7 @@ class CompiledWorkflow:
         self.warnings = warnings
         self.remarks = remarks  # errors for which neither target rejects the workflow
         self._judge = judge
+        self._plain_source = plain_source
         self._resolved = resolved
         self._executable = executable
 
@@ -113,6 +122,7 @@ class CompiledWorkflow:
             self.warnings,
             self.remarks,
             self._judge,
+            self._plain_source,
         )
 
     @cached_property
@@ -125,7 +135,13 @@ class CompiledWorkflow:
     def ir_bytes(self) -> bytes:
         """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
         members = {name: value for name, value in self.ir.items() if name != "contracts"}
-        return canonical_object(members, {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)})
+        packs = {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)}
+        return canonical_object(members, packs, canonical_record if self._has_plain_ir() else canonical_bytes)
+
+    def _has_plain_ir(self) -> bool:
+        """What the passes add to a plain definition is text, but for the steps of routines and the names of slots."""
+        added = [node.step for node in walk(self._executable.nodes) if node.origin is not None]
+        return self._plain_source() and "".join(self.resolved_bindings).isascii() and is_plain(added)
 
     @cached_property
     def hash(self) -> str:
@@ -172,30 +188,36 @@ def compile_definition(
     warnings: list[tuple[str, str]] | None = None,
     normalized: dict[str, tuple[str, ...]] | None = None,
     judge: Callable[[], list[Finding]] | None = None,
+    plain_source: Callable[[], bool] = lambda: False,
+    passed: Passed | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a definition in the shipping form that the schema accepts.
 
     `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
-    gives the public engine's verdict on the document as it was written.
+    gives the public engine's verdict on the document as it was written, and `plain_source` whether an ordinary encoder
+    is known to write the definition in canonical form. `passed` is what the passes make of the definition, if that is
+    known.
     """
     overrides = overrides or {}
-    resolved, errors = resolve(definition, catalog, overrides, for_engine=False)
+    resolved, executable, errors, found = passed or run_passes(definition, catalog, overrides)
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
         from workrail_lint.systems.workrail.compiler.capability_probes import insert_probes
 
         authored = authored_nodes(definition.get("steps"))
-        nodes, found = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
-        errors += found
+        nodes, of_probes = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
         executable, found = index_steps(definition, Resolved(nodes, resolved.bound), catalog)
-    else:
+        found = of_probes + found
+    elif normalized:
         executable, found = index_steps(definition, resolved, catalog)
     errors = distinct(errors + found)
     if any(map(prevents_compiling, errors)):
         return Err(errors)
     return Ok(
-        CompiledWorkflow(definition, catalog, overrides, resolved, executable, side, warnings or [], errors, judge)
+        CompiledWorkflow(
+            definition, catalog, overrides, resolved, executable, side, warnings or [], errors, judge, plain_source
+        )
     )
 
 
@@ -210,17 +232,9 @@ def prevents_compiling(error: Finding) -> bool:
 
 def _mark_normalized(nodes: Nodes, codes: dict[str, tuple[str, ...]]) -> Nodes:
     def mark(node: Node) -> Node:
-        applied = codes.get(node.pointer)
-        if applied is None or node.origin is not None:
-            return node
-        return Node(
-            node.step,
-            node.pointer,
-            body=node.body,
-            origin=Origin("normalized", "+".join(applied)),
-            injections=node.injections,
-            loop_id=node.loop_id,
-            prompt_member=node.prompt_member,
-        )
+        body = tuple(map(mark, node.body)) if node.body else None
+        applied = codes.get(node.pointer) if node.origin is None else None
+        origin = Origin("normalized", "+".join(applied)) if applied is not None else None
+        return node if body is None and origin is None else node.replaced(body=body, origin=origin)
 
-    return map_steps(nodes, mark)
+    return tuple(map(mark, nodes))

@@ -9,7 +9,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
-from workrail_lint.systems.workrail.compiler.nodes import Node, Step
+from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, Step
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -118,19 +118,25 @@ def _common(node: Node) -> Step:
 
 def _provenance(node: Node) -> dict[str, Any]:
     made: dict[str, Any] = {"source": node.origin.source if node.origin else "authored", "injected": []}
-    if node.injections:
-        pieces: dict[tuple[str, str], list[str]] = {}
-        for item in node.injections:
-            pieces.setdefault((item.kind, item.id), []).append(item.text)
-        made["injected"] = [_injected(kind, ident, tuple(texts)) for (kind, ident), texts in pieces.items()]
+    if node.inserted:
+        made["injected"] = list(_injected(tuple([rich.parts for _, rich in node.inserted])))
     if node.origin:
         made["origin"] = node.origin.text
     return made
 
 
 @lru_cache(maxsize=256)
-def _injected(kind: str, ident: str, texts: tuple[str, ...]) -> dict[str, Any]:
-    """The record of what one builtin brought into a step; the same few go into step after step."""
+def _injected(inserted: tuple[tuple[Injection, ...], ...]) -> list[dict[str, Any]]:
+    """The records of what builtins brought into a step, one for each; features bring the same into step after step."""
+    pieces: dict[tuple[str, str], list[str]] = {}
+    for injections in inserted:
+        for item in injections:
+            pieces.setdefault((item.kind, item.id), []).append(item.text)
+    return [_record(kind, ident, tuple(texts)) for (kind, ident), texts in pieces.items()]
+
+
+@lru_cache(maxsize=256)
+def _record(kind: str, ident: str, texts: tuple[str, ...]) -> dict[str, Any]:
     data = "\n".join(texts).encode("utf-8", "surrogatepass")
     return {"kind": kind, "id": ident, "sha256": digest(data), "bytes": len(data)}
 

@@ -37,29 +37,26 @@ class Loop:
 class LoopIndex:
     """The loops by id, every step by id, and the ids that run only inside a loop."""
 
-    __slots__ = ("body_ids", "by_id", "caller_ids", "loops")
+    __slots__ = ("body_ids", "by_id", "loops")
 
     def __init__(self) -> None:
         self.by_id: dict[str, Node] = {}
         self.loops: dict[str, Loop] = {}
         self.body_ids: set[str] = set()
-        self.caller_ids: set[str | None] = set()  # of template calls that were expanded
 
-    def add(self, node: Node) -> None:
-        """Add a step, unless its id is taken: that was reported by C7 or is reported here."""
-        if node.id not in self.by_id:
-            self.by_id[node.id] = node
-            self.caller_ids.add(_caller_id(node))
+    def add(self, nodes: Nodes) -> None:
+        """Add steps, but for those whose id is taken: that was reported by C7 or is reported here."""
+        by_id = self.by_id
+        for node in nodes:
+            if node.id not in by_id:
+                by_id[node.id] = node
 
 
 def resolve_loops(nodes: Nodes, workflow_id: str) -> tuple[LoopIndex, list[Finding]]:
     index = LoopIndex()
     errors: list[Finding] = []
-    for node in nodes:
-        index.add(node)
-    for node in nodes:
-        if not node.is_loop:
-            continue
+    index.add(nodes)
+    for node in [node for node in nodes if node.is_loop]:
         body = _inline_body(node, index, workflow_id, errors) if node.body else _referenced_body(node, index, errors)
         index.body_ids.update(inner.id for inner in body)
         source = condition_source(node, body)
@@ -119,7 +116,7 @@ def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Fi
                     f"{inner.pointer}/id" if inner.origin is None else inner.place,
                 )
             )
-        index.add(inner)
+        index.add((inner,))
     return node.body or ()
 
 
@@ -129,7 +126,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         return ()
     pointer = f"{node.pointer}/body"
     target = index.by_id.get(body_id)
-    if target is None and body_id in index.caller_ids:
+    if target is None and body_id in map(_caller_id, index.by_id.values()):
         message = (
             f"loop {quoted(node.id)}: the body names the template call {quoted(body_id)}, whose id no longer exists "
             "after it is expanded; put the call inline in the loop's body"

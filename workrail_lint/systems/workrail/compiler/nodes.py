@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.typed import Any
@@ -27,6 +27,20 @@ class Injection:
         self.end = end
 
 
+class Rich:
+    """A prompt value whose text is final, with the parts of it that the author did not write."""
+
+    __slots__ = ("injections", "parts", "text")
+
+    def __init__(
+        self, text: str, injections: tuple[Injection, ...], parts: tuple[Injection, ...] | None = None
+    ) -> None:
+        self.text = text
+        self.injections = injections
+        # The same but for their offsets: what stands in many places is one object, by which it is known again.
+        self.parts = injections if parts is None else parts
+
+
 class Origin:
     """The source of a step that is not as the author wrote it."""
 
@@ -44,9 +58,13 @@ class Origin:
 
 
 class Node:
-    """A step on its way through the passes. Passes make new nodes and never change one."""
+    """A step on its way through the passes.
 
-    __slots__ = ("body", "injections", "loop_id", "origin", "pointer", "prompt_member", "step")
+    Until a pass list is finished, a pass may give a node another step of the same id and type; it never changes the
+    step itself, which is the author's or the catalog's.
+    """
+
+    __slots__ = ("body", "id", "inserted", "is_loop", "loop_id", "origin", "pointer", "prompt_member", "step")
 
     def __init__(
         self,
@@ -55,26 +73,27 @@ class Node:
         *,
         body: tuple[Node, ...] | None = None,
         origin: Origin | None = None,
-        injections: tuple[Injection, ...] = (),
         loop_id: str | None = None,
-        prompt_member: str = "prompt",
     ) -> None:
+        ident = step.get("id")
+        self.id: str = ident if type(ident) is str else ""
+        self.is_loop = step.get("type") == "loop"
         self.step = step
         self.pointer = pointer  # of the authored step, for an expanded one that of its caller
         self.body = body  # of a loop with an inline body
         self.origin = origin
-        self.injections = injections
         self.loop_id = loop_id  # of the loop whose inline body holds this step
-        self.prompt_member = prompt_member  # where the author wrote the prompt
+        self.prompt_member = "prompt"  # where the author wrote the prompt
+        self.inserted: tuple[tuple[int, Rich], ...] = ()  # what builtins brought into the prompt, and its offset
 
     @property
-    def id(self) -> str:
-        ident = self.step.get("id")
-        return ident if type(ident) is str else ""
-
-    @property
-    def is_loop(self) -> bool:
-        return self.step.get("type") == "loop"
+    def injections(self) -> list[Injection]:
+        """The parts of the prompt that the author did not write."""
+        return [
+            Injection(item.kind, item.id, item.text, start + item.start, start + item.end)
+            for start, rich in self.inserted
+            for item in rich.injections
+        ]
 
     @property
     def place(self) -> str:
@@ -82,26 +101,13 @@ class Node:
         from_template = self.origin is not None and self.origin.source == "template"
         return f"{self.pointer}/templateCall" if from_template else self.pointer
 
-    def with_step(self, step: Step) -> Node:
-        return self.replaced(step=step)
-
-    def replaced(
-        self,
-        *,
-        step: Step | None = None,
-        body: tuple[Node, ...] | None = None,
-        injections: tuple[Injection, ...] | None = None,
-        prompt_member: str | None = None,
-    ) -> Node:
-        return Node(
-            self.step if step is None else step,
-            self.pointer,
-            body=self.body if body is None else body,
-            origin=self.origin,
-            injections=self.injections if injections is None else injections,
-            loop_id=self.loop_id,
-            prompt_member=self.prompt_member if prompt_member is None else prompt_member,
-        )
+    def replaced(self, *, body: tuple[Node, ...] | None = None, origin: Origin | None = None) -> Node:
+        """The same step in a new node, with another body or another origin."""
+        body = self.body if body is None else body
+        node = Node(self.step, self.pointer, body=body, origin=origin or self.origin, loop_id=self.loop_id)
+        node.prompt_member = self.prompt_member
+        node.inserted = self.inserted
+        return node
 
 
 Nodes = tuple[Node, ...]
@@ -129,27 +135,14 @@ def authored_nodes(steps: object) -> Nodes:
     return tuple(nodes)
 
 
-def walk(nodes: Nodes) -> Iterator[Node]:
+def walk(nodes: Nodes) -> list[Node]:
     """Every step in order: top level, and after each loop its inline body."""
+    flat: list[Node] = []
     for node in nodes:
-        yield node
+        flat.append(node)
         if node.body:
-            yield from node.body
-
-
-def map_steps(nodes: Nodes, change: Callable[[Node], Node]) -> Nodes:
-    """Apply a change to every step; untouched parts stay the same objects."""
-    result: list[Node] = []
-    touched = False
-    for node in nodes:
-        changed = change(node)
-        if node.body:
-            body = tuple([change(inner) for inner in node.body])
-            if body != node.body:  # nodes compare by identity
-                changed = changed.replaced(body=body)
-        touched = touched or changed is not node
-        result.append(changed)
-    return tuple(result) if touched else nodes
+            flat += node.body
+    return flat
 
 
 def rendered_steps(nodes: Nodes) -> list[Step]:

@@ -7,7 +7,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
 from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
-from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
+from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, walk
 from workrail_lint.systems.workrail.compiler.prompt_blocks import (
     apply_features,
     feature_ids,
@@ -36,6 +36,23 @@ class Executable(NamedTuple):
     lookup: LoopIndex
 
 
+class Passed(NamedTuple):
+    """What all passes make of a definition, and the errors of C1 to C6 and of C7 to C12."""
+
+    resolved: Resolved
+    executable: Executable
+    resolve_errors: list[Finding]
+    index_errors: list[Finding]
+
+
+def run_passes(
+    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool = False
+) -> Passed:
+    resolved, errors = resolve(definition, catalog, overrides, for_engine=for_engine)
+    executable, found = index_steps(definition, resolved, catalog)
+    return Passed(resolved, executable, errors, found)
+
+
 def resolve(
     definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool
 ) -> tuple[Resolved, list[Finding]]:
@@ -45,14 +62,15 @@ def resolve(
     """
     features = feature_ids(definition.get("features"))
     nodes, errors = expand_templates(authored_nodes(definition.get("steps")), catalog)
-    nodes, bound, found = resolve_bindings(nodes, definition.get("extensionPoints"), overrides)
+    steps = walk(nodes)
+    bound, found = resolve_bindings(steps, definition.get("extensionPoints"), overrides)
     errors += found
     applied = features if for_engine else list(dict.fromkeys(features))
-    nodes, unknown_features = apply_features(nodes, applied, catalog, definition.get("features"))
+    with_blocks = [node for node in steps if isinstance(node.step.get("promptBlocks"), dict)]
+    unknown_features = apply_features(with_blocks, applied, catalog, definition.get("features"))
     errors += unknown_features
-    nodes, found = resolve_refs(nodes, catalog, budgeted=not for_engine)
-    errors += found
-    nodes, found = render_blocks(nodes)
+    errors += resolve_refs(with_blocks, catalog, budgeted=not for_engine)
+    found = render_blocks(with_blocks)
     # Blocks may be empty only because a feature is unknown, and then the feature is the problem to fix.
     errors += [error for error in found if not (unknown_features and error.code == "EMPTY_BLOCKS")]
     errors += scan_tokens(nodes, definition, overrides)
@@ -63,8 +81,9 @@ def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog
     """C7 to C12."""
     workflow_id = str(definition.get("id", ""))
     nodes, errors = expand_virtual(resolved.nodes, workflow_id)
-    errors += check_contracts(nodes, catalog)
-    errors += check_assessments(nodes, definition.get("assessments"))
+    steps = walk(nodes)
+    errors += check_contracts(steps, catalog)
+    errors += check_assessments(steps, definition.get("assessments"))
     index, found = resolve_loops(nodes, workflow_id)
     return Executable(nodes, index), errors + found
 

@@ -6,6 +6,8 @@ that the rendered prompt knows which parts the author did not write.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from workrail_lint.base import js
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
@@ -13,11 +15,10 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
-    Nodes,
+    Rich,
     Step,
     catalog_hint,
     compile_error,
-    map_steps,
     step_label,
 )
 
@@ -30,20 +31,30 @@ MAX_INJECTED_BYTES = 16384
 BUDGET_EXCEEDED = "INJECTED_TEXT_BUDGET_EXCEEDED"
 
 
-class Rich:
-    """A prompt value whose text is final, with the parts of it that the author did not write."""
+class _FeatureItems:
+    """What features add at the end of a section: one value, rendered once for each number that its first item gets."""
 
-    __slots__ = ("injected_bytes", "injections", "largest_ref", "text")
+    __slots__ = ("_items", "_rendered", "injections")
 
-    def __init__(self, text: str, injections: tuple[Injection, ...]) -> None:
-        self.text = text
-        self.injections = injections
-        # A ref inside a feature's text is part of that text and counts once.
-        outermost = [item for item in injections if item.kind == "feature"] or injections
-        self.injected_bytes = sum(js.u8_length(item.text) for item in outermost)
-        self.largest_ref = max(
-            ((js.u8_length(item.text), item.id) for item in injections if item.kind == "ref"), default=(0, "")
-        )
+    def __init__(self, items: list[Rich]) -> None:
+        self._items = items
+        self._rendered: dict[int, Rich] = {}
+        self.injections = tuple(injection for item in items for injection in item.injections)
+
+    def rendered(self, first: int) -> Rich:
+        """The items as lines, numbered from `first`, or with dashes if it is 0."""
+        if first not in self._rendered:
+            text, shifted = "", []
+            for number, item in enumerate(self._items, first):
+                text += ("\n" if text else "") + (f"{number}. " if first else "- ")
+                shifted += [_shifted(injection, len(text)) for injection in item.injections]
+                text += item.text
+            self._rendered[first] = Rich(text, tuple(shifted), self.injections)
+        return self._rendered[first]
+
+
+def _shifted(item: Injection, start: int) -> Injection:
+    return Injection(item.kind, item.id, item.text, start + item.start, start + item.end)
 
 
 class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
@@ -56,10 +67,8 @@ def feature_ids(features: object) -> list[str]:
     return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
 
 
-def apply_features(
-    nodes: Nodes, features: list[str], catalog: Catalog, authored: object = None
-) -> tuple[Nodes, list[Finding]]:
-    """C3: append each feature's texts, in the given order, to the steps that have prompt blocks.
+def apply_features(steps: list[Node], features: list[str], catalog: Catalog, authored: object = None) -> list[Finding]:
+    """C3: append each feature's texts, in the given order, to the steps, which all have prompt blocks.
 
     `authored` is the list as written, to which pointers refer; it may repeat an id or contain values that are not ids.
     """
@@ -69,9 +78,27 @@ def apply_features(
         if isinstance(ident, str) and ident not in catalog.features
     ]
     if errors or not features:
-        return nodes, errors
+        return errors
     try:
-        injected = {
+        injected = _feature_items(tuple(features), catalog)
+    except _UnknownRef as unknown:
+        return [_broken_feature(unknown, catalog)]
+    for node in steps:
+        blocks = node.step["promptBlocks"]
+        lists = {
+            section: [*(blocks.get(section) or ()), items]
+            for section, items in injected.items()
+            if isinstance(blocks.get(section) or [], list)
+        }
+        node.step = {**node.step, "promptBlocks": {**blocks, **lists}}
+    return []
+
+
+def _feature_items(features: tuple[str, ...], catalog: Catalog) -> dict[str, _FeatureItems]:
+    """By section; the same for every step of every workflow with these features."""
+    known: dict[tuple[str, ...], dict[str, _FeatureItems]] = catalog.feature_items
+    if features not in known:
+        values = {
             section: [
                 _of_feature(ident, value, catalog)
                 for ident in features
@@ -79,21 +106,8 @@ def apply_features(
             ]
             for section in LIST_SECTIONS
         }
-    except _UnknownRef as unknown:
-        return nodes, [_broken_feature(unknown, catalog)]
-
-    def change(node: Node) -> Node:
-        blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict):
-            return node
-        lists = {
-            section: [*(blocks.get(section) or ()), *values]
-            for section, values in injected.items()
-            if values and isinstance(blocks.get(section) or [], list)
-        }
-        return node.with_step({**node.step, "promptBlocks": {**blocks, **lists}})
-
-    return map_steps(nodes, change), []
+        known[features] = {section: _FeatureItems(items) for section, items in values.items() if items}
+    return known[features]
 
 
 def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
@@ -122,14 +136,11 @@ def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
     return Rich(text, tuple(injections))
 
 
-def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nodes, list[Finding]]:
+def resolve_refs(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> list[Finding]:
     """C4: part lists become text. With `budgeted`, too much injected text in one step is an error."""
     errors: list[Finding] = []
-
-    def change(node: Node) -> Node:
-        blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict):
-            return node
+    for node in steps:
+        blocks = node.step["promptBlocks"]
         changes: Step = {}
         place = "goal"
         try:
@@ -137,7 +148,7 @@ def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nod
                 changes["goal"] = _resolved(blocks["goal"], catalog)
             for section in LIST_SECTIONS:
                 items = _items(blocks, section)
-                if any(type(item) is list for item in items):
+                if list in map(type, items):
                     made: list[Any] = []
                     for index, item in enumerate(items):
                         place = f"{section}/{index}"
@@ -145,13 +156,13 @@ def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nod
                     changes[section] = made
         except _UnknownRef as unknown:
             errors.append(_unknown_ref(node, f"{place}/{unknown.position}", unknown.ref, catalog))
-            return node
-        resolved = {**blocks, **changes} if changes else blocks
-        if budgeted and (error := _over_budget(node, resolved)):
+            continue
+        if changes:
+            blocks = {**blocks, **changes}
+            node.step = {**node.step, "promptBlocks": blocks}
+        if budgeted and (error := _over_budget(node, blocks)):
             errors.append(error)
-        return node.with_step({**node.step, "promptBlocks": resolved}) if changes else node
-
-    return map_steps(nodes, change), errors
+    return errors
 
 
 def _items(blocks: Step, section: str) -> list[Any]:
@@ -160,15 +171,14 @@ def _items(blocks: Step, section: str) -> list[Any]:
 
 
 def _over_budget(node: Node, blocks: Step) -> Finding | None:
-    rich = [item for section in LIST_SECTIONS for item in _items(blocks, section) if type(item) is Rich]
-    if type(blocks.get("goal")) is Rich:
-        rich.append(blocks["goal"])
-    if not rich:
+    values = [item for section in LIST_SECTIONS for item in _items(blocks, section) if type(item) is not str]
+    values.append(blocks.get("goal"))
+    injections = [value.injections for value in values if type(value) is Rich or type(value) is _FeatureItems]
+    if not injections:
         return None
-    size, ref = max((value.largest_ref for value in rich), default=(0, ""))
+    total, (size, ref) = _sizes(tuple(injections))
     if size > MAX_REF_BYTES:
         return _budget_error(node, f"ref {quoted(ref)} has {size} bytes; at most {MAX_REF_BYTES} are allowed")
-    total = sum(value.injected_bytes for value in rich)
     if total > MAX_INJECTED_BYTES:
         return _budget_error(
             node, f"features and refs inject {total} bytes of text; at most {MAX_INJECTED_BYTES} are allowed"
@@ -176,88 +186,97 @@ def _over_budget(node: Node, blocks: Step) -> Finding | None:
     return None
 
 
-def render_blocks(nodes: Nodes) -> tuple[Nodes, list[Finding]]:
+@lru_cache(maxsize=256)
+def _sizes(values: tuple[tuple[Injection, ...], ...]) -> tuple[int, tuple[int, str]]:
+    """The bytes that values bring into a step, and the largest of their refs."""
+    total, largest = 0, (0, "")
+    for injections in values:
+        features = [item for item in injections if item.kind == "feature"]
+        # A ref inside a feature's text is part of that text and counts once.
+        total += sum(js.u8_length(item.text) for item in features or injections)
+        refs = [(js.u8_length(item.text), item.id) for item in injections if item.kind == "ref"]
+        largest = max([largest, *refs])
+    return total, largest
+
+
+def render_blocks(steps: list[Node]) -> list[Finding]:
     """C5: prompt blocks become the prompt, and the injected parts are recorded."""
     errors: list[Finding] = []
-
-    def change(node: Node) -> Node:
-        blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict):
-            return node
-        if js.truthy(node.step.get("prompt")):
+    for node in steps:
+        step = {**node.step}
+        blocks = step.pop("promptBlocks")
+        if js.truthy(step.get("prompt")):
             errors.append(_both_set(node))
-            return node
+            continue
         writer = _PromptWriter()
         writer.blocks(blocks)
         if writer.unresolved:
-            return node  # C4 reported the ref
+            continue  # C4 reported the ref
         if not writer.sections:
             errors.append(_empty_blocks(node))
-            return node
-        step = {name: value for name, value in node.step.items() if name != "promptBlocks"}
-        step["prompt"] = writer.text
-        return node.replaced(step=step, injections=tuple(writer.injections), prompt_member="promptBlocks")
-
-    return map_steps(nodes, change), errors
+            continue
+        step["prompt"] = "".join(writer.pieces)
+        node.step, node.inserted, node.prompt_member = step, tuple(writer.inserted), "promptBlocks"
+    return errors
 
 
 class _PromptWriter:
     """Writes the sections in their fixed order and keeps track of the injected text."""
 
+    __slots__ = ("_counted", "_length", "inserted", "pieces", "sections", "unresolved")
+
     def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._length = 0
+        self.pieces: list[str] = []
+        self._length = self._counted = 0  # the length of the pieces counted so far
         self.sections = 0
-        self.injections: list[Injection] = []
+        self.inserted: list[tuple[int, Rich]] = []
         self.unresolved = False
-
-    @property
-    def text(self) -> str:
-        return "".join(self._pieces)
-
-    def write(self, text: str) -> None:
-        self._pieces.append(text)
-        self._length += len(text)
 
     def blocks(self, blocks: Step) -> None:
         if "goal" in blocks:
             self.heading("Goal")
             self.value(blocks["goal"])
-        self.items("Constraints", _items(blocks, "constraints"))
-        self.items("Procedure", _items(blocks, "procedure"), numbered=True)
+        self.items("Constraints", blocks.get("constraints"))
+        self.items("Procedure", blocks.get("procedure"), numbered=True)
         output = blocks.get("outputRequired")
         if isinstance(output, dict) and output:
             self.heading("Output Required")
-            self.write("\n".join(f"- **{name}**: {js.text(output[name])}" for name in js.keys(output)))
-        self.items("Verify", _items(blocks, "verify"))
+            self.pieces.append("\n".join([f"- **{name}**: {js.text(output[name])}" for name in js.keys(output)]))
+        self.items("Verify", blocks.get("verify"))
 
     def heading(self, title: str) -> None:
-        self.write(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
+        self.pieces.append(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
         self.sections += 1
 
-    def items(self, title: str, values: list[Any], *, numbered: bool = False) -> None:
-        if not values:
+    def items(self, title: str, values: object, *, numbered: bool = False) -> None:
+        if not isinstance(values, list) or not values:
             return
         self.heading(title)
+        start, write = "", self.pieces.append
         for number, value in enumerate(values, 1):
-            mark = f"{number}. " if numbered else "- "
-            start = mark if number == 1 else f"\n{mark}"
+            if type(value) is _FeatureItems:
+                write(start)
+                self.value(value.rendered(number if numbered else 0))
+                return  # always the last
+            mark = f"{start}{number}. " if numbered else f"{start}- "
             if type(value) is str:
-                self.write(start + value)
+                write(mark + value)
             else:
-                self.write(start)
+                write(mark)
                 self.value(value)
+            start = "\n"
 
     def value(self, value: Any) -> None:
         if type(value) is Rich:
-            start = self._length
-            for item in value.injections:
-                self.injections.append(Injection(item.kind, item.id, item.text, start + item.start, start + item.end))
-            self.write(value.text)
+            if value.injections:
+                self._length += sum(map(len, self.pieces[self._counted :]))
+                self._counted = len(self.pieces)
+                self.inserted.append((self._length, value))
+            self.pieces.append(value.text)
         elif isinstance(value, list):
             self.unresolved = True
         else:
-            self.write(js.text(value))
+            self.pieces.append(js.text(value))
 
 
 def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:

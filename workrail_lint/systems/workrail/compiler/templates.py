@@ -32,14 +32,13 @@ _PASS = "C1"
 def expand_templates(nodes: Nodes, catalog: Catalog) -> tuple[Nodes, list[Finding]]:
     """Expand the calls; a call that fails stays as it is, so that later passes can still report."""
     errors: list[Finding] = []
-    if not any("templateCall" in node.step for node in walk(nodes)):
+    if not [node for node in walk(nodes) if "templateCall" in node.step]:
         return nodes, duplicate_ids(nodes)
     expanded: list[Node] = []
     for node in nodes:
         if node.is_loop:
             if node.body:
-                body = tuple(new for inner in node.body for new in _expand(inner, catalog, errors))
-                node = node.replaced(body=body)
+                node.body = tuple(new for inner in node.body for new in _expand(inner, catalog, errors))
             expanded.append(node)
         else:
             expanded.extend(_expand(node, catalog, errors))
@@ -101,6 +100,8 @@ def _text(step: Step, field: str) -> str:
 
 def _substitute(text: str, args: dict[str, js.Json]) -> str | tuple[list[str], list[str]]:
     """The text with its placeholders filled, or the names that are missing and those of a wrong type."""
+    if "{" not in text:
+        return text
     missing: list[str] = []
     wrong: list[str] = []
 
@@ -125,8 +126,12 @@ def _substitute(text: str, args: dict[str, js.Json]) -> str | tuple[list[str], l
 
 def duplicate_ids(nodes: Nodes) -> list[Finding]:
     """Ids must be unique over the top level, all inline bodies and the loops themselves."""
-    seen: set[str] = set()
+    ids = [node.id for node in walk(nodes)]
+    seen: set[str] = set(ids)
     errors: list[Finding] = []
+    if len(seen) == len(ids):
+        return errors
+    seen.clear()
     for node in nodes:
         for step in (*node.body, node) if node.body else (node,):
             ident = step.id

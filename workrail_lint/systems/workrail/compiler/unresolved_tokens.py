@@ -43,12 +43,15 @@ class _Authored(NamedTuple):
 
 def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, str]) -> list[Finding]:
     """One error for each step whose prompt still contains a token."""
-    slots = _Slots(definition.get("extensionPoints"), overrides)
-    return [
-        _unresolved(node, prompt, definition, slots)
+    left = [
+        (node, prompt)
         for node in walk(nodes)
-        if isinstance(prompt := node.step.get("prompt"), str) and SENTINEL in prompt
+        if isinstance(prompt := node.step.get("prompt"), str) and "{" in prompt and SENTINEL in prompt
     ]
+    if not left:
+        return []
+    slots = _Slots(definition.get("extensionPoints"), overrides)
+    return [_unresolved(node, prompt, definition, slots) for node, prompt in left]
 
 
 def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slots) -> Finding:

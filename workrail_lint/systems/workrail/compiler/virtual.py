@@ -10,6 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, Step, compile_error, step_label
 
+_BLOCKS = frozenset({"verification", "audit", "synthesis"})
 _FENCE = "```"
 # The reference engine's texts, word for word, because agents see them.
 _VERIFY_COMMAND = (
@@ -34,19 +35,29 @@ _SYNTHESIS = (
 def expand_virtual(nodes: Nodes, workflow_id: str) -> tuple[Nodes, list[Finding]]:
     """Every step followed by its virtual steps; a loop's inline body is a separate list."""
     errors: list[Finding] = []
+    if not _needs_expanding(nodes):
+        return nodes, errors
     result: list[Node] = []
     seen: dict[str, Node] = {}
     for node in nodes:
         if node.body:
             inner, inner_errors = expand_virtual(node.body, workflow_id)
             errors += inner_errors
-            node = node.replaced(body=inner)
+            if inner is not node.body:
+                node = node.replaced(body=inner)
         for made in (node, *(() if node.is_loop else _virtual_steps(node))):
             if made.id and made.id in seen:
                 errors.append(_collision(made, seen[made.id], workflow_id))
             seen.setdefault(made.id, made)
             result.append(made)
     return tuple(result), errors
+
+
+def _needs_expanding(nodes: Nodes) -> bool:
+    """Whether a list has virtual steps, or ids to complain about; a quick test, because most lists have neither."""
+    return len({node.id for node in nodes}) != len(nodes) or any(
+        not _BLOCKS.isdisjoint(node.step) or (node.body and _needs_expanding(node.body)) for node in nodes
+    )
 
 
 def _virtual_steps(node: Node) -> Iterator[Node]:

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import authored_nodes
+from workrail_lint.systems.workrail.compiler.checks import assessed_steps
+from workrail_lint.systems.workrail.compiler.nodes import authored_nodes, walk
 from workrail_lint.systems.workrail.structural.assessments import check_assessments
 from workrail_lint.systems.workrail.structural.functions import check_functions
 from workrail_lint.systems.workrail.structural.loops import check_loops
 from workrail_lint.systems.workrail.structural.slots import check_slots
 from workrail_lint.systems.workrail.structural.steps import check_ids, check_references, check_steps
 
-_CHECKS = (
-    check_ids,
-    check_steps,
-    check_loops,
-    check_slots,
-    check_references,
-    check_assessments,
-    check_functions,
-)
-
 
 def structural_findings(definition: dict[str, Any]) -> list[Finding]:
     """Every cross-field violation of a definition in the shipping form, whatever shape it is in."""
     nodes = authored_nodes(definition.get("steps"))
-    return [finding for check in _CHECKS for finding in check(definition, nodes)]
+    every = walk(nodes)
+    steps = [node for node in every if not node.is_loop]
+    found = [*check_ids(nodes), *check_steps(steps)]
+    if len(steps) < len(every):
+        found += check_loops(nodes)
+    found += check_slots(definition, steps)
+    if "references" in definition:
+        found += check_references(definition)
+    if "assessments" in definition or assessed_steps(steps):
+        found += check_assessments(definition, steps)
+    if [node for node in steps if "functionCalls" in node.step]:
+        found += check_functions(definition, nodes)
+    return found

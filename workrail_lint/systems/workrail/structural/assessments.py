@@ -6,23 +6,21 @@ from collections.abc import Iterator
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.checks import assessment_problems, declared_levels
-from workrail_lint.systems.workrail.compiler.nodes import Nodes
+from workrail_lint.systems.workrail.compiler.checks import assessed_steps, assessment_problems, declared_levels
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
+    Steps,
     finding,
     items_of,
     members_of,
     repeated,
-    steps_of,
 )
 
 # The schema checks the effects, and only the compiler rejects a duplicate trigger.
-_MEMBERS = ("assessmentRefs", "assessmentConsequences")
 _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIGGER")
 
 
-def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+def check_assessments(definition: Definition, steps: Steps) -> Iterator[Finding]:
     declared = [members_of(item) for item in items_of(definition.get("assessments"))]
     for ident, pointer, first in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
         message = f"duplicate assessment id {quoted(ident)}; assessments[{first}] already uses it"
@@ -37,8 +35,8 @@ def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]
             )
             yield finding("assessment-dimension-duplicate", pointer, message)
     levels = declared_levels(definition.get("assessments"))
-    for node in steps_of(nodes):
-        if node.step.keys().isdisjoint(_MEMBERS) or node.step.get("type") == "parallel":
+    for node in assessed_steps(steps):
+        if node.step.get("type") == "parallel":
             continue
         for problem in assessment_problems(node, levels):
             if problem.code not in _LEFT_TO_OTHERS:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, walk
+from workrail_lint.systems.workrail.compiler.nodes import Node
 
 Definition = dict[str, Any]
+# Every step that is not a loop: top level, and the inline bodies (whose nodes have a loop id).
+Steps = list[Node]
 
 
 def finding(
@@ -25,11 +27,6 @@ def finding(
     if suggestion is not None:
         details["suggestion"] = suggestion
     return Finding(name, name, severity, message, pointer, phase=Phase.STRUCTURAL, details=details, on_name=on_name)
-
-
-def steps_of(nodes: Nodes) -> Iterator[Node]:
-    """Every step that is not a loop: top level, and the inline bodies (whose nodes have a loop id)."""
-    return (node for node in walk(nodes) if not node.is_loop)
 
 
 def items_of(value: object) -> list[Any]:

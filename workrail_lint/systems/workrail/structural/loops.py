@@ -9,10 +9,10 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
-from workrail_lint.systems.workrail.structural.common import Definition, finding, members_of
+from workrail_lint.systems.workrail.structural.common import finding, members_of
 
 
-def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+def check_loops(nodes: Nodes) -> Iterator[Finding]:
     by_id: dict[str, Node] = {}
     for node in nodes:
         by_id.setdefault(node.id, node)

@@ -9,27 +9,26 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots, uses_bindings
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, name_hint, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, name_hint, step_label
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
+    Steps,
     finding,
     items_of,
     members_of,
     repeated,
-    steps_of,
 )
 
 
-def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+def check_slots(definition: Definition, steps: Steps) -> Iterator[Finding]:
     points = items_of(definition.get("extensionPoints"))
     pairs = ((members_of(point).get("slotId"), f"/extensionPoints/{i}/slotId") for i, point in enumerate(points))
     for slot, pointer, first in repeated(pairs):
         message = f"duplicate slot {quoted(slot)}; extensionPoints[{first}] already declares it"
         yield finding("extension-slot-duplicate", pointer, message)
-    declared = declared_slots(points)
-    for node in steps_of(nodes):
-        if not uses_bindings(node.step):
-            continue
+    using = [node for node in steps if uses_bindings(node.step)]
+    declared = declared_slots(points) if using else {}
+    for node in using:
         for text, pointer in surfaces(node):
             if PREFIX in text:
                 yield from _check_text(node, text, pointer, declared, bool(points))

@@ -11,23 +11,23 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
+    Steps,
     finding,
     items_of,
     members_of,
     repeated,
-    steps_of,
 )
 
 _SOURCES = {"prompt", "promptBlocks", "templateCall"}
 _STANDARD = (None, "standard")
-_VIRTUAL = ("verification", "audit", "synthesis")
+_VIRTUAL = frozenset({"verification", "audit", "synthesis"})
 
 
-def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+def check_ids(nodes: Nodes) -> Iterator[Finding]:
     for ident, pointer, other in _shared(nodes):
         message = f"duplicate step id {quoted(ident)}; steps[{other}] has the same id"
         yield finding("step-id-duplicate", pointer, message)
-    for loop in nodes:
+    for loop in [node for node in nodes if node.body]:
         for ident, pointer, other in _shared(loop.body or ()):
             yield finding(
                 "step-id-duplicate-body",
@@ -38,6 +38,8 @@ def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
 
 def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
     """Every step with a duplicate id, since either may be the wrong one, and the index of the other step."""
+    if len({node.id for node in nodes}) == len(nodes):
+        return
     by_id: dict[str, list[Node]] = {}
     for node in nodes:
         if node.id:
@@ -48,7 +50,7 @@ def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
             yield ident, f"{node.pointer}/id", int(other.pointer.rpartition("/")[2])
 
 
-def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+def check_references(definition: Definition) -> Iterator[Finding]:
     references = items_of(definition.get("references"))
     pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
     for ident, pointer, number in repeated(pairs):
@@ -56,17 +58,18 @@ def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
         yield finding("reference-id-duplicate", pointer, message)
 
 
-def check_steps(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
-    for node in steps_of(nodes):
+def check_steps(steps: Steps) -> Iterator[Finding]:
+    for node in steps:
         step = node.step
         kind = step.get("type")
         if kind != "parallel":
             # A step of an unknown kind was meant to be something else, which may need no prompt.
-            if len(step.keys() & _SOURCES) != 1 and kind in _STANDARD:
+            sources = ("prompt" in step) + ("promptBlocks" in step) + ("templateCall" in step)
+            if sources != 1 and kind in _STANDARD:
                 yield from _prompt_source(node)
             if "promptFragments" in step:
                 yield from _fragments(node)
-        if not step.keys().isdisjoint(_VIRTUAL):
+        if not _VIRTUAL.isdisjoint(step):
             yield from _virtual_config(node)
 
 
