@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class _Reading:
 
 
 _scan = make_scanner(_Reading())
+_SPACE = Pattern(r"[ \t\n\r]*")
 
 
 def loads(data: bytes | str, **hooks: Callable[..., object]) -> Any:
@@ -69,8 +71,9 @@ def read_string(text: str, at: int) -> tuple[str, int]:
 
 def skip_space(text: str, at: int) -> int:
     """The offset of the first character from `at` on that is not white space."""
-    end: int = decoder.WHITESPACE.match(text, at).end()  # type: ignore[attr-defined]
-    return end
+    found = _SPACE.compiled.match(text, at)
+    assert found is not None  # if only an empty stretch
+    return found.end()
 
 
 def skip_value(text: str, at: int) -> int:
