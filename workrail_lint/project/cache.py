@@ -139,10 +139,9 @@ def encoded(content: str, result: FileResult, system: int) -> bytes | None:
         return None
 
 
-def decoded(path: str, line: bytes) -> Known | None:
-    """What a line says about a path."""
-    entry, operations = _parts(line)
-    return _known(path, entry, operations) if _is_entry(entry) else None
+def decoded(path: str, line: bytes) -> Known:
+    """What a line that `encoded` made says about a path."""
+    return _known(path, *_parts(line))
 
 
 def _parts(line: bytes | Entry | None) -> tuple[Any, bytes]:
@@ -380,6 +379,9 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
 }
 
 
+_tuple = tuple.__new__  # for the right number of values: a run may read a hundred thousand places
+
+
 def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
     code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = record
     return Finding(
@@ -390,7 +392,7 @@ def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
         pointer,
         phase=_PHASES[phase],
         path=path,
-        span=None if span is None else Span(Position(*span[:4]), Position(*span[4:])),
+        span=None if span is None else _tuple(Span, (_tuple(Position, span[:4]), _tuple(Position, span[4:]))),
         fix=None if fix is None else _fix(fix, operations),
         help=help_text,
         details=details,

@@ -100,7 +100,7 @@ class _Wanted(NamedTuple):
 
 def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: list[str]) -> Iterator[str]:
     def shown(path: str) -> str:
-        return path if root != os.curdir else os.path.relpath(path)
+        return path if root != os.curdir else path.removeprefix(os.path.join(os.curdir, ""))
 
     def cannot_list(error: OSError) -> None:
         problems.append((str(error.filename), f"can't be listed ({error.strerror})"))

@@ -240,12 +240,14 @@ def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome
     import multiprocessing
 
     if "fork" not in multiprocessing.get_all_start_methods():
-        return [check_file(file, plan) for file in files]
+        return [check_and_keep(file, plan) for file in files]
     global _shared_plan
     _shared_plan = plan
-    size = max(16, len(files) // (jobs * 8))
-    chunks = [files[at : at + size] for at in range(0, len(files), size)]
-    outcomes: list[FileOutcome] = []
+    # What the first file needs is loaded here, once, and inherited.
+    outcomes = [check_and_keep(files[0], plan)]
+    # Small enough that no process waits long for the last of another.
+    size = min(64, max(8, len(files) // (jobs * 32)))
+    chunks = [files[at : at + size] for at in range(1, len(files), size)]
     gc.freeze()  # what is there already stays, and looking at it again would copy it for every process
     try:
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
@@ -278,7 +280,6 @@ def _check_chunk(files: list[Found]) -> list[FileOutcome | _Sent]:
 
 def _received(sent: _Sent, plan: Plan) -> FileOutcome:
     known = decoded(sent.path, sent.line)
-    assert known is not None, sent
     if known.content:
         plan.cache.keep(sent.path, sent.line)
     return FileOutcome(sent.path, known.system, known.result, known.content)
