@@ -11,7 +11,6 @@ import pytest
 
 from workrail_lint.cli import main
 from workrail_lint.project import plan
-from workrail_lint.project.cache import _signature, _user_key
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 # A longer search: WORKRAIL_CACHE_ROUNDS=500
@@ -108,16 +107,8 @@ class Project:
                     entries = [line.partition(b"\t") for line in lines]
                     names = [name for name, _, _ in entries]
                     self.chance.shuffle(names)
-                    text = b"\n".join(
-                        [head, *(b"\t".join((n, e)) for n, (_, _, e) in zip(names, entries, strict=True))]
-                    )
-                    if (
-                        self.chance.random() < 0.5
-                    ):  # by somebody who has the key: only then is it for the content to tell
-                        key = _user_key(make=True)
-                        assert key is not None
-                        text = _signature(key, str(kept), text[64:]) + text[64:]
-                    kept.write_bytes(text)
+                    swapped = [b"\t".join((name, entry)) for name, (_, _, entry) in zip(names, entries, strict=True)]
+                    kept.write_bytes(b"\n".join([head, *swapped]))
                 return "entries changed places"
             case _:
                 return "nothing"
