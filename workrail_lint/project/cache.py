@@ -75,6 +75,10 @@ class Cache:
             self.path = os.path.join(self._folder, f"{name}.json")
             self.entries = _load(self.path)
 
+    def content_key(self, data: bytes) -> str:
+        """What stands for a content; "" when nothing is kept."""
+        return content_key(data) if self.path is not None else ""
+
     def get(self, name: str, content: str, path: str | None = None) -> Known | None:
         """What is known about a file with this content, unless another file that decided has changed.
 
