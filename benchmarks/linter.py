@@ -12,17 +12,20 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.documents import workflow_files
 from benchmarks.measure import Figure, Spent, counts_instructions, instructions, spent
-from benchmarks.real import Author
+from benchmarks.real import Author, rich_workflow
 from workrail_lint import check_text
 from workrail_lint.systems.schemas import schema_path
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _BIN = Path(sys.executable).parent
 _COUNT, _FEW, _SAMPLE = 10_000, 300, 2_000
+_CLEAN, _INFO = "clean, 20 kB", "the same with an info"
+_RICH, _FLAWED = "rich, 20 kB, clean", "the same with findings"
 _START = "import re, sys; from workrail_lint.cli import main; sys.exit(main())"  # as the installed script does
 
 
@@ -67,35 +70,51 @@ def _start_up(folder: Path, quick: bool) -> Iterator[Figure]:
     """Instructions of whole processes, as multiples of a Python that does nothing."""
     workflows = folder / "workflows"
     workflows.mkdir()
-    text = clean_workflow(20_000)
-    findings = check_text(text, "workflows/large.json").findings
-    assert not findings, findings
-    (workflows / "clean.json").write_text(text, encoding="utf-8")
-    document = json.loads(text)
+    document = json.loads(clean_workflow(20_000))
     document["metaGuidance"] = ["Stay calm."]
-    (workflows / "info.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    names = {"clean, 20 kB": "clean.json", "the same with an info": "info.json"}
+    texts = {
+        _CLEAN: clean_workflow(20_000),
+        _INFO: json.dumps(document, indent=2) + "\n",
+        _RICH: rich_workflow(20_000),
+        _FLAWED: rich_workflow(20_000, flawed=True),
+    }
+    names = {label: f"{number}.json" for number, label in enumerate(texts)}
+    for label, text in texts.items():
+        findings = check_text(text, "workflows/large.json").findings
+        assert bool(findings) == (label in (_INFO, _FLAWED)), findings
+        (workflows / names[label]).write_text(text, encoding="utf-8")
+    public: dict[int, str] = {}  # labels by size
     if not quick:
         by_size = sorted(workflow_files(), key=lambda path: path.stat().st_size)
         real = [path for path in by_size if b'"steps"' in path.read_bytes()]
         for path in (real[len(real) // 10], real[len(real) // 2], min(real, key=_far_from_20_kb), real[-1]):
             shutil.copy(path, workflows / path.name)
-            names[f"public, {path.stat().st_size / 1000:.0f} kB"] = path.name
+            label = f"public, {path.stat().st_size / 1000:.0f} kB"
+            names[label] = path.name
+            public[_far_from_20_kb(path)] = label
     bare = instructions([sys.executable, "-c", "pass"], folder)
     yield Figure("bare python", bare, "M instructions")
-    counted: dict[str, float] = {}
-    for label, name in names.items():
-        command = [sys.executable, "-c", _START, "check", "--isolated"]
-        path = f"workflows/{name}"
-        counted[label] = instructions([*command, "--no-cache", path], folder)
+    command = [sys.executable, "-c", _START, "check", "--isolated"]
+    paths = {label: f"workflows/{name}" for label, name in names.items()}
+    for path in paths.values():
         subprocess.run([*command, path], cwd=folder, capture_output=True, check=False)
-        cached = instructions([*command, path], folder)
-        limit = 5.0 if label.startswith("clean") else None
+    # Instructions are the same however many processes count them at a time.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        cold = {
+            label: pool.submit(instructions, [*command, "--no-cache", path], folder) for label, path in paths.items()
+        }
+        cached = {label: pool.submit(instructions, [*command, path], folder) for label, path in paths.items()}
+    counted = {label: future.result() for label, future in cold.items()}
+    for label in names:
+        limit = 5.0 if label == _CLEAN else None
         yield Figure(f"cold, {label}", counted[label], "M instructions")
         yield Figure(f"cold, {label}: as a multiple of bare python", counted[label] / bare, "x", limit)
-        yield Figure(f"cached, {label}: as a multiple of bare python", cached / bare, "x", 3.0)
-    clean, info = (counted[label] for label in ("clean, 20 kB", "the same with an info"))
-    yield Figure("an info, as a multiple of the clean file", info / clean, "x", 1.25)
+        yield Figure(f"cached, {label}: as a multiple of bare python", cached[label].result() / bare, "x", 3.0)
+    yield Figure("an info, as a multiple of the clean file", counted[_INFO] / counted[_CLEAN], "x", 1.25)
+    yield Figure("findings, as a multiple of the rich file without", counted[_FLAWED] / counted[_RICH], "x", 1.25)
+    if public:
+        nearest = counted[public[min(public)]]
+        yield Figure("a public 20 kB file, as a multiple of the rich one", nearest / counted[_RICH], "x", 1.25)
 
 
 def _far_from_20_kb(path: Path) -> int:

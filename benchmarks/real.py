@@ -162,3 +162,73 @@ class Author:
 
     def text(self, ident: str, steps: int | None = None) -> str:
         return json.dumps(self.workflow(ident, steps), indent=2, ensure_ascii=False) + "\n"
+
+
+def rich_workflow(size: int, *, flawed: bool = False) -> str:
+    """About `size` bytes with the members that public workflows have: conditions, fragments, blocks, a loop.
+
+    There is nothing to say about it; `flawed`, it has what the linter finds in most public ones.
+    """
+    odd = _ODD if flawed else ()
+    first = {
+        "id": "classify",
+        "title": "Classify the change",
+        "prompt": "Read the change and set the context variable `riskLevel` to `low` or `high`. Say how you know.",
+        "requireConfirmation": False,
+    }
+    steps: list[dict[str, Any]] = [first]
+    document: dict[str, Any] = {
+        "id": "demo.rich",
+        "name": "Rich workflow",
+        "description": "Goes through a change part by part, deeper where the risk is high.",
+        "version": "1.0.0",
+        "validatedAgainstSpecVersion": 3,
+        "about": "Has the members that public workflows have.",
+        "examples": ["Go through the change in this branch"],
+        "preconditions": ["The change is on a branch."],
+        "metricsProfile": "none",
+        "steps": steps,
+    }
+    if flawed:
+        document["metaGuidance"] = ["Stay calm."]
+    while len(text := json.dumps(document, indent=2) + "\n") < size:
+        number = len(steps)
+        part = f"part {number} of the change"
+        step: dict[str, Any] = {"id": f"part-{number:03}", "title": f"Look at part {number}"}
+        if number % 8 == 4:
+            steps.append(_review_loop(f"review-{number:03}", part))
+            continue
+        said = [odd[number // 3 % len(odd)]] if odd and number % 3 == 0 else []
+        if number % 3 == 1:
+            items = [f"{verb} {part} {end}." for verb, end in zip(_VERBS[:8], _ENDS, strict=False)]
+            goal = f"Know what {part} does."
+            blocks = {"goal": goal, "constraints": items[:2], "procedure": items[2:6] + said, "verify": items[6:]}
+            step["promptBlocks"] = blocks
+        else:
+            lines = [
+                f"{verb} {thing} in {part}, {end}." for verb, thing, end in zip(_VERBS, _THINGS, _ENDS, strict=False)
+            ]
+            step["prompt"] = "\n".join([*lines, *said])
+        if number % 3 == 2:
+            step["runCondition"] = {"var": "riskLevel", "equals": "high"}
+            step["agentRole"] = "You are a careful reviewer."
+        elif number % 5 == 0:
+            deeper = {"var": "riskLevel", "equals": "high"}
+            step["promptFragments"] = [{"id": "deep", "when": deeper, "text": f"Read every line of {part} twice."}]
+        step["requireConfirmation"] = False
+        steps.append(step)
+    return text
+
+
+def _review_loop(ident: str, part: str) -> dict[str, Any]:
+    contract = "wr.contracts.loop_control"
+    decide = {
+        "id": f"{ident}-decide",
+        "title": "Decide",
+        "prompt": f"Submit a `wr.loop_control` artifact that says `continue` or `stop` for {part}.",
+        "outputContract": {"contractRef": contract},
+    }
+    look = {"id": f"{ident}-look", "title": "Look again", "prompt": f"Look for what was missed in {part}."}
+    source = {"kind": "artifact_contract", "contractRef": contract, "loopId": ident}
+    loop = {"type": "while", "conditionSource": source, "maxIterations": 3}
+    return {"id": ident, "type": "loop", "title": f"Review {part}", "loop": loop, "body": [look, decide]}

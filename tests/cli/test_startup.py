@@ -19,6 +19,7 @@ HEAVY = {
     "pluggy",
     "yaml",
     "regex",
+    "json",
     "orjson",
     "rfc8785",
     "dataclasses",

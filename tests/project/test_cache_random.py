@@ -60,7 +60,7 @@ class Project:
         """Let something happen; what it was."""
         files = sorted((self.folder / "workflows").glob("*.json"))
         name = self.chance.choice("abcdef")
-        match self.chance.randrange(7):
+        match self.chance.randrange(11):
             case 0:
                 self.edit(name)
                 return f"edited {name}"
@@ -86,6 +86,30 @@ class Project:
                 for kept in self.cache.rglob("*.json"):
                     kept.write_bytes(kept.read_bytes()[: self.chance.randrange(200)])
                 return "every kept file was cut short"
+            case 6:
+                if len(files) > 2:
+                    self.chance.choice(files).unlink()
+                return "deleted"
+            case 7:
+                for path in files:
+                    os.utime(path, ns=(0, self.chance.randrange(10**18)))
+                return "touched"
+            case 8:
+                kept = sorted(self.cache.rglob("*.json"))
+                datas = [path.read_bytes() for path in kept]
+                self.chance.shuffle(datas)
+                for path, data in zip(kept, datas, strict=True):
+                    path.write_bytes(data)
+                return "kept files changed places"
+            case 9:
+                for kept in self.cache.rglob("*.json"):
+                    head, *lines = kept.read_bytes().split(b"\n")
+                    entries = [line.partition(b"\t") for line in lines]
+                    names = [name for name, _, _ in entries]
+                    self.chance.shuffle(names)
+                    swapped = [b"\t".join((name, entry)) for name, (_, _, entry) in zip(names, entries, strict=True)]
+                    kept.write_bytes(b"\n".join([head, *swapped]))
+                return "entries changed places"
             case _:
                 return "nothing"
 
@@ -98,8 +122,8 @@ def test_the_cached_answer_is_the_fresh_one(
     monkeypatch.chdir(tmp_path)
     project = Project(tmp_path, chance, user_cache)
 
-    def answer(*options: str) -> tuple[int, str]:
-        code = main(["check", "--output-format", "json", "--jobs", "1", *options, "."])
+    def answer(*arguments: str) -> tuple[int, str]:
+        code = main(["check", "--jobs", "1", *arguments])
         return code, capsys.readouterr().out
 
     happened = []
@@ -108,6 +132,9 @@ def test_the_cached_answer_is_the_fresh_one(
         if chance.random() < 0.1:
             monkeypatch.setattr(plan, "VERSION", f"9.{number}")
             happened.append("upgraded")
-        fresh = answer("--no-cache")
-        assert answer() == fresh, happened
-        assert answer() == fresh, happened
+        one = str(chance.choice(sorted(Path("workflows").glob("*.json"))))
+        for path in chance.sample((".", one), 2):
+            look = [path, "--output-format", chance.choice(("json", "text", "sarif"))]
+            fresh = answer("--no-cache", *look)
+            assert answer(*look) == fresh, happened
+            assert answer(*look) == fresh, happened

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterable
 
-from workrail_lint.base.digests import blake2b
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import NamedTuple
 
@@ -96,6 +95,8 @@ def state_of(path: str, *, with_content: bool = False) -> str:
         return "no path"
     if not with_content:
         return state
+    from workrail_lint.base.digests import blake2b
+
     read = read_file(path)
     return f"{state} {blake2b(read.value, digest_size=32).hexdigest() if isinstance(read, Ok) else 'unreadable'}"
 

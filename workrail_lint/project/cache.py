@@ -14,12 +14,15 @@ from functools import cache
 
 from workrail_lint.base.digests import blake2b
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
-from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
 
-_HEAD = b'{"format":7}'
+if TYPE_CHECKING:
+    from workrail_lint.documents.operations import Operation
+
+_HEAD = b'{"format":8}'
 _KEY_FILE = "key"
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64  # in hexadecimal
@@ -72,22 +75,22 @@ class Cache:
             self.path = os.path.join(self._folder, f"{name}.json")
             self.entries = _load(self.path)
 
+    def content_key(self, data: bytes) -> str:
+        """What stands for a content; "" when nothing is kept."""
+        return content_key(data) if self.path is not None else ""
+
     def get(self, name: str, content: str, path: str | None = None) -> Known | None:
         """What is known about a file with this content, unless another file that decided has changed.
 
         What is kept under another name than its path is about the path that is given.
         """
-        entry = self._entry(name)
-        if entry is None or entry[0] != content:
+        kept = self.entries.get(name)
+        entry, operations = _parts(kept)
+        if not _is_entry(entry) or entry[0] != content:
             return None
         if any(state_of(file, with_content=read) != state for file, read, state in entry[4]):
             return None
-        return _known(name if path is None else path, entry)
-
-    def _entry(self, path: str) -> Entry | None:
-        kept = self.entries.get(path)
-        entry = _parsed(kept) if isinstance(kept, bytes) else kept
-        return entry if _is_entry(entry) else None
+        return _known(name if path is None else path, entry, operations)
 
     def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
         line = encoded(content, result, system)
@@ -124,21 +127,33 @@ class Cache:
 
 
 def encoded(content: str, result: FileResult, system: int) -> bytes | None:
-    """A result as one line; None when it depends on what no key can speak for, or can't be written as JSON."""
+    """A result as one line; None when it depends on what no key can speak for, or can't be written as JSON.
+
+    The operations of the fixes come last, behind a tab: they can be as long as the file, and are rarely looked at.
+    """
     if not result.cacheable:
         return None
     others = [[path, read, state_of(path, with_content=read)] for path, read in result.consulted.items()]
-    records = [_record(finding) for finding in result.findings]
+    operations: list[list[Any]] = []
+    records = [_record(finding, operations) for finding in result.findings]
     try:
-        return _json([content, records, result.record, system, others])
+        line = _json([content, records, result.record, system, others])
+        return b"%b\t%b" % (line, _json(operations)) if operations else line
     except (TypeError, ValueError, RecursionError):
         return None
 
 
-def decoded(path: str, line: bytes) -> Known | None:
-    """What a line says about a path."""
-    entry = _parsed(line)
-    return _known(path, entry) if _is_entry(entry) else None
+def decoded(path: str, line: bytes) -> Known:
+    """What a line that `encoded` made says about a path."""
+    return _known(path, *_parts(line))
+
+
+def _parts(line: bytes | Entry | None) -> tuple[Any, bytes]:
+    """The entry of a line, and the operations of its fixes."""
+    if not isinstance(line, bytes):
+        return line, b""
+    entry, _, operations = line.partition(b"\t")
+    return _parsed(entry), operations
 
 
 def _json(value: object) -> bytes:
@@ -154,9 +169,10 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _known(path: str, entry: Entry) -> Known:
+def _known(path: str, entry: Entry, operations: bytes) -> Known:
     content, records, record, system, _ = entry
-    return Known(FileResult([_finding(path, item) for item in records], record), system, content)
+    later = _Operations(operations)
+    return Known(FileResult([_finding(path, item, later) for item in records], record), system, content)
 
 
 def _user_key(*, make: bool) -> bytes | None:
@@ -277,10 +293,12 @@ def _is_details(value: Any) -> bool:
 def _is_fix(value: Any) -> bool:
     if type(value) is not list or len(value) != 3:
         return False
-    title, safety, operations = value
-    if not (type(title) is type(safety) is str) or safety not in _SAFETIES or type(operations) is not list:
-        return False
-    return all(isinstance(operation, list) and _is_operation(*operation) for operation in operations)
+    title, safety, number = value
+    return type(title) is type(safety) is str and safety in _SAFETIES and _is_count(number)
+
+
+def _are_operations(value: Any) -> bool:
+    return type(value) is list and all(type(item) is list and _is_operation(*item) for item in value)
 
 
 def _is_operation(name: Any = None, *values: Any) -> bool:
@@ -292,16 +310,16 @@ def _is_operation(name: Any = None, *values: Any) -> bool:
 
 @cache
 def _operations() -> dict[str, Any]:
-    """The kinds of operations by name; few findings have a fix."""
+    """The kinds of operations by name; few runs apply a fix."""
     from workrail_lint.documents import operations as kinds
 
     found = (kinds.Cut, kinds.Insert, kinds.Remove, kinds.Rename, kinds.Replace, kinds.ReplaceText, kinds.Respell)
     return {kind.__name__: kind for kind in found}
 
 
-def _record(finding: Finding) -> list[Any]:
-    """A finding as JSON."""
-    fix = None if finding.fix is None else _fix_record(finding.fix)
+def _record(finding: Finding, operations: list[list[Any]]) -> list[Any]:
+    """A finding as JSON; the operations of its fix are added to those of the others."""
+    fix = None if finding.fix is None else _fix_record(finding.fix, operations)
     span = None if finding.span is None else [*finding.span.start, *finding.span.end]
     return [
         finding.code,
@@ -318,18 +336,38 @@ def _record(finding: Finding) -> list[Any]:
     ]
 
 
-def _fix_record(fix: Fix) -> list[Any]:
-    operations = [
-        [type(operation).__name__, *(getattr(operation, name) for name in operation.__match_args__)]
-        for operation in fix.operations
-    ]
-    return [fix.title, fix.safety.value, operations]
+def _fix_record(fix: Fix, operations: list[list[Any]]) -> list[Any]:
+    operations.append(
+        [
+            [type(operation).__name__, *(getattr(operation, name) for name in operation.__match_args__)]
+            for operation in fix.operations
+        ]
+    )
+    return [fix.title, fix.safety.value, len(operations) - 1]
 
 
-def _fix(record: list[Any]) -> Fix:
-    title, safety, operations = record
-    kinds = _operations()
-    return Fix(title, _SAFETIES[safety], tuple(kinds[name](*values) for name, *values in operations))
+class _Operations:
+    """The operations of the fixes in one line, read when somebody asks for the first of them."""
+
+    __slots__ = ("_line", "_read")
+
+    def __init__(self, line: bytes) -> None:
+        self._line = line
+        self._read: list[Any] | None = None
+
+    def __call__(self, number: int) -> tuple[Operation, ...]:
+        if self._read is None:
+            read = _parsed(self._line)
+            self._read = read if type(read) is list else []
+        # A fix without operations is one that can't be applied.
+        found: Any = self._read[number] if number < len(self._read) else None
+        kinds = _operations()
+        return tuple(kinds[name](*values) for name, *values in found) if _are_operations(found) else ()
+
+
+def _fix(record: list[Any], operations: _Operations) -> Fix:
+    title, safety, number = record
+    return Fix(title, _SAFETIES[safety], lambda: operations(number))
 
 
 _SHAPES: dict[str, Callable[[Any], bool]] = {
@@ -345,7 +383,10 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _finding(path: str, record: list[Any]) -> Finding:
+_tuple = tuple.__new__  # for the right number of values: a run may read a hundred thousand places
+
+
+def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
     code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = record
     return Finding(
         sys.intern(code),
@@ -355,8 +396,8 @@ def _finding(path: str, record: list[Any]) -> Finding:
         pointer,
         phase=_PHASES[phase],
         path=path,
-        span=None if span is None else Span(Position(*span[:4]), Position(*span[4:])),
-        fix=None if fix is None else _fix(fix),
+        span=None if span is None else _tuple(Span, (_tuple(Position, span[:4]), _tuple(Position, span[4:]))),
+        fix=None if fix is None else _fix(fix, operations),
         help=help_text,
         details=details,
         on_name=on_name,

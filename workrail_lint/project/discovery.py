@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from workrail_lint.base.files import CACHE_FOLDER
-from workrail_lint.base.globs import matches
 from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -90,17 +89,24 @@ class _Wanted(NamedTuple):
     is_apart: Callable[[str, list[str]], bool] | None
 
     def folder(self, path: str) -> bool:
-        return not matches(path, self.root, self.exclude)
+        return not self._is_named(path, self.exclude)
 
     def file(self, path: str) -> bool:
-        if not path.endswith(self.suffixes) or matches(path, self.root, self.exclude):
+        if not path.endswith(self.suffixes) or self._is_named(path, self.exclude):
             return False
-        return not self.include or matches(path, self.root, self.include)
+        return not self.include or self._is_named(path, self.include)
+
+    def _is_named(self, path: str, patterns: list[str]) -> bool:
+        if not patterns:
+            return False
+        from workrail_lint.base.globs import matches  # here, because most projects have no pattern
+
+        return matches(path, self.root, patterns)
 
 
 def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: list[str]) -> Iterator[str]:
     def shown(path: str) -> str:
-        return path if root != os.curdir else os.path.relpath(path)
+        return path if root != os.curdir else path.removeprefix(os.path.join(os.curdir, ""))
 
     def cannot_list(error: OSError) -> None:
         problems.append((str(error.filename), f"can't be listed ({error.strerror})"))

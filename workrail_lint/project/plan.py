@@ -8,7 +8,6 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.version import VERSION
-from workrail_lint.project.cache import Cache, content_key
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import suffixes_of
 from workrail_lint.project.run import Plan
@@ -19,6 +18,7 @@ from workrail_lint.systems.builtin import builtin_systems, introduce, known_syst
 
 if TYPE_CHECKING:
     from workrail_lint.project.baseline import Baseline
+    from workrail_lint.project.cache import Cache
     from workrail_lint.project.suppression import Suppressions
 
 
@@ -82,7 +82,7 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
         selection,
         suppressions=suppressions.value,
         baseline=baseline.value,
-        cache=Cache(config.root, _cache_key(settings, choice), cache_folder) if use_cache else None,
+        cache=_open_cache(config.root, _cache_key(settings, choice), cache_folder) if use_cache else None,
         # Other processes could not tell what went wrong with a plugin.
         jobs=1 if plugins else request.jobs,
         complete=request.complete,
@@ -107,9 +107,17 @@ def document_suffixes(config: Config) -> tuple[str, ...]:
     return suffixes_of(systems)
 
 
+def _open_cache(root: str, key: str, folder: str | None) -> Cache:
+    from workrail_lint.project.cache import Cache
+
+    return Cache(root, key, folder)
+
+
 def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> str:
     """Everything besides a file's content that decides its findings."""
     facts = {"version": VERSION, "sources": _own_sources(), "choice": choice, **settings.cache_facts()}
+    from workrail_lint.project.cache import content_key
+
     # Plain values all the way down, so that different ones never look the same.
     return content_key(repr(facts).encode("utf-8", "surrogatepass"))
 

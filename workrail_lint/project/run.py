@@ -9,13 +9,13 @@ from workrail_lint.base.files import Unreadable, read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.findings import Finding, unreadable
-from workrail_lint.project.cache import Cache, content_key, decoded, encoded
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.selection import Selection
 from workrail_lint.systems.base import FileResult, RunSettings, System
 
 if TYPE_CHECKING:
     from workrail_lint.project.baseline import Baseline
+    from workrail_lint.project.cache import Cache
     from workrail_lint.project.suppression import Suppressions
 
 # Below this many files a second process costs more than it saves.
@@ -43,7 +43,7 @@ class Plan:
         self.selection = selection
         self.suppressions = suppressions
         self.baseline = baseline
-        self.cache = cache or Cache(None, "")
+        self.cache = cache  # None: nothing is remembered
         self.jobs = jobs
         self.plugin_problems = [] if plugin_problems is None else plugin_problems  # which the run may add to
         self.complete = complete  # a whole project is looked at, not some of its files
@@ -101,15 +101,17 @@ def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> 
             continue
         together += crossing
         found += crossing
-    plan.cache.save()
+    if plan.cache is not None:
+        plan.cache.save()
     return Conclusion(reported_outcome(found, [outcome.path for outcome in ours], plan), recorded, together)
 
 
 def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Finding]:
     """What the cross-file rules say about the only file, from the cache if it has that: nothing is loaded then."""
     assert file.system is not None
+    assert plan.cache is not None
     name = f"{file.path}\0{'whole' if plan.complete else 'part'}"
-    content = content_key(repr([file.content, file.result.record]).encode("utf-8", "surrogatepass"))
+    content = plan.cache.content_key(repr([file.content, file.result.record]).encode("utf-8", "surrogatepass"))
     known = plan.cache.get(name, content, file.path)
     if known is not None:
         return known.result.findings
@@ -189,13 +191,13 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
 def check_and_keep(file: Found, plan: Plan) -> FileOutcome:
     """Check one file, and put what it said into the cache."""
     outcome = check_file(file, plan)
-    if outcome.system is not None and outcome.content and outcome.is_new:
+    if plan.cache is not None and outcome.system is not None and outcome.content and outcome.is_new:
         plan.cache.put(outcome.path, outcome.content, outcome.result, outcome.system)
     return outcome
 
 
 def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:
-    if file.path not in plan.cache.entries:
+    if plan.cache is None or file.path not in plan.cache.entries:
         return None
     read = read_file(file.path)
     if isinstance(read, Err):
@@ -204,9 +206,9 @@ def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:
 
 
 def _cached(file: Found, data: bytes, plan: Plan) -> FileOutcome | None:
-    if file.path not in plan.cache.entries:
+    if plan.cache is None or file.path not in plan.cache.entries:
         return None
-    content = content_key(data)
+    content = plan.cache.content_key(data)
     known = plan.cache.get(file.path, content)
     if known is None:
         return None
@@ -227,7 +229,7 @@ def check_file(file: Found, plan: Plan) -> FileOutcome:
     for number, system in enumerate(plan.systems):
         kind = system.claims(file.path, data, file.named)
         if kind is not None:
-            content = content_key(data) if plan.cache.path is not None else ""
+            content = "" if plan.cache is None else plan.cache.content_key(data)
             return FileOutcome(file.path, number, system.check(file.path, data, kind, plan.settings), content)
     return FileOutcome(file.path, None, FileResult([]))
 
@@ -240,12 +242,14 @@ def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome
     import multiprocessing
 
     if "fork" not in multiprocessing.get_all_start_methods():
-        return [check_file(file, plan) for file in files]
+        return [check_and_keep(file, plan) for file in files]
     global _shared_plan
     _shared_plan = plan
-    size = max(16, len(files) // (jobs * 8))
-    chunks = [files[at : at + size] for at in range(0, len(files), size)]
-    outcomes: list[FileOutcome] = []
+    # What the first file needs is loaded here, once, and inherited.
+    outcomes = [check_and_keep(files[0], plan)]
+    # Small enough that no process waits long for the last of another.
+    size = min(64, max(8, len(files) // (jobs * 32)))
+    chunks = [files[at : at + size] for at in range(1, len(files), size)]
     gc.freeze()  # what is there already stays, and looking at it again would copy it for every process
     try:
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
@@ -265,6 +269,8 @@ class _Sent(NamedTuple):
 
 
 def _check_chunk(files: list[Found]) -> list[FileOutcome | _Sent]:
+    from workrail_lint.project.cache import encoded
+
     assert _shared_plan is not None
     sent: list[FileOutcome | _Sent] = []
     for file in files:
@@ -277,9 +283,10 @@ def _check_chunk(files: list[Found]) -> list[FileOutcome | _Sent]:
 
 
 def _received(sent: _Sent, plan: Plan) -> FileOutcome:
+    from workrail_lint.project.cache import decoded
+
     known = decoded(sent.path, sent.line)
-    assert known is not None, sent
-    if known.content:
+    if plan.cache is not None and known.content:
         plan.cache.keep(sent.path, sent.line)
     return FileOutcome(sent.path, known.system, known.result, known.content)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from workrail_lint.base.globs import matches
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
@@ -133,6 +132,10 @@ class Selection:
             return True
         if not self._is_active(finding):
             return False
+        if not self.per_file_ignores:
+            return True
+        from workrail_lint.base.globs import matches
+
         for pattern, codes in self.per_file_ignores.items():
             if matches(finding.path, self.root, [pattern]) and pattern_matches(finding.code, finding.name, codes):
                 return False
