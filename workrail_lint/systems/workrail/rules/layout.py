@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -81,7 +82,7 @@ def _is_as_written(document: JsonDocument) -> bool:
     global _checked, _encode
     if _encode is None:
         _checked += 1
-        if _checked < _WORTH_AN_IMPORT:
+        if _checked < _WORTH_AN_IMPORT and "orjson" not in sys.modules:
             return False
         import orjson
 

@@ -282,6 +282,7 @@ def prompts(workflow: Workflow) -> Prompts:
     return Prompts(text_index(workflow))
 
 
+@lru_cache(maxsize=4)
 def author_text(workflow: Workflow) -> str:
     """All author text of a workflow as one string."""
     texts = [text.text for text in workflow.top_texts]
