@@ -125,7 +125,7 @@ def test_what_is_delivered() -> None:
         parallel(parallelDelegations=[{"workflowId": "demo.x", "goal": "Eleven."}], synthesis={"prompt": "Twelve."}),
         metaGuidance=["Thirteen."],
     )
-    assert [found.text.text for found in delivered(view(document)).passages()] == [
+    assert [found.text.text for found in delivered(view(document)).passages((".",))] == [
         *("One.", "Five.", "Six.", "Seven.", "Eight.", "Nine.", "Twelve.", "Eleven."),
     ]
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
 from workrail_lint.systems.workrail.rules import RULES as TABLE
+from workrail_lint.systems.workrail.rules.characters import kinds_in
+from workrail_lint.systems.workrail.rules.facts import facts_of
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.unicode import (
     UnicodeBidiControl,
@@ -18,7 +20,6 @@ from workrail_lint.systems.workrail.rules.unicode import (
     UnicodeInvisible,
     UnicodeLoneSurrogate,
     UnicodeTagChars,
-    kinds_in,
 )
 from workrail_lint.systems.workrail.rules.unicode_names import UnicodeMixedScript, UnicodeNonAsciiToken, UnicodeNotNfc
 
@@ -163,7 +164,7 @@ def test_what_applies_says_is_what_is_there(text: str) -> None:
         raw = json.dumps({"a": text}, ensure_ascii=ascii_only)
         for rule in RULES:
             if rule().find_bad(text)[0]:  # type: ignore[attr-defined]
-                assert rule.kind in kinds_in(raw)  # type: ignore[attr-defined]
+                assert rule.needs <= kinds_in(raw)  # type: ignore[operator]
 
 
 @given(st.text())
@@ -176,10 +177,12 @@ def test_cleaning_is_done_once(text: str) -> None:
 
 def test_plain_documents_cost_nothing() -> None:
     for document in (prompt("Plain text,\nwith a line end."), prompt("Dashes — and “quotes” → ✅")):
-        workflow_view = view(document)
+        facts = facts_of(view(document))
         for rule in (*RULES, UnicodeNotNfc, UnicodeMixedScript):
-            assert not rule().applies(workflow_view), rule.name
-    assert not UnicodeNonAsciiToken().applies(view(prompt("Greet {{user}}.")))
+            assert rule.needs is not None
+            assert rule.needs.isdisjoint(facts), rule.name
+    assert UnicodeNonAsciiToken.needs is not None
+    assert UnicodeNonAsciiToken.needs.isdisjoint(facts_of(view(prompt("Greet {{user}}."))))
 
 
 # -------------------------------------------------------------------------------------------------- names

@@ -234,13 +234,14 @@ class EngineDottedId(EngineDefectRule):
     needs = frozenset({"templateCall"})
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        prompts: list[str] = []  # up to the step
         for node in walk(compiled.nodes):
-            prompt = str(node.step.get("prompt", ""))
-            if _NOTES_ALWAYS.search(prompt):
-                return  # from here on the agent knows
+            prompts.append(str(node.step.get("prompt", "")))
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
-            if is_dotted and needs_notes and not _NOTES.search(prompt):
+            if is_dotted and needs_notes and not _NOTES.search(prompts[-1]):
+                if any(_NOTES_ALWAYS.search(prompt) for prompt in prompts):
+                    return  # the agent knows
                 report(
                     node.place,
                     f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "

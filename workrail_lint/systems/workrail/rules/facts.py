@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.prose import TextIndex
 
 LOOP = "<loop>"
 BRACES = "<braces>"  # in a text of a step, as tokens have
-REPETITION = "<repetition>"  # a long sentence that occurs more than once
+REPETITION = "<repetition>"  # of a long sentence
 LONG_PROMPT = "<long prompt>"
+ENGINE_VOICE = "<engine voice>"  # a prompt may begin with words about the agent
 UNUSUAL_CONDITION = "<unusual condition>"  # one whose form may be wrong
 DESIGN_FORM = "<design form>"
+WORKSPACE = "<workspace>"  # the files of the project can be looked at
 PLAIN_ID, RESERVED_ID, SIMILAR_IDS = "<id without a namespace>", "<id of the engine>", "<similar step ids>"
 NO_ABOUT, NO_EXAMPLES, NO_METRICS = "<no about>", "<no examples>", "<no metricsProfile>"
 OTHER_SPEC_VERSION = "<other spec version>"
@@ -33,6 +36,8 @@ HOME_PATH, LONG_TOKEN = "<home path>", "<long token>"
 
 MAX_PROMPT = 8192
 LONG_SENTENCE = 60
+MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
+_VOICES = ("the agent", "this step", "provide a", "input con")
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"
 TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
@@ -63,6 +68,8 @@ def _about_settings(workflow: Workflow) -> Iterator[str]:
         yield ROUTINE
     if workflow.bindings is not None:
         yield BINDINGS
+    if workflow.workspace is not None:
+        yield WORKSPACE
     if workflow.normalized is not None and workflow.normalized.warnings:
         yield DESIGN_FORM
 
@@ -95,20 +102,28 @@ def folded(ident: str) -> str:
 
 
 def _about_prompts(workflow: Workflow) -> Iterator[str]:
+    texts = text_index(workflow)
     if has_braces(workflow):
         yield BRACES
-    if len(workflow.all_steps) > 2 and _repeats(text_index(workflow).low):
+    if any(text.text[:64].lstrip(MARKUP)[:9].lower() in _VOICES for _, text in texts.owners[: texts.delivered]):
+        yield ENGINE_VOICE
+    if len(workflow.all_steps) > 2 and _repeats(texts):
         yield REPETITION
     nodes = walk(workflow.compiled.nodes) if workflow.compiled is not None else ()
     if any(len(node.step.get("prompt") or "") > MAX_PROMPT for node in nodes):
         yield LONG_PROMPT
 
 
-def _repeats(low: str) -> bool:
-    """Whether a long sentence may occur twice: a quick check with false positives only."""
-    plain = low.replace("\n", ". ").replace("\0", ". ").replace("! ", ". ").replace("? ", ". ")
+def _repeats(texts: TextIndex) -> bool:
+    """Whether a long sentence may occur three times: a quick check with false positives only."""
+    if texts.low.count("\0") >= len(texts.owners):
+        return True  # a text contains the separator
+    plain = texts.low.replace("\n", ". ").replace("\0", ". ")
+    for mark in "!?":
+        if mark in plain:
+            plain = plain.replace(f"{mark} ", ". ")
     long = [piece.strip(" .!?") for piece in plain.split(". ") if len(piece) >= LONG_SENTENCE - 1]
-    return len(set(long)) < len(long)
+    return len(long) - len(set(long)) > 1
 
 
 def _about_text(text: str) -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity
@@ -12,6 +15,9 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import CARRIAGE_RETURN
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_reader import JsonDocument
 
 
 class LineEndings(WorkflowRule):
@@ -58,6 +64,8 @@ class FormatNoncanonical(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         text = workflow.document.text
+        if _is_as_written(workflow.document):
+            return
         line = layout_problem(text)
         if line is not None:
             fix = safe("format the file", Respell(0, len(text), formatted(text)))
@@ -68,6 +76,27 @@ class FormatNoncanonical(WorkflowRule):
 
         document = samples.workflow()
         yield Example(json.dumps(document), _text(), _text())
+
+
+def _is_as_written(document: JsonDocument) -> bool:
+    """Whether the file is exactly what an encoder writes. Importing a fast one pays off only for many files."""
+    global _checked, _encode
+    if _encode is None:
+        _checked += 1
+        if _checked < _WORTH_AN_IMPORT and "orjson" not in sys.modules:
+            return False
+        import orjson
+
+        _encode = partial(orjson.dumps, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    try:
+        return _encode(document.value) == document.text.encode()
+    except (TypeError, UnicodeEncodeError):
+        return False  # a number or a character that it can't write
+
+
+_WORTH_AN_IMPORT = 300
+_checked = 0
+_encode: Callable[[object], bytes] | None = None
 
 
 def _message(text: str, line: int) -> str:

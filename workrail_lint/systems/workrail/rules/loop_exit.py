@@ -240,6 +240,8 @@ class LoopStopSkipsNext(LoopRule):
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         if loop.loop is not None or not is_artifact_decided(loop, workflow) or not decisions(loop, workflow):
             return
+        if not any(other.kind == "loop" for other in steps_after(loop, workflow)):
+            return
         for following in may_come_next(loop, workflow):
             if not is_artifact_decided(following, workflow):
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
@@ -14,6 +15,7 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LOOP
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings
+from workrail_lint.systems.workrail.rules.prose import text_index
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -121,7 +123,9 @@ _ROUNDS = (
     r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|process|times|over|through|each|every)\b",
     r"terating until\b",
 )
-_ROUND_WORDS = ("tep", "epeat", "terat")
+# One of these is in everything that the patterns match, in lower case; the first alone would be in every workflow.
+_COUNTED = Pattern(rf"tep{_SPACE}[0-9]")
+_REPEATING = ("epeat", "terat")
 
 
 @cache
@@ -148,9 +152,11 @@ class LoopManualIteration(WorkflowRule):
         "Iterations in a prompt have no limit, no count and can't be resumed, and nothing notices if the agent stops "
         "early. A loop step solves all of that."
     )
-    words = _ROUND_WORDS
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        index = text_index(workflow)
+        if not index.has(_REPEATING) and not _COUNTED.search(index.low):
+            return
         outside = [s for s in workflow.all_steps if s.kind != "loop" and s.pointer not in workflow.loop_of]
         if _manual_rounds("\n".join([found.prompt for found in outside])) is None:
             return

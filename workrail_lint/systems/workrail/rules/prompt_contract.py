@@ -39,6 +39,7 @@ def _packs(catalog: Catalog) -> dict[str, Contract]:
 
 # ---------------------------------------------------------------------------------------------- examples
 
+_KIND_MEMBER = ('"kind"',)
 _PLACEHOLDER = Pattern(r"[<>|/…\[\]{}]|\.\.\.|\bor\b")
 
 
@@ -52,11 +53,11 @@ class ExampleViolatesContract(WorkflowRule):
         "Agents copy examples. An agent that submits this one is blocked, while the prompt keeps telling it to submit "
         "the same. It is an error when the step itself requires that artifact."
     )
-    words = ('"kind"',)
+    words = _KIND_MEMBER
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         packs = _packs(workflow.catalog)
-        for passage in delivered(workflow).passages(self.words):
+        for passage in delivered(workflow).passages(_KIND_MEMBER):
             for artifact in _fenced_artifacts(passage):
                 pack = packs.get(artifact["kind"])
                 problems = _problems(pack, artifact) if pack is not None else []

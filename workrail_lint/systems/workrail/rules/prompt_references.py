@@ -17,6 +17,7 @@ from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
+from workrail_lint.systems.workrail.rules.facts import WORKSPACE
 from workrail_lint.systems.workrail.rules.loop_facts import called_routine
 from workrail_lint.systems.workrail.rules.prose import Search, author_text, excerpt, label
 from workrail_lint.systems.workrail.rules.step_numbers import (
@@ -288,6 +289,7 @@ class ProseFileMissing(WorkflowRule):
     origin = "product"
     summary = "A prompt tells the agent to read a file that is not in the workspace and that no step writes."
     why = "The agent works without the file, or makes up what it says."
+    needs = frozenset({WORKSPACE})
     words = _FILE.words
 
     def applies(self, workflow: Workflow) -> bool:

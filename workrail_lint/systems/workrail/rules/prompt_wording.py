@@ -9,6 +9,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import ENGINE_VOICE, MARKUP
 from workrail_lint.systems.workrail.rules.prose import (
     Hit,
     Pattern,
@@ -99,10 +100,7 @@ _VOICES = (
     "provide a loop-control artifact",
     "input contract:",
 )
-_VOICE_STARTS = "tTpPiI"
-_VOICE_WORDS = ("the agent ", "this step ", "provide a loop", "input contract:")
 _OPENINGS = ("/prompt", "/promptBlocks/goal", "/promptBlocks/goal/0/text")
-_MARKUP = " \t\n#*>_`-"
 
 
 class PromptEngineVoice(WorkflowRule):
@@ -112,14 +110,14 @@ class PromptEngineVoice(WorkflowRule):
     origin = "spec"
     summary = "A prompt starts by describing the machinery instead of addressing the agent."
     why = "Agents follow direct instructions more closely than sentences about `the agent` or `this step`."
-    words = _VOICE_WORDS
+    needs = frozenset({ENGINE_VOICE})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
         if opening is None:
             return
-        start = opening.text[:64].lstrip(_MARKUP)
-        if start[:1] in _VOICE_STARTS and start.lower().startswith(_VOICES):
+        start = opening.text[:64].lstrip(MARKUP)
+        if start.lower().startswith(_VOICES):
             report(
                 opening.pointer,
                 f"{label(step)}: the prompt starts with {excerpt(start)}; tell the agent directly what to do",

@@ -14,7 +14,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LONG_TOKEN, TOKEN_ROW, TOKEN_ROWS
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts, text_index
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 # ------------------------------------------------------------------------------------------- credentials
@@ -264,20 +264,14 @@ class PromptProtocolOverride(WorkflowRule):
     words = tuple(dict.fromkeys(word for search, _ in _OVERRIDES for word in search.words))
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        found = prompts(workflow)
-        others: list[tuple[Text, Step | None]] = [(text, None) for text in workflow.top_texts]
-        for owner in workflow.all_steps:
-            if not owner.step.keys().isdisjoint(_HOLDERS):
-                others += [(text, owner) for text in owner.texts if text.field in _OTHERS]
-        together = "\n".join([text.text for text, _ in others]).lower()
+        found, texts = prompts(workflow), text_index(workflow)
         for search, pattern in _OVERRIDES:
             for hit in found.hits(search):
                 _report_override(hit.text, hit.step, hit.phrase, report)
-            if any(word in together for word in search.words):
-                for text, holder in others:
-                    match = pattern.search(text.text.lower())
-                    if match is not None:
-                        _report_override(text, holder, match[0], report)
+            for owner, text in texts.texts_with(search.words):
+                match = pattern.search(text.text.lower()) if owner is None or text.field in _OTHERS else None
+                if match is not None:
+                    _report_override(text, owner, match[0], report)
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -291,7 +285,6 @@ class PromptProtocolOverride(WorkflowRule):
 
 
 _OTHERS = frozenset(("agentRole", "guidance", "verification", "audit", "synthesis", "delegationGoal"))
-_HOLDERS = ("agentRole", "guidance", "verification", "audit", "synthesis", "parallelDelegations")
 
 
 def _report_override(text: Text, owner: Step | None, phrase: str, report: Report) -> None:
