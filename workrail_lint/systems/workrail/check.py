@@ -69,7 +69,7 @@ class CheckedDocument:
 
 @cache
 def workflow_validator() -> Validator:
-    return compile_schema(load_schema("workflow"))
+    return compile_schema(load_schema("workflow"), on_demand=True)
 
 
 def check_document(

@@ -5,7 +5,6 @@ form but matters to the compiled workflow (capabilities, feature configuration, 
 model.
 """
 
-from workrail_lint.systems.workrail.compat.inputs import variables_alias
 from workrail_lint.systems.workrail.compat.normalize import normalize
 from workrail_lint.systems.workrail.compat.records import (
     Action,
@@ -24,5 +23,4 @@ __all__ = [
     "Policy",
     "SideModel",
     "normalize",
-    "variables_alias",
 ]
