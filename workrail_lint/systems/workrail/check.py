@@ -163,7 +163,7 @@ def source_kind(path: str, settings: Settings) -> str:
         return settings.source_kind
     from workrail_lint.systems.workrail.source_kind import source_kind_of
 
-    return source_kind_of(path, settings.bundled_ids)
+    return source_kind_of(path, lambda: settings.bundled_ids)
 
 
 def _prevents_compiling(finding: Finding) -> bool:
