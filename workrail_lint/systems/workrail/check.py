@@ -18,8 +18,7 @@ from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
-from workrail_lint.systems.workrail.compiler.engine_target import compile_errors
-from workrail_lint.systems.workrail.compiler.pipeline import run_passes
+from workrail_lint.systems.workrail.compiler.pipeline import compile_errors, run_passes
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule

@@ -7,8 +7,6 @@ model.
 
 from workrail_lint.systems.workrail.compat.normalize import normalize
 from workrail_lint.systems.workrail.compat.records import (
-    Action,
-    CompatWarning,
     Normalized,
     PointerMap,
     Policy,
@@ -16,8 +14,6 @@ from workrail_lint.systems.workrail.compat.records import (
 )
 
 __all__ = [
-    "Action",
-    "CompatWarning",
     "Normalized",
     "PointerMap",
     "Policy",
