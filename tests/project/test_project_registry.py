@@ -291,27 +291,30 @@ def test_the_engine_s_own_folder_is_known_by_its_routines(tmp_path: Path) -> Non
     routines.mkdir(parents=True)
     (routines / "a.json").touch()
     path = str(tmp_path / "workflows" / "x.json")
-    assert source_kind_of(path, BUNDLED[:0]) == SourceKind.PROJECT
-    assert source_kind_of(path, [*BUNDLED, "demo.x"]) == SourceKind.PROJECT, "one of three is a coincidence"
+    assert source_kind_of(path, lambda: BUNDLED[:0]) == SourceKind.PROJECT
+    assert source_kind_of(path, lambda: [*BUNDLED, "demo.x"]) == SourceKind.PROJECT, "one of three is a coincidence"
     (routines / "b.json").touch()
     other = [*BUNDLED, "demo.y"]  # what was seen once is remembered for the run
-    assert source_kind_of(path, other) == SourceKind.BUNDLED
-    assert source_kind_of(str(routines / "a.json"), other) == SourceKind.BUNDLED
+    assert source_kind_of(path, lambda: other) == SourceKind.BUNDLED
+    assert source_kind_of(str(routines / "a.json"), lambda: other) == SourceKind.BUNDLED
 
 
 def test_other_folders(tmp_path: Path) -> None:
-    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), BUNDLED) == SourceKind.CUSTOM
-    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) == SourceKind.PROJECT
-    assert source_kind_of(str(tmp_path / "x.json"), BUNDLED) == SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), lambda: BUNDLED) == SourceKind.CUSTOM
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), lambda: BUNDLED) == SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / "x.json"), lambda: BUNDLED) == SourceKind.PROJECT
 
 
 def test_the_home_folder_has_the_workflows_of_its_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     source = tmp_path / ".workrail" / "workflows"
-    assert source_kind_of(str(source / "deep" / "x.json"), BUNDLED) == SourceKind.USER
-    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) == SourceKind.PROJECT
-    assert source_kind_of(str(tmp_path / "repo" / ".workrail" / "workflows" / "x.json"), BUNDLED) == SourceKind.CUSTOM
+    assert source_kind_of(str(source / "deep" / "x.json"), lambda: BUNDLED) == SourceKind.USER
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), lambda: BUNDLED) == SourceKind.PROJECT
+    assert (
+        source_kind_of(str(tmp_path / "repo" / ".workrail" / "workflows" / "x.json"), lambda: BUNDLED)
+        == SourceKind.CUSTOM
+    )
     text = json.dumps(workflow(id="my-flow"))
     (finding,) = check_text(text, str(source / "my-flow.json"), select=["workflow-id-legacy"]).findings
     assert "rename it to 'user.my_flow'" in finding.message

@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
+from _thread import RLock
 from collections.abc import Callable
 
 from workrail_lint.base import js
@@ -93,9 +94,12 @@ class Validator:
         ]
 
 
-def compile_schema(schema: dict[str, Any]) -> Validator:
-    """A validator for a schema. Raises ValueError for a schema outside the dialect, which is a bug."""
-    return Validator(_Compiler(schema).compile(schema, ""))
+def compile_schema(schema: dict[str, Any], *, on_demand: bool = False) -> Validator:
+    """A validator for a schema. Raises ValueError for a schema outside the dialect, which is a bug.
+
+    With `on_demand`, what a schema says about a member is compiled when a document has it: few documents have all.
+    """
+    return Validator(_Compiler(schema, on_demand).compile(schema, ""))
 
 
 def _path(prefix: _Prefix, path: list[pointer.Token]) -> list[pointer.Token]:
@@ -137,10 +141,13 @@ def _holds(check: _Check | None, value: object) -> bool:
 class _Compiler:
     """Turns schemas into checks; None is a schema that accepts everything."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], on_demand: bool) -> None:
         self._root = root
+        self._on_demand = on_demand
         self._checks: dict[str, _Check | None] = {}
-        self._under_way: set[str] = set()
+        self._ranks: dict[str, int] = {"": 0}  # of definitions, in the order in which they are met
+        self._owner = ""  # the definition that is being compiled
+        self._lock = RLock()  # members are compiled by whoever meets them first
 
     def compile(self, schema: dict[str, Any] | bool, shape: str) -> _Check | None:
         if schema is True:
@@ -163,16 +170,24 @@ class _Compiler:
 
     def _reference(self, target: str) -> _Check | None:
         checks = self._checks
-        if target not in checks:
-            if target in self._under_way:
-                return lambda value: [_Entry("", None, "", value, checks[target])]
+        rank = self._ranks.get(target)
+        if rank is None:
             if not target.startswith("#/"):
                 raise ValueError(f"only local references: {target}")
-            self._under_way.add(target)
+            self._ranks[target] = len(self._ranks)
             schema: Any = pointer.resolve(self._root, target[1:])
-            checks[target] = self.compile(schema, pointer.decode(target[1:])[-1])
-            self._under_way.discard(target)
+            checks[target] = self._compile_for(target, schema, pointer.decode(target[1:])[-1])
+        elif rank <= self._ranks[self._owner] and checks.get(target, _accept) is not None:
+            # A definition that refers to itself does so, at some point, by referring to one that was met before.
+            return lambda value: [_Entry("", None, "", value, checks[target])]
         return checks[target]
+
+    def _compile_for(self, owner: str, schema: dict[str, Any] | bool, shape: str) -> _Check | None:
+        """Compile a part of a definition."""
+        outer, self._owner = self._owner, owner
+        check = self.compile(schema, shape)
+        self._owner = outer
+        return check
 
     def _typed(self, schema: dict[str, Any], shape: str) -> _Check | None:
         """One check per JSON type; each passes other types to the next, and the last one rejects."""
@@ -205,21 +220,36 @@ class _Compiler:
                 return _number(schema, shape, other, whole=name == "integer")
 
     def _object(self, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
-        members = {name: self.compile(inner, shape) for name, inner in schema.get("properties", {}).items()}
+        properties: dict[str, dict[str, Any] | bool] = schema.get("properties", {})
         required = tuple(schema.get("required", ()))
         additional = schema.get("additionalProperties", True)
-        known = tuple(members)
+        known = tuple(properties)
         default: _Check | None
         if additional is False:
             default = lambda value: [_Entry("additionalProperties", known, shape, value)]  # noqa: E731
         else:
             default = self.compile(additional, shape)
-        if not members and not required and default is None:
+        if not properties and not required and default is None:
             return lambda value: None if type(value) is dict else other(value)
-        find = members.get
+        members: dict[str, _Check | None] = {}
         # Most members are plain strings, and asking a function about each would take longer than all the rest.
-        bounds = {name: self._string_bounds(inner) for name, inner in schema.get("properties", {}).items()}
-        bounds_of = {name: bound for name, bound in bounds.items() if bound is not None}.get
+        bounds: dict[str, tuple[int, int]] = {}
+        owner, find, bounds_of = self._owner, members.get, bounds.get
+
+        def add_member(name: str) -> _Check | None:
+            if name not in properties:
+                return default
+            with self._lock:
+                check = self._compile_for(owner, properties[name], shape)
+            bound = self._string_bounds(properties[name])
+            if bound is not None:
+                bounds[name] = bound
+            members[name] = check
+            return check
+
+        if not self._on_demand:
+            for name in properties:
+                add_member(name)
 
         def check(value: Any) -> _Found:
             if type(value) is not dict:
@@ -234,7 +264,9 @@ class _Compiler:
                     bound = bounds_of(name)
                     if bound is not None and bound[0] <= len(item) <= bound[1]:
                         continue
-                member = find(name, default)
+                member = find(name, _UNKNOWN)
+                if member is _UNKNOWN:
+                    member = add_member(name)
                 if member is not None:
                     inner = member(item)
                     if inner is not None:
@@ -362,6 +394,10 @@ def _joined(found: _Found, inner: list[_Entry], token: pointer.Token) -> list[_E
 
 def _accept(value: object) -> _Found:
     return None
+
+
+def _UNKNOWN(value: object) -> _Found:  # noqa: N802 - stands for a member that was not met before
+    raise AssertionError
 
 
 def _refuse(types: tuple[str, ...], shape: str) -> _Check:

@@ -18,8 +18,7 @@ from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
-from workrail_lint.systems.workrail.compiler.engine_target import compile_errors
-from workrail_lint.systems.workrail.compiler.pipeline import run_passes
+from workrail_lint.systems.workrail.compiler.pipeline import compile_errors, run_passes
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
@@ -71,7 +70,7 @@ class CheckedDocument:
 
 @cache
 def workflow_validator() -> Validator:
-    return compile_schema(load_schema("workflow"))
+    return compile_schema(load_schema("workflow"), on_demand=True)
 
 
 def check_document(
@@ -166,7 +165,7 @@ def source_kind(path: str, settings: Settings) -> str:
         return settings.source_kind
     from workrail_lint.systems.workrail.source_kind import source_kind_of
 
-    return source_kind_of(path, settings.bundled_ids)
+    return source_kind_of(path, lambda: settings.bundled_ids)
 
 
 def _prevents_compiling(finding: Finding) -> bool:

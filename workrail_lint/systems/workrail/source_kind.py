@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import lru_cache
 
 from workrail_lint.systems.workrail import identity
@@ -14,20 +14,26 @@ BUNDLED, CUSTOM, PROJECT, USER = "bundled", "custom", "project", "user"
 _ROOTED = f"/.workrail/{identity.SOURCE_FOLDER}"
 
 
-def source_kind_of(path: str, bundled_ids: Collection[str]) -> str:
+def source_kind_of(path: str, bundled_ids: Callable[[], Collection[str]]) -> str:
     """The source kind of a file on disk, when nobody configured one.
 
-    The engine's own folder is known by its routines: most of the bundled ones lie beside it under their names.
+    The engine's own folder is known by its routines: most of the bundled ones lie beside it under their names. Only
+    where there are routines is it worth asking which ones are bundled.
     """
     root = identity.source_root(os.path.abspath(path).replace(os.sep, "/"))
     if not root:
         return PROJECT
-    if _is_engine_folder(root, frozenset(bundled_ids)):
+    if _has_routines(root) and _is_engine_folder(root, frozenset(bundled_ids())):
         return BUNDLED
     if not root.endswith(_ROOTED):
         return PROJECT
     home = os.path.abspath(os.path.expanduser("~")).replace(os.sep, "/")
     return USER if root == f"{home.rstrip('/')}{_ROOTED}" else CUSTOM
+
+
+@lru_cache(maxsize=64)
+def _has_routines(root: str) -> bool:
+    return os.path.isdir(os.path.join(root, "routines"))
 
 
 @lru_cache(maxsize=64)

@@ -97,6 +97,7 @@ class Catalog:
         "_contracts",
         "_digest",
         "_features",
+        "_head",
         "_load",
         "_loaded",
         "_packs",
@@ -113,16 +114,18 @@ class Catalog:
         document: dict[str, Any] | Callable[[], dict[str, Any]],
         digest: str | None = None,
         packs: Callable[[], list[dict[str, Any]]] | None = None,
+        head: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
         """`document` may be a function that reads it when it is needed; `digest` is its own, if known to be right.
 
         `packs` returns contract packs that belong to the catalog but are not in the document; it is called when
-        contracts or the whole catalog are needed.
+        contracts or the whole catalog are needed. `head` returns the versions alone, if that takes less.
         """
         self._loaded = None if callable(document) else document
         self._load = document if callable(document) else None
         self._digest = digest
         self._packs = packs
+        self._head = head
         # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
         # Canonical bytes by the refs of some packs: workflows with the same contracts have the same.
@@ -142,6 +145,11 @@ class Catalog:
             self._loaded = self._load()
         return self._loaded
 
+    def _version(self, name: str) -> Any:
+        if self._loaded is None and self._head is not None:
+            return self._head()[name]
+        return self._document[name]
+
     @property
     def is_core(self) -> bool:
         """Whether it is the one that ships with this package, unchanged."""
@@ -153,16 +161,16 @@ class Catalog:
 
     @property
     def version(self) -> str:
-        return str(self._document["catalogVersion"])
+        return str(self._version("catalogVersion"))
 
     @property
     def engine_version(self) -> str | None:
-        version = self._document["engineVersion"]
+        version = self._version("engineVersion")
         return None if version is None else str(version)
 
     @property
     def authoring_spec_version(self) -> int:
-        return int(self._document["authoringSpecVersion"])
+        return int(self._version("authoringSpecVersion"))
 
     @property
     def digest(self) -> str:
@@ -242,12 +250,23 @@ class Catalog:
 @lru_cache(maxsize=1)
 def load_core() -> Catalog:
     """The catalog that ships with this package, read when something is looked up in it."""
-    return Catalog(_read_core, packs=shipped_packs)
+    return Catalog(_read_core, packs=shipped_packs, head=_read_core_head)
+
+
+def _core_bytes() -> bytes:
+    return read_shipped(os.path.join(os.path.dirname(__file__), CORE_FILE))
 
 
 def _read_core() -> dict[str, Any]:
-    path = os.path.join(os.path.dirname(__file__), CORE_FILE)
-    document: dict[str, Any] = loads(read_shipped(path))
+    document: dict[str, Any] = loads(_core_bytes())
+    return document
+
+
+@lru_cache(maxsize=1)
+def _read_core_head() -> dict[str, Any]:
+    """What comes before the features, which is where the large part of the file begins."""
+    head, _, _ = _core_bytes().partition(b',\n  "features"')
+    document: dict[str, Any] = loads(head + b"}")
     return document
 
 

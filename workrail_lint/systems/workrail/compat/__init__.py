@@ -5,11 +5,8 @@ form but matters to the compiled workflow (capabilities, feature configuration, 
 model.
 """
 
-from workrail_lint.systems.workrail.compat.inputs import variables_alias
 from workrail_lint.systems.workrail.compat.normalize import normalize
 from workrail_lint.systems.workrail.compat.records import (
-    Action,
-    CompatWarning,
     Normalized,
     PointerMap,
     Policy,
@@ -17,12 +14,9 @@ from workrail_lint.systems.workrail.compat.records import (
 )
 
 __all__ = [
-    "Action",
-    "CompatWarning",
     "Normalized",
     "PointerMap",
     "Policy",
     "SideModel",
     "normalize",
-    "variables_alias",
 ]

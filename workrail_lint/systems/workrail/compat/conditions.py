@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.systems.workrail.compat.changes import Action
 from workrail_lint.systems.workrail.compat.codes import (
     CONDITION_KINDS,
     CONDITION_REF,
@@ -17,7 +18,7 @@ from workrail_lint.systems.workrail.compat.codes import (
 )
 from workrail_lint.systems.workrail.compat.draft import Draft
 from workrail_lint.systems.workrail.compat.frames import Frame
-from workrail_lint.systems.workrail.compat.records import Action, Policy
+from workrail_lint.systems.workrail.compat.records import Policy
 
 MEMBER = "conditions"
 _ORIGIN = "/conditions"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.compat.changes import Action, CompatWarning
 from workrail_lint.systems.workrail.compat.codes import Code
 from workrail_lint.systems.workrail.compat.records import (
-    Action,
-    CompatWarning,
     Normalized,
     PointerMap,
     Policy,

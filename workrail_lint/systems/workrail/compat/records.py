@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any, Enum, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, Enum
 from workrail_lint.findings import Finding
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.compat.changes import CompatWarning
 
 
 class Policy(str, Enum):
@@ -12,40 +15,6 @@ class Policy(str, Enum):
     REJECT = "reject"
     NORMALIZE = "normalize"
     LOSSLESS = "normalize-lossless"
-
-
-class Action(str, Enum):
-    """What happened to a construct."""
-
-    REWRITE = "rewrite"
-    DROP = "drop"
-    REJECT = "reject"
-
-
-class CompatWarning(NamedTuple):
-    """One normalization. `pointer` and `before` refer to the document as written."""
-
-    code: str
-    pointer: str
-    construct: str
-    action: Action
-    before: Any
-    after: Any
-    lossy: bool
-    removed_in: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The record under its published names."""
-        return {
-            "code": self.code,
-            "pointer": self.pointer,
-            "construct": self.construct,
-            "action": self.action.value,
-            "before": self.before,
-            "after": self.after,
-            "lossy": self.lossy,
-            "removedIn": self.removed_in,
-        }
 
 
 class SideModel:

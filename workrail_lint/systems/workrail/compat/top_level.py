@@ -6,6 +6,7 @@ from workrail_lint.base import js
 from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Phase
+from workrail_lint.systems.workrail.compat.changes import Action
 from workrail_lint.systems.workrail.compat.codes import (
     AGENT_ROLE,
     CAPABILITIES,
@@ -26,7 +27,6 @@ from workrail_lint.systems.workrail.compat.codes import (
 )
 from workrail_lint.systems.workrail.compat.draft import Draft
 from workrail_lint.systems.workrail.compat.frames import Frame, Shape
-from workrail_lint.systems.workrail.compat.records import Action
 
 FIRST_VERSION = "0.1.0"
 MIN_ROLE = 10

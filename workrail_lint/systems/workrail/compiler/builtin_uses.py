@@ -66,17 +66,16 @@ def _ref_uses(blocks: dict[str, Any], pointer: str) -> Iterator[Use]:
 
 def design_only_uses(definition: dict[str, Any], catalog: Catalog) -> list[Use]:
     """The builtins that exist in the design (and our catalog) but in no engine."""
+    uses = list(builtin_uses(definition))
+    if not uses:
+        return []  # the catalog is not even loaded
     known: dict[str, Any] = {
         "feature": catalog.features,
         "ref": catalog.refs,
         "template": catalog.templates,
         "contract": catalog.contracts,
     }
-    return [
-        use
-        for use in builtin_uses(definition)
-        if (entry := known[use.kind].get(use.id)) is not None and entry.phase == "design"
-    ]
+    return [use for use in uses if (entry := known[use.kind].get(use.id)) is not None and entry.phase == "design"]
 
 
 def design_only_errors(definition: dict[str, Any], catalog: Catalog) -> list[Finding]:

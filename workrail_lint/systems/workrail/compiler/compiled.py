@@ -9,7 +9,6 @@ from workrail_lint.base.canonical import canonical_bytes, canonical_object, cano
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
 from workrail_lint.systems.workrail.compiler.loops import GATE_ID_COLLISION, Loop
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import SideModel
     from workrail_lint.systems.workrail.compiler.bindings import Bound
+    from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 
 
 class CompiledWorkflow:
@@ -149,12 +149,14 @@ class CompiledWorkflow:
         return digest(self.ir_bytes)
 
     def engine_target(
-        self, mode: HashMode = HashMode.PINNED, references: list[dict[str, Any]] | None = None
+        self, mode: HashMode | None = None, references: list[dict[str, Any]] | None = None
     ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-        """The snapshot the public engine would pin, or why it rejects the workflow."""
+        """The snapshot the public engine would pin, or why it rejects the workflow; without a mode the pinned one."""
+        from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
+
         if self.engine_errors:
             return Err(self.engine_errors)
-        return engine_snapshot(self.definition, self.catalog, self.overrides, mode, references)
+        return engine_snapshot(self.definition, self.catalog, self.overrides, mode or HashMode.PINNED, references)
 
     @cached_property
     def engine_errors(self) -> list[Finding]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any, Enum
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
-from workrail_lint.systems.workrail.compiler.pipeline import Passed, distinct, resolve, run_passes
-from workrail_lint.systems.workrail.compiler.prompt_blocks import feature_ids
+from workrail_lint.systems.workrail.compiler.pipeline import engine_errors_of, resolve, run_passes
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -65,7 +63,7 @@ def engine_snapshot(
     if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
         definition = {**definition, "steps": [ONBOARDING_STEP, *definition["steps"]]}
     passed = run_passes(definition, catalog, overrides or {}, for_engine=True)
-    errors = _engine_errors(definition, catalog, passed)
+    errors = engine_errors_of(definition, catalog, passed)
     if errors:
         return Err(errors)
     resolved = passed.resolved
@@ -78,21 +76,6 @@ def engine_snapshot(
     if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS) and references:
         snapshot["resolvedReferences"] = references
     return Ok(snapshot)
-
-
-def compile_errors(
-    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], passed: Passed
-) -> list[Finding]:
-    """Why the engine does not compile a definition; `passed` is what the passes of the IR made of it."""
-    features = feature_ids(definition.get("features"))
-    if len(set(features)) < len(features):  # the one thing in which the passes differ, but for what is no error here
-        passed = run_passes(definition, catalog, overrides, for_engine=True)
-    return _engine_errors(definition, catalog, passed)
-
-
-def _engine_errors(definition: dict[str, Any], catalog: Catalog, passed: Passed) -> list[Finding]:
-    found = distinct(passed.resolve_errors + passed.index_errors)
-    return design_only_errors(definition, catalog) or [error for error in found if error.details.get("engine")]
 
 
 def _head(definition: dict[str, Any], source_kind: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
+from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
 from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, walk
@@ -86,6 +87,22 @@ def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog
     errors += check_assessments(steps, definition.get("assessments"))
     index, found = resolve_loops(nodes, workflow_id)
     return Executable(nodes, index), errors + found
+
+
+def compile_errors(
+    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], passed: Passed
+) -> list[Finding]:
+    """Why the engine does not compile a definition; `passed` is what the passes of the IR made of it."""
+    features = feature_ids(definition.get("features"))
+    if len(set(features)) < len(features):  # the one thing in which the passes differ, but for what is no error here
+        passed = run_passes(definition, catalog, overrides, for_engine=True)
+    return engine_errors_of(definition, catalog, passed)
+
+
+def engine_errors_of(definition: dict[str, Any], catalog: Catalog, passed: Passed) -> list[Finding]:
+    """The errors for which the engine rejects a definition, of passes that were run as the engine runs them."""
+    found = distinct(passed.resolve_errors + passed.index_errors)
+    return design_only_errors(definition, catalog) or [error for error in found if error.details.get("engine")]
 
 
 def distinct(errors: list[Finding]) -> list[Finding]:

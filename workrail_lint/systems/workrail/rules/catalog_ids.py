@@ -162,7 +162,7 @@ class CatalogHashNotEngine(WorkflowRule):
 
     def applies(self, workflow: Workflow) -> bool:
         used = step_members(workflow)
-        return workflow.catalog.engine_version is None and ("promptBlocks" in used or "templateCall" in used)
+        return ("promptBlocks" in used or "templateCall" in used) and workflow.catalog.engine_version is None
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         has_blocks = "promptBlocks" in step_members(workflow)

@@ -10,9 +10,6 @@ from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.checks import assessed_steps
 from workrail_lint.systems.workrail.compiler.nodes import authored_nodes, walk
-from workrail_lint.systems.workrail.structural.assessments import check_assessments
-from workrail_lint.systems.workrail.structural.functions import check_functions
-from workrail_lint.systems.workrail.structural.loops import check_loops
 from workrail_lint.systems.workrail.structural.slots import check_slots
 from workrail_lint.systems.workrail.structural.steps import check_ids, check_references, check_steps
 
@@ -23,13 +20,20 @@ def structural_findings(definition: dict[str, Any]) -> list[Finding]:
     every = walk(nodes)
     steps = [node for node in every if not node.is_loop]
     found = [*check_ids(nodes), *check_steps(steps)]
+    # Imported where they are needed: most workflows have neither.
     if len(steps) < len(every):
+        from workrail_lint.systems.workrail.structural.loops import check_loops
+
         found += check_loops(nodes)
     found += check_slots(definition, steps)
     if "references" in definition:
         found += check_references(definition)
     if "assessments" in definition or assessed_steps(steps):
+        from workrail_lint.systems.workrail.structural.assessments import check_assessments
+
         found += check_assessments(definition, steps)
     if [node for node in steps if "functionCalls" in node.step]:
+        from workrail_lint.systems.workrail.structural.functions import check_functions
+
         found += check_functions(definition, nodes)
     return found
