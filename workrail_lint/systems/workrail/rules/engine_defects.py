@@ -231,18 +231,20 @@ class EngineDottedId(EngineDefectRule):
     needs = frozenset({"templateCall"})
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        prompts: list[str] = []
         for node in walk(compiled.nodes):
             prompt = str(node.step.get("prompt", ""))
-            if _NOTES_ALWAYS.search(prompt):
-                return  # from here on the agent knows
+            prompts.append(prompt)
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
             if is_dotted and needs_notes and not _NOTES.search(prompt):
-                report(
-                    node.place,
-                    f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
-                    "instead of blocking; tell the agent to submit notes with every step",
-                )
+                # A prompt up to here may have told the agent once and for all.
+                if not any(map(_NOTES_ALWAYS.compiled.search, prompts)):
+                    report(
+                        node.place,
+                        f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
+                        "instead of blocking; tell the agent to submit notes with every step",
+                    )
                 return
 
     def examples(self) -> Iterable[Example]:
