@@ -24,10 +24,12 @@ BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
     "value",
 )
 
+_QUOTES = "`'\"*_"
 _IN_CONTEXT = Pattern(r"[`'\"*_]*(?:\s+in\s+(?:the\s+)?`?context`?)?")
 _LEAD = Pattern(
     r"\s*(?:\(|:=|:|==?(?!>)|<|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
 )
+_LEADING = frozenset("(:=<atimsM")  # what that begins with
 _ONE_OF = Pattern(
     r"[(:]?\s*(?:be\s+)?(?:exactly\s+|strictly\s+)?(?:one\s+of|either)\b(?:\s+(?:the\s+following|these))?(?:\s+values)?\s*[:(]?\s*",
     re.IGNORECASE,
@@ -87,12 +89,15 @@ def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> St
     """The statement that follows the name at these offsets, if there is one."""
     stop = text.find("\n", end, end + WINDOW)
     rest = text[end : stop if stop >= 0 else end + WINDOW]
-    match = _IN_CONTEXT.match(rest)
-    at = match.end() if match is not None else 0
-    unequal = _UNEQUAL.match(rest, at)
+    bare = rest.lstrip(_QUOTES)
+    at = len(rest) - len(bare)
+    if bare[:1].isspace() and bare.lstrip().startswith("in") and (match := _IN_CONTEXT.match(rest)):
+        at = match.end()
+    following = rest[at:].lstrip()
+    unequal = _UNEQUAL.match(rest, at) if following.startswith("!=") else None
     if unequal is not None:
         return _single(rest, unequal.end())
-    lead = _LEAD.match(rest, at)
+    lead = _LEAD.match(rest, at) if following[:1] in _LEADING else None
     found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
     if found is None:
         one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " else None

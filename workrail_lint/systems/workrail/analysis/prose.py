@@ -7,6 +7,7 @@ so that no expression ever runs over a long text.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
@@ -31,6 +32,7 @@ _WEAK = (
 _FORMS = {"setting": "set", "updating": "update", "recording": "record", "capturing": "capture", "sets": "set"}
 STRONG = frozenset((*_STRONG.split(), *_FORMS, "initialise", "re-set", "re-classify"))
 WEAK = frozenset(_WEAK.split())
+_VERBS = STRONG | WEAK
 _DIRECT_WORDS = "set update record capture store mark increment reset append"
 _DIRECT = frozenset(_DIRECT_WORDS.split())
 _HEADINGS = (
@@ -97,8 +99,7 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     after = text[end : min(line_end, end + WINDOW)]
     if before.endswith("context."):
         before = before[:-8]
-    is_first = _is_head(text, line_start, start)
-    if is_plain_word(text[start:end]) and not _is_marked(text, line_start, before, after, is_first):
+    if is_plain_word(text[start:end]) and not _is_marked(text, line_start, start, before, after):
         return None
     rest = after.lstrip(_CLOSING)
     sentence_start = 0
@@ -116,29 +117,34 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
         return Reading(MENTIONED, "example", sentence)
     if before.endswith('"') and rest.startswith(":") and after.startswith('"') and _in_fence(text, start):
         return Reading(LISTED, "example", sentence)
-    role, kind = _role(text, line_start, clause, rest, field, is_first)
-    if role in (STATED, LISTED) and _NEGATED.search(clause):
+    role, kind = _role(text, line_start, start, clause, rest, field)
+    if role in (STATED, LISTED) and _is_negated(clause):
         role = MENTIONED
     return Reading(role, kind, sentence)
 
 
-def _role(text: str, line_start: int, clause: str, rest: str, field: str, is_first: bool) -> tuple[str, str]:
+def _is_negated(clause: str) -> bool:
+    lowered = clause.lower()
+    # Parts of all the words that the pattern knows, which takes longer to look for them.
+    return any(part in lowered for part in ("not", "n't", "never", "thout")) and _NEGATED.search(clause) is not None
+
+
+def _role(text: str, line_start: int, start: int, clause: str, rest: str, field: str) -> tuple[str, str]:
     """The first row of the table that applies."""
-    words = _WORD.findall(clause)
-    is_condition = _starts_condition(clause) and not (words and words[-1].lower() in _DIRECT)
+    is_condition = _starts_condition(clause) and _WORD.findall(clause)[-1].lower() not in _DIRECT
     if not is_condition and _PASSIVE.match(rest):
         return STATED, "passive"
     if is_condition:
         return CONDITION, ""
     if field == "outputRequired":
         return STATED, "outputRequired"
-    if _ASSIGNED.match(rest) and not _STOPS.search(clause):
+    if "=" in rest and _ASSIGNED.match(rest) and not _STOPS.search(clause):
         return STATED, "assignment"
     # "Set a to …, and b to …" sets both, however much is said about the first.
     strength = _verb_strength(clause, _MANY if rest.startswith(" to ") and _JOINED.search(clause) else _FEW)
     if strength:
         return strength, "verb"
-    if is_first:
+    if _is_head(text, line_start, start):
         if _is_governed(text, line_start):
             return STATED, "heading"
         if _AFTER_HEAD.match(rest):
@@ -153,19 +159,22 @@ def _is_head(text: str, line_start: int, start: int) -> bool:
     return match is not None and match.end() == start
 
 
-def _is_marked(text: str, line_start: int, before: str, after: str, is_first: bool) -> bool:
+def _is_marked(text: str, line_start: int, start: int, before: str, after: str) -> bool:
     """Whether an everyday word stands there as the name of a variable."""
     last, following = before[-1:], after[:1]
     if last in ("`", "'", '"') and last == following:
         return True
     if last == "`" or following == "`":
         return True
-    match = _ASSIGNED.match(after)
-    if match is not None and not after.startswith(" = ="):
+    if "=" in after and _ASSIGNED.match(after) and not after.startswith(" = ="):
         return True
-    if _TYPE_AFTER.match(after) or _VARIABLE_BEFORE.search(before[-_NEARBY:]):
+    if "(" in after and _TYPE_AFTER.match(after):
         return True
-    return is_first and before.lstrip()[:1] in ("-", "*", "+", "•") and _is_governed(text, line_start)
+    nearby = before[-_NEARBY:]
+    if "able" in nearby.lower() and _VARIABLE_BEFORE.search(nearby):
+        return True
+    is_bullet = before.lstrip()[:1] in ("-", "*", "+", "•")
+    return is_bullet and _is_head(text, line_start, start) and _is_governed(text, line_start)
 
 
 def _clause(prefix: str) -> tuple[str, bool]:
@@ -181,7 +190,8 @@ def _clause(prefix: str) -> tuple[str, bool]:
             return clause, True
     cut = 0
     for mark in _CUTS:
-        cut = max(cut, clause.rfind(mark) + len(mark) if mark in clause else 0)
+        if mark in clause:
+            cut = max(cut, clause.rfind(mark) + len(mark))
     bracket = clause.rfind("(")
     # "If the cause is known (x = true)" tests the variable, in brackets or not.
     if bracket >= cut and not _starts_condition(clause[cut:bracket]):
@@ -197,16 +207,13 @@ def _starts_condition(clause: str) -> bool:
 
 def _verb_strength(clause: str, most: int) -> str | None:
     """Whether the last verb of the clause is about the name that follows it: stated, listed or None."""
-    strength, verb_end = None, 0
-    for match in _WORD.finditer(clause):
-        word = match[0].lower()
-        if word in STRONG:
-            strength, verb_end = STATED, match.end()
-        elif word in WEAK:
-            strength, verb_end = LISTED, match.end()
-    if strength is None:
+    found = [word.lower() for word in _WORD.findall(clause)]
+    if _VERBS.isdisjoint(found):
         return None
-    gap = _NAME_LIKE.sub("@", clause[verb_end:])
+    last = max(at for at, word in enumerate(found) if word in _VERBS)
+    strength = STATED if found[last] in STRONG else LISTED
+    verb = next(islice(_WORD.finditer(clause), last, None))
+    gap = _NAME_LIKE.sub("@", clause[verb.end() :])
     if _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import accumulate
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.analysis.domains import read_domain
@@ -49,11 +50,8 @@ class Scanner:
     def __init__(self, texts: list[Text]) -> None:
         self.texts = texts
         self.whole = _BREAK.join([text.text for text in texts])
-        self._starts: list[int] = []
-        start = 0
-        for text in texts:
-            self._starts.append(start)
-            start += len(text.text) + len(_BREAK)
+        sizes = [len(text.text) + len(_BREAK) for text in texts]
+        self._starts = [0, *accumulate(sizes[:-1])]
         self._searches = 0
 
     def candidates(self) -> set[str]:

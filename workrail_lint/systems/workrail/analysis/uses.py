@@ -183,15 +183,15 @@ def _mappings(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:
 
 def _tokens(flow: Flow, texts: list[Text]) -> Iterator[Use]:
     passed: dict[str, str] = {}
-    for text in texts:
-        if "{{" not in text.text or text.step is None or text.field not in TOKEN_FIELDS:
+    for text in [text for text in texts if "{{" in text.text]:
+        if text.step is None or text.field not in TOKEN_FIELDS:
             continue
         if flow.steps[text.step].damaged:
             continue
         if text.field == "argument":
             base = text.pointer.partition("/templateCall/")[0]
             passed[base] = passed.get(base, "") + text.text
-        foreign = text.origin.via in FOREIGN
+        foreign = text.via in FOREIGN
         # Text of an argument is reported where the call passes it.
         own = passed.get(flow.steps[text.step].pointer, "") if foreign else ""
         for match in _TOKEN.finditer(text.text):
