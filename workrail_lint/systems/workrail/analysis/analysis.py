@@ -25,7 +25,7 @@ from workrail_lint.systems.workrail.analysis.records import (
     Text,
     Use,
 )
-from workrail_lint.systems.workrail.analysis.scan import IDENTIFIER, Findings, Scanner
+from workrail_lint.systems.workrail.analysis.scan import Findings, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import TextsOf, build_texts
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
 from workrail_lint.systems.workrail.author_texts import step_texts
@@ -119,7 +119,7 @@ class Analysis:
         for use in self.uses:
             if use.name in found:
                 found[use.name].append(use)
-            elif IDENTIFIER.fullmatch(use.name):
+            elif is_identifier(use.name):
                 found[use.name] = [use]
         return found
 

@@ -57,7 +57,6 @@ _PASSIVE = Pattern(
     r"(?:set|recorded|captured|stored|updated|classified|populated|initialized|derived)\b",
     re.IGNORECASE,
 )
-_ASSIGNED = Pattern(r"\s*:?=(?![=>])")
 _STOPS = Pattern(
     r"\b(?:continue|stop|proceed|exit|repeat)\b(?:\s+(?:only\s+)?(?:if|when|while|until))?[^,.;]*$", re.IGNORECASE
 )
@@ -68,12 +67,15 @@ _PREPOSITION = Pattern(
 )
 _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
-_BULLET = Pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_LINE_HEAD = Pattern(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?[*_`'\"]*(?:context\.)?")
-_AFTER_HEAD = Pattern(r"\s*(?:[:=(,]|--|—|–|->|→|$)")
-_TYPE_AFTER = Pattern(r"[`'\"*]*\s*\((?:number|boolean|bool|array|list|string|integer|object|enum)", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
 _CLOSING = "`'\"*_"
+_BULLETS = ("-", "*", "+", "•")
+_TYPES = ("number", "boolean", "bool", "array", "list", "string", "integer", "object", "enum")
+# What the patterns above need somewhere, or first: compiling one takes longer than reading many sentences without it.
+_STOP_WORDS = ("continue", "stop", "proceed", "exit", "repeat")
+_PREPOSITIONS = ("using", "against", "from", "based", "with", "per", "via", "of", "for", "than")
+_NEGATIONS = ("not", "n't", "never", "without")
+_PASSIVE_STARTS = frozenset("(iams")
 
 
 class Reading(NamedTuple):
@@ -87,6 +89,20 @@ class Reading(NamedTuple):
 def is_plain_word(name: str) -> bool:
     """Whether a name could as well be an English word: it has neither an inner capital nor an underscore."""
     return "_" not in name and name[1:].lower() == name[1:]
+
+
+def folded(text: str) -> str:
+    """A text in lower case, with the letters that a pattern takes for one another."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered
+    return lowered.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
+
+
+def has_any(text: str, words: tuple[str, ...]) -> bool:
+    """Whether a text has one of the words, in any case and also as a part of another."""
+    lowered = folded(text)
+    return any(word in lowered for word in words)
 
 
 def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
@@ -118,27 +134,21 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     if before.endswith('"') and rest.startswith(":") and after.startswith('"') and _in_fence(text, start):
         return Reading(LISTED, "example", sentence)
     role, kind = _role(text, line_start, start, clause, rest, field)
-    if role in (STATED, LISTED) and _is_negated(clause):
+    if role in (STATED, LISTED) and has_any(clause, _NEGATIONS) and _NEGATED.search(clause):
         role = MENTIONED
     return Reading(role, kind, sentence)
-
-
-def _is_negated(clause: str) -> bool:
-    lowered = clause.lower()
-    # Parts of all the words that the pattern knows, which takes longer to look for them.
-    return any(part in lowered for part in ("not", "n't", "never", "thout")) and _NEGATED.search(clause) is not None
 
 
 def _role(text: str, line_start: int, start: int, clause: str, rest: str, field: str) -> tuple[str, str]:
     """The first row of the table that applies."""
     is_condition = _starts_condition(clause) and _WORD.findall(clause)[-1].lower() not in _DIRECT
-    if not is_condition and _PASSIVE.match(rest):
+    if not is_condition and folded(rest.lstrip()[:1]) in _PASSIVE_STARTS and _PASSIVE.match(rest):
         return STATED, "passive"
     if is_condition:
         return CONDITION, ""
     if field == "outputRequired":
         return STATED, "outputRequired"
-    if "=" in rest and _ASSIGNED.match(rest) and not _STOPS.search(clause):
+    if _is_assigned(rest) and not (has_any(clause, _STOP_WORDS) and _STOPS.search(clause)):
         return STATED, "assignment"
     # "Set a to …, and b to …" sets both, however much is said about the first.
     strength = _verb_strength(clause, _MANY if rest.startswith(" to ") and _JOINED.search(clause) else _FEW)
@@ -147,7 +157,8 @@ def _role(text: str, line_start: int, start: int, clause: str, rest: str, field:
     if _is_head(text, line_start, start):
         if _is_governed(text, line_start):
             return STATED, "heading"
-        if _AFTER_HEAD.match(rest):
+        following = rest.lstrip()
+        if not following or following[0] in ":=(,—–→" or following.startswith(("--", "->")):
             return LISTED, "bullet"
     return PLAIN, ""
 
@@ -155,8 +166,19 @@ def _role(text: str, line_start: int, start: int, clause: str, rest: str, field:
 def _is_head(text: str, line_start: int, start: int) -> bool:
     if start - line_start > 40:
         return False
-    match = _LINE_HEAD.match(text, line_start, start)
-    return match is not None and match.end() == start
+    head = text[line_start:start].removesuffix("context.").rstrip(_CLOSING)
+    mark = head.strip()
+    return not mark or (_is_bullet(mark) and head[-1].isspace())
+
+
+def _is_bullet(mark: str) -> bool:
+    return mark in _BULLETS or (len(mark) <= 4 and mark.endswith((".", ")")) and mark[:-1].isdecimal())
+
+
+def _is_assigned(rest: str) -> bool:
+    """Whether a name is followed by `=` or `:=`, but not by `==` or `=>`."""
+    following = rest.lstrip().removeprefix(":")
+    return following[:1] == "=" and following[1:2] not in ("=", ">")
 
 
 def _is_marked(text: str, line_start: int, start: int, before: str, after: str) -> bool:
@@ -166,14 +188,15 @@ def _is_marked(text: str, line_start: int, start: int, before: str, after: str) 
         return True
     if last == "`" or following == "`":
         return True
-    if "=" in after and _ASSIGNED.match(after) and not after.startswith(" = ="):
+    if _is_assigned(after) and not after.startswith(" = ="):
         return True
-    if "(" in after and _TYPE_AFTER.match(after):
+    unquoted = after.lstrip("`'\"*").lstrip()
+    if unquoted[:1] == "(" and folded(unquoted[1:20]).startswith(_TYPES):
         return True
     nearby = before[-_NEARBY:]
-    if "able" in nearby.lower() and _VARIABLE_BEFORE.search(nearby):
+    if has_any(nearby, ("variable",)) and _VARIABLE_BEFORE.search(nearby):
         return True
-    is_bullet = before.lstrip()[:1] in ("-", "*", "+", "•")
+    is_bullet = before.lstrip()[:1] in _BULLETS
     return is_bullet and _is_head(text, line_start, start) and _is_governed(text, line_start)
 
 
@@ -214,7 +237,7 @@ def _verb_strength(clause: str, most: int) -> str | None:
     strength = STATED if found[last] in STRONG else LISTED
     verb = next(islice(_WORD.finditer(clause), last, None))
     gap = _NAME_LIKE.sub("@", clause[verb.end() :])
-    if _PREPOSITION.search(gap):
+    if has_any(gap, _PREPOSITIONS) and _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]
     return strength if len(words) <= most else None
@@ -237,7 +260,8 @@ def _is_governed(text: str, line_start: int) -> bool:
             blank = True
         else:
             indent = _indent(text, start)
-            bulleted = _BULLET.match(line) is not None
+            mark = stripped.split(None, 1)[0]
+            bulleted = _is_bullet(mark) and len(mark) < len(line.lstrip())
             if not bulleted or indent < own:
                 heading = stripped.rstrip("*_ ")
                 if heading.endswith(":"):

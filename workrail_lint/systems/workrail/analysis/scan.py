@@ -23,13 +23,17 @@ from workrail_lint.systems.workrail.analysis.records import (
 )
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
 
-IDENTIFIER = Pattern(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _BREAK = "\n\0\n"
 # A search for each name is cheaper than an index of all words as long as the names are few.
 _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
 _CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b(?!\()")
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name has letters, digits, `_`, `$` and `-` only, and begins with a letter, `_` or `$`."""
+    return name.isascii() and name[:1] != "-" and name.replace("$", "_").replace("-", "_").isidentifier()
 
 
 class Findings:
@@ -72,7 +76,7 @@ class Scanner:
             if name in found.names:
                 continue
             found.names.add(name)
-            if not IDENTIFIER.fullmatch(name):
+            if not is_identifier(name):
                 continue  # no prompt can ask for it by such a name
             for text in keys.get(name, ()):
                 self._add_key(name, text, found)

@@ -239,7 +239,7 @@ class EngineDottedId(EngineDefectRule):
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
             if is_dotted and needs_notes and not _NOTES.search(prompt):
                 # A prompt up to here may have told the agent once and for all.
-                if not any(map(_NOTES_ALWAYS.compiled.search, prompts)):
+                if not any("notes " in each.casefold() and _NOTES_ALWAYS.search(each) for each in prompts):
                     report(
                         node.place,
                         f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
