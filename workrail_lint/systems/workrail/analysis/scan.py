@@ -19,6 +19,7 @@ from workrail_lint.systems.workrail.analysis.records import (
     Definition,
     Domain,
     Mention,
+    Origin,
     Text,
 )
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
@@ -27,8 +28,10 @@ _BREAK = "\n\0\n"
 # A search for each name is cheaper than an index of all words as long as the names are few.
 _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
-_CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b(?!\()")
+_MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
+_CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_tuple = tuple.__new__
 
 
 def is_identifier(name: str) -> bool:
@@ -60,7 +63,8 @@ class Scanner:
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
-        found = {match[1] or match[2] for match in _CANDIDATE.finditer(self.whole)}
+        found = set(_MARKED.findall(self.whole))
+        found.update(filter(_is_camel_case, set(_CALLED_WORD.findall(self.whole))))
         for text in self.texts:
             if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
                 found.add(key)
@@ -158,7 +162,7 @@ class Scanner:
             self._define(name, text, span, "caller", CALLER, sentence, found)
         elif role in (CONDITION, PLAIN):
             found.mentions.setdefault(name, []).append(
-                Mention(name, text.step, text.pointer, span, role, text.field, sentence)
+                _tuple(Mention, (name, text.step, text.pointer, span, role, text.field, sentence))
             )
         else:
             confidence = role
@@ -177,9 +181,15 @@ class Scanner:
     def _define(
         name: str, text: Text, span: tuple[int, int], kind: str, confidence: str, sentence: str, found: Findings
     ) -> None:
+        pointer, step, _, _, when, via, _ = text
+        origin = _tuple(Origin, (pointer, via))
         found.definitions.setdefault(name, []).append(
-            Definition(name, text.step, text.pointer, span, kind, confidence, sentence, text.when, text.origin)
+            _tuple(Definition, (name, step, pointer, span, kind, confidence, sentence, when, origin))
         )
+
+
+def _is_camel_case(word: str) -> bool:
+    return word[0].islower() and not word.islower() and word.isascii() and word.isalnum()
 
 
 def output_key(pointer: str) -> str:

@@ -32,6 +32,7 @@ _TOKEN = Pattern(r"\{\{([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}
 # Names of the engine's own tokens.
 _RESERVED = ("wr", "context", "workflowId")
 _MAX_DEPTH = 60
+_tuple = tuple.__new__
 
 
 def build_decisions(flow: Flow) -> list[Decision]:
@@ -155,11 +156,11 @@ def leaves_of(condition: object, pointer: str) -> Iterator[tuple[Condition, str]
 
 def _leaves(decision: Decision) -> Iterator[Use]:
     pointer, kind, step, condition, origin = decision
-    for leaf, place in leaves_of(condition, pointer):
+    for leaf, place in ((condition, pointer),) if "var" in condition else leaves_of(condition, pointer):
         name = leaf["var"]
         if isinstance(name, str) and name:
             at = f"{place}/var" if origin.via == AUTHORED else pointer
-            yield Use(name, "", step, at, kind, leaf, None, pointer, origin, "")
+            yield _tuple(Use, (name, "", step, at, kind, leaf, None, pointer, origin, ""))
 
 
 def _loop_uses(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:

@@ -182,7 +182,7 @@ def comparison_of(node: dict[str, Any]) -> Comparison:
     named = comparisons(node)
     operator = named[0] if named else ""
     operand = node[operator] if operator else None
-    return Comparison(repr((variable, operator, operand)), variable, operator, operand)
+    return tuple.__new__(Comparison, (repr((variable, operator, operand)), variable, operator, operand))
 
 
 def comparisons_in(*conditions: object) -> Iterator[Comparison]:
