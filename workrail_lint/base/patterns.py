@@ -8,23 +8,24 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cached_property
+
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "split")
 
 
 class Pattern:
     """A pattern by its source; the methods are those of a compiled one."""
 
-    __slots__ = ("_compiled", "flags", "source")
-
     def __init__(self, source: str, flags: int = 0) -> None:
         self.source = source
         self.flags = flags
-        self._compiled: re.Pattern[str] | None = None
 
-    @property
+    @cached_property
     def compiled(self) -> re.Pattern[str]:
-        if self._compiled is None:
-            self._compiled = re.compile(self.source, self.flags)
-        return self._compiled
+        found = re.compile(self.source, self.flags)
+        # From now on the methods are those of the compiled pattern itself.
+        self.__dict__.update({name: getattr(found, name) for name in _METHODS})
+        return found
 
     def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         return self.compiled.search(text, start, end)

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.conditions import lenient_equal as engine_equal
-from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Values, parse, satisfy
+from workrail_lint.systems.workrail.analysis.logic import (
+    IMPOSSIBLE,
+    POSSIBLE,
+    UNKNOWN,
+    UNSET,
+    Values,
+    impossible,
+    parse,
+    satisfy,
+)
 from workrail_lint.systems.workrail.condition_logic import comparisons, lenient_equal
 from workrail_lint.systems.workrail.solver import search
 
@@ -276,3 +285,29 @@ def test_values_are_tried_in_order() -> None:
 
 def test_the_comparison_that_decides_comes_first() -> None:
     assert comparisons({"in": [], "lte": 1, "var": "a", "equals": 2}) == ["equals", "lte", "in"]
+
+
+DOMAINS = st.sampled_from(
+    [
+        None,
+        Values((), True),
+        Values(("a", "b"), True),
+        Values(("a", True, False), True, False),
+        Values((), False, False),
+    ]
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    st.lists(nested(comparison(["a", "b"], contains=True)), max_size=3),
+    st.lists(nested(comparison(["a", "b"], contains=True)), max_size=2),
+    st.fixed_dictionaries({"a": DOMAINS, "b": DOMAINS}),
+)
+def test_the_short_way_and_the_search_agree(
+    holds: list[dict[str, Any]], fails: list[dict[str, Any]], domains: dict[str, Values | None]
+) -> None:
+    values = {name: allowed for name, allowed in domains.items() if allowed is not None}
+    positive, negative = [parse(condition) for condition in holds], [parse(condition) for condition in fails]
+    expected = satisfy(positive, negative, values).verdict == IMPOSSIBLE
+    assert impossible(positive, negative, values) is expected

@@ -8,7 +8,7 @@ from functools import cached_property
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.systems.workrail.analysis import domains
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
-from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, parse, satisfy
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     CERTAIN,
@@ -25,7 +25,7 @@ from workrail_lint.systems.workrail.analysis.records import (
     Text,
     Use,
 )
-from workrail_lint.systems.workrail.analysis.scan import IDENTIFIER, Findings, Scanner
+from workrail_lint.systems.workrail.analysis.scan import Findings, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import TextsOf, build_texts
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
 from workrail_lint.systems.workrail.author_texts import step_texts
@@ -74,7 +74,6 @@ class Analysis:
         self._given = given
         self._found = Findings()
         self._nodes: dict[int, Node | None] = {}
-        self._answers: dict[Any, Answer] = {}
 
     @property
     def steps(self) -> list[Step]:
@@ -118,8 +117,10 @@ class Analysis:
         """The uses of each variable whose name can be one; others are left to the rules about names."""
         found: dict[str, list[Use]] = {}
         for use in self.uses:
-            if IDENTIFIER.fullmatch(use.name):
-                found.setdefault(use.name, []).append(use)
+            if use.name in found:
+                found[use.name].append(use)
+            elif is_identifier(use.name):
+                found[use.name] = [use]
         return found
 
     @cached_property
@@ -230,18 +231,36 @@ class Analysis:
 
         Without `within_domains` a variable may hold anything; `unset` names one that holds nothing.
         """
-        key = (tuple(map(id, positive)), tuple(map(id, negative)), within_domains, surely_set, unset)
-        answer = self._answers.get(key)
-        if answer is None:
-            holds, fails = [self.node(c) for c in positive], [self.node(c) for c in negative]
-            values = _EMPTY
-            if within_domains or surely_set:
-                names = {leaf.variable for node in (*holds, *fails) if node is not None for leaf in node.leaves}
-                values = self.values(names, surely_set)
-            if unset:
-                values = {**values, unset: ONLY_UNSET}
-            answer = self._answers[key] = satisfy(holds, fails, values)
-        return answer
+        return satisfy(*self._question(positive, negative, within_domains, surely_set, unset))
+
+    def impossible(
+        self,
+        positive: tuple[Condition, ...],
+        negative: tuple[Condition, ...] = (),
+        *,
+        within_domains: bool = False,
+        surely_set: frozenset[str] = frozenset(),
+        unset: str = "",
+    ) -> bool:
+        """Whether it is certain that there is none."""
+        return impossible(*self._question(positive, negative, within_domains, surely_set, unset))
+
+    def _question(
+        self,
+        positive: tuple[Condition, ...],
+        negative: tuple[Condition, ...],
+        within_domains: bool,
+        surely_set: frozenset[str],
+        unset: str,
+    ) -> tuple[list[Node | None], list[Node | None], dict[str, Values]]:
+        holds, fails = [self.node(c) for c in positive], [self.node(c) for c in negative]
+        values = _EMPTY
+        if within_domains or surely_set:
+            names = {leaf.variable for node in (*holds, *fails) if node is not None for leaf in node.leaves}
+            values = self.values(names, surely_set)
+        if unset:
+            values = {**values, unset: ONLY_UNSET}
+        return holds, fails, values
 
 
 def _known_domain(statements: list[Domain]) -> KnownDomain | None:

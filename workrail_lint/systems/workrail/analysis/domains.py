@@ -10,7 +10,7 @@ import re
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any, NamedTuple
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any
 from workrail_lint.systems.workrail.condition_logic import lenient_equal
 
 MAX_ITEMS = 40
@@ -24,10 +24,16 @@ BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
     "value",
 )
 
+_QUOTES = "`'\"*_"
 _IN_CONTEXT = Pattern(r"[`'\"*_]*(?:\s+in\s+(?:the\s+)?`?context`?)?")
 _LEAD = Pattern(
     r"\s*(?:\(|:=|:|==?(?!>)|<|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
 )
+_LEADING = frozenset("(:=<atimsM")  # what that begins with
+_ONE_OF_WORDS = ("one", "either")
+_BOOLEAN_WORDS = ("bool", "whether", "true", "false")
+_LIST_WORDS = ("array", "list", "[]")
+_NUMBER_WORDS = ("number", "integer", "count")
 _ONE_OF = Pattern(
     r"[(:]?\s*(?:be\s+)?(?:exactly\s+|strictly\s+)?(?:one\s+of|either)\b(?:\s+(?:the\s+following|these))?(?:\s+values)?\s*[:(]?\s*",
     re.IGNORECASE,
@@ -49,7 +55,6 @@ _ITEM = Pattern(
 )
 _REMARK = Pattern(r"\s*\([^()\n]{0,200}\)")
 _SEPARATOR = Pattern(r"\s*(,\s*or\b|,|/|\||\bor\b)\s*", re.IGNORECASE)
-_ENDS = Pattern(r"\s*(?:$|[.,;:)>\]*`—–]|--|->)")
 _CONNECTIVES = (
     "based depending if when from using for in and with according by per so then where because unless after before "
     "only to on as at that which but rather plus since until via given while"
@@ -72,7 +77,6 @@ _BULLET_VALUE = Pattern(
     r"\s*(?::|=|--|—|–|\(|->|→|\bif\b|\bwhen\b)"
 )
 _SETS = Pattern(r"\b(?:set|derive|classify|choose|determine|decide|select|assign|pick)\b", re.IGNORECASE)
-_UNEQUAL = Pattern(r"\s*!=\s*")
 
 
 class Statement(NamedTuple):
@@ -87,15 +91,17 @@ def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> St
     """The statement that follows the name at these offsets, if there is one."""
     stop = text.find("\n", end, end + WINDOW)
     rest = text[end : stop if stop >= 0 else end + WINDOW]
-    match = _IN_CONTEXT.match(rest)
-    at = match.end() if match is not None else 0
-    unequal = _UNEQUAL.match(rest, at)
-    if unequal is not None:
-        return _single(rest, unequal.end())
-    lead = _LEAD.match(rest, at)
+    bare = rest.lstrip(_QUOTES)
+    at = len(rest) - len(bare)
+    if bare[:1].isspace() and bare.lstrip().startswith("in") and (match := _IN_CONTEXT.match(rest)):
+        at = match.end()
+    following = rest[at:].lstrip()
+    if following.startswith("!="):
+        return _single(rest, len(rest) - len(following[2:].lstrip()))
+    lead = _LEAD.match(rest, at) if following[:1] in _LEADING else None
     found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
     if found is None:
-        one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " else None
+        one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " and has_any(rest, _ONE_OF_WORDS) else None
         found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
     if found is None and role == "stated" and stop >= 0 and sentence.endswith(":") and _SETS.search(sentence):
         found = _bullets(text, stop + 1)
@@ -105,21 +111,30 @@ def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> St
 
 
 def _statement(rest: str, at: int, lead: str) -> Statement | None:
-    one_of = _ONE_OF.match(rest, at)
+    # A pattern is asked where the words are that it needs: compiling it takes longer than most checks do.
+    said = folded(rest[at:])
+    one_of = _ONE_OF.match(rest, at) if any(word in said for word in _ONE_OF_WORDS) else None
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
-    if _BOOLEAN.match(rest, at):
+    if any(word in said for word in _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
         return Statement(BOOLEAN, (True, False), True)
-    if _LIST.match(rest, at):
+    if any(word in said for word in _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
-    if _NUMBER.match(rest, at):
+    is_number = any(word in said for word in _NUMBER_WORDS) or any(map(str.isdecimal, said))
+    if is_number and _NUMBER.match(rest, at):
         return Statement(NUMBER, (), False)
-    found = _listed(rest, at, ALTERNATIVES, lead)
+    found = _listed(rest, at, ALTERNATIVES, lead) if any(mark in said for mark in ("/", "|", "or")) else None
     if found is not None:
         return found
     if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
         return _single(rest, at, bare=lead in ("=", ":=", "=="))
     return None
+
+
+def _ends(rest: str, at: int) -> bool:
+    """Whether a value is over: nothing follows, or a mark."""
+    following = rest[at:].lstrip()
+    return not following or following[0] in ".,;:)>]*`—–" or following.startswith(("--", "->"))
 
 
 def _single(rest: str, at: int, *, bare: bool = True) -> Statement | None:
@@ -128,7 +143,7 @@ def _single(rest: str, at: int, *, bare: bool = True) -> Statement | None:
     if match is None or (match[6] is not None and not bare):
         return None
     value = _value(match)
-    if value is None or (match[6] is not None and not _ENDS.match(rest, match.end())):
+    if value is None or (match[6] is not None and not _ends(rest, match.end())):
         return None
     if value in (True, False) and isinstance(value, bool):
         return Statement(BOOLEAN, (True, False), True)
@@ -169,7 +184,7 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
         separators.add("or" if mark.endswith("or") else mark)
         last = mark.endswith("or")
         at = separator.end()
-    if bare and not _ENDS.match(rest, at):
+    if bare and not _ends(rest, at):
         word = _WORD.match(rest.lstrip() if at == 0 else rest[at:].lstrip())
         if word is None or word[0].lower() not in _GOES_ON:
             return None
@@ -221,7 +236,8 @@ def _bullets(text: str, start: int) -> Statement | None:
         if not line.strip() and not number and end >= 0:
             start = end + 1
             continue
-        match = _BULLET_VALUE.match(line)
+        mark = line.lstrip()[:1]
+        match = _BULLET_VALUE.match(line) if mark.isdigit() or mark in ("-", "*", "+", "•") else None
         if match is None:
             break
         group = next(index for index in range(1, 5) if match[index] is not None)

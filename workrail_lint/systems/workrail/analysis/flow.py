@@ -39,6 +39,7 @@ class Flow(NamedTuple):
     authored: dict[str, dict[str, Any]]
 
 
+_tuple = tuple.__new__
 _VIA = {"template": TEMPLATE, "virtual": VIRTUAL, "feature": FEATURE}
 
 
@@ -66,24 +67,26 @@ def build_flow(definition: dict[str, Any], nodes: Nodes, loops: dict[str, Loop],
 
 def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, trusted: set[str] | None) -> None:
     data = node.step
-    conditions = [
-        condition
-        for condition in (data.get("runCondition"), None if loop is None else loop.step.get("runCondition"))
-        if isinstance(condition, dict) and condition
-    ]
+    conditions: tuple[Condition, ...] = ()
+    for condition in (data.get("runCondition"), None if loop is None else loop.step.get("runCondition")):
+        if isinstance(condition, dict) and condition:
+            conditions += (condition,)
     via = AUTHORED if node.origin is None else _VIA.get(node.origin.source, AUTHORED)
     kind = data.get("type")
     flow.steps.append(
-        Step(
-            node.id,
-            node.pointer,
-            position,
-            None if loop is None else loop.id,
-            tuple(conditions),
-            kind if kind in ("loop", "parallel") else "standard",
-            Origin(node.place, via),
-            loop is None or flow.loops[loop.id].surely_entered,
-            trusted is not None and node.pointer not in trusted,
+        _tuple(
+            Step,
+            (
+                node.id,
+                node.pointer,
+                position,
+                None if loop is None else loop.id,
+                conditions,
+                kind if kind in ("loop", "parallel") else "standard",
+                _tuple(Origin, (node.place, via)),
+                loop is None or flow.loops[loop.id].surely_entered,
+                trusted is not None and node.pointer not in trusted,
+            ),
         )
     )
     flow.nodes.append(node)

@@ -5,13 +5,23 @@ Only conditions that the engine evaluates in full are judged. Three truths: only
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from workrail_lint.base import js
 from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC, comparisons
-from workrail_lint.systems.workrail.solver import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Answer, Solver, Values
-from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of
+from workrail_lint.systems.workrail.solver.attempt import Pending, is_impossible
+from workrail_lint.systems.workrail.solver.expression import (
+    IMPOSSIBLE,
+    POSSIBLE,
+    UNKNOWN,
+    UNSET,
+    Answer,
+    Comparison,
+    Expression,
+    Values,
+    comparison_of,
+)
 
 __all__ = [
     "BOUNDS",
@@ -25,6 +35,7 @@ __all__ = [
     "Node",
     "Values",
     "exclusive",
+    "impossible",
     "parse",
     "satisfy",
 ]
@@ -91,12 +102,27 @@ def satisfy(
     positive: Iterable[Node | None], negative: Iterable[Node | None] = (), values: Mapping[str, Values] = _EMPTY
 ) -> Answer:
     """Is there an assignment under which all of `positive` hold and none of `negative` does?"""
+    from workrail_lint.systems.workrail.solver.search import Solver
+
     wanted = [*((node, True) for node in positive), *((node, False) for node in negative)]
     return Solver().judge(wanted, values=values)
+
+
+def impossible(
+    positive: Sequence[Node | None], negative: Sequence[Node | None] = (), values: Mapping[str, Values] = _EMPTY
+) -> bool:
+    """Whether it is certain that there is none, which is mostly known without a search."""
+    pending: Pending = None
+    for node in reversed(negative):
+        pending = pending if node is None else (node, False, pending)
+    for node in reversed(positive):
+        pending = pending if node is None else (node, True, pending)
+    found = is_impossible(pending, values)
+    return satisfy(positive, negative, values).verdict == IMPOSSIBLE if found is None else found
 
 
 def exclusive(first: object, second: object) -> bool:
     """Whether no context satisfies both conditions; false wherever that is not certain."""
     if not isinstance(first, dict) or not isinstance(second, dict) or not first or not second:
         return False
-    return satisfy((parse(first), parse(second))).verdict == IMPOSSIBLE
+    return impossible((parse(first), parse(second)))

@@ -26,6 +26,7 @@ def nearest_name(name: str, known: Iterable[str]) -> Near | None:
     if len(name) > _LONG:
         return None
     folded = fold(name)
+    letters = set(name)
     limit = 1 if len(name) < 5 else 2 if len(name) < 12 else 3
     best: tuple[int, str] | None = None
     partial: tuple[int, str] | None = None
@@ -35,7 +36,9 @@ def nearest_name(name: str, known: Iterable[str]) -> Near | None:
         if fold(other) == folded:
             distance = 0
         elif abs(len(other) - len(name)) <= limit:
-            distance = edit_distance(name, other, limit)
+            # An edit takes away one letter at most and adds one.
+            is_far = len(letters.symmetric_difference(other)) > 2 * limit
+            distance = limit + 1 if is_far else edit_distance(name, other, limit)
             if distance >= min(len(name), len(other)):
                 continue  # short names with nothing in common
         else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
-from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, Answer, Node, satisfy
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.records import Condition, Definition, Step, Use
@@ -37,22 +37,44 @@ def may_precede(analysis: Analysis, made: Definition, use: Use) -> bool:
     return a.loop is not None and a.loop == b.loop
 
 
+class _Detour(NamedTuple):
+    """How a run gets to a use without a definition: past a step whose condition fails, or in a way nobody knows."""
+
+    condition: Condition | None
+    surely_set: frozenset[str] = frozenset()
+
+
+def surely_precedes(analysis: Analysis, made: Definition, use: Use) -> bool:
+    """Whether the definition happened before the use in every run."""
+    return _detour(analysis, made, use) is None
+
+
 def must_precede(analysis: Analysis, made: Definition, use: Use) -> Answer | None:
     """None when the definition surely happened before the use; else how the use is reached without it."""
+    detour = _detour(analysis, made, use)
+    if detour is None:
+        return None
+    if detour.condition is None:
+        return Answer(UNKNOWN)
+    reached = conditions_at(analysis, use)
+    surely = detour.surely_set
+    return analysis.satisfy(reached, (detour.condition,), within_domains=True, surely_set=surely, unset=made.name)
+
+
+def _detour(analysis: Analysis, made: Definition, use: Use) -> _Detour | None:
     if made.step is None:
         return None
     a, b = analysis.steps[made.step], analysis.steps[use.step]
     is_before = a.position < b.position
     if not is_before or made.when is not None or (a.loop is not None and a.loop != b.loop and not a.surely_entered):
-        return Answer("unknown")
+        return _Detour(None)
     reached = conditions_at(analysis, use)
     for condition in a.conditions:
         if any(condition is other or condition == other for other in reached):
             continue
         surely = _surely_set(analysis, condition, reached, a)
-        answer = analysis.satisfy(reached, (condition,), within_domains=True, surely_set=surely, unset=made.name)
-        if answer.verdict != IMPOSSIBLE:
-            return answer
+        if not analysis.impossible(reached, (condition,), within_domains=True, surely_set=surely, unset=made.name):
+            return _Detour(condition, surely)
     return None
 
 
@@ -78,12 +100,12 @@ def covered(analysis: Analysis, made: list[Definition], use: Use) -> bool:
     variables = {leaf.variable for node in (*holds, *branches) if node is not None for leaf in node.leaves}
     values = analysis.values(variables, names)
     values[use.name] = ONLY_UNSET
-    return satisfy(holds, branches, values).verdict == IMPOSSIBLE
+    return impossible(holds, branches, values)
 
 
 def exclusive(analysis: Analysis, a: Step, b: Step) -> bool:
     """Whether no run has both steps, as long as the variables keep their values."""
-    return analysis.satisfy((*a.conditions, *b.conditions), within_domains=True).verdict == IMPOSSIBLE
+    return analysis.impossible((*a.conditions, *b.conditions), within_domains=True)
 
 
 def conjunction(nodes: list[Node]) -> Node:

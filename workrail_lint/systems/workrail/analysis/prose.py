@@ -7,6 +7,7 @@ so that no expression ever runs over a long text.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
@@ -31,6 +32,7 @@ _WEAK = (
 _FORMS = {"setting": "set", "updating": "update", "recording": "record", "capturing": "capture", "sets": "set"}
 STRONG = frozenset((*_STRONG.split(), *_FORMS, "initialise", "re-set", "re-classify"))
 WEAK = frozenset(_WEAK.split())
+_VERBS = STRONG | WEAK
 _DIRECT_WORDS = "set update record capture store mark increment reset append"
 _DIRECT = frozenset(_DIRECT_WORDS.split())
 _HEADINGS = (
@@ -55,7 +57,6 @@ _PASSIVE = Pattern(
     r"(?:set|recorded|captured|stored|updated|classified|populated|initialized|derived)\b",
     re.IGNORECASE,
 )
-_ASSIGNED = Pattern(r"\s*:?=(?![=>])")
 _STOPS = Pattern(
     r"\b(?:continue|stop|proceed|exit|repeat)\b(?:\s+(?:only\s+)?(?:if|when|while|until))?[^,.;]*$", re.IGNORECASE
 )
@@ -66,12 +67,15 @@ _PREPOSITION = Pattern(
 )
 _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
-_BULLET = Pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_LINE_HEAD = Pattern(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?[*_`'\"]*(?:context\.)?")
-_AFTER_HEAD = Pattern(r"\s*(?:[:=(,]|--|—|–|->|→|$)")
-_TYPE_AFTER = Pattern(r"[`'\"*]*\s*\((?:number|boolean|bool|array|list|string|integer|object|enum)", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
 _CLOSING = "`'\"*_"
+_BULLETS = ("-", "*", "+", "•")
+_TYPES = ("number", "boolean", "bool", "array", "list", "string", "integer", "object", "enum")
+# What the patterns above need somewhere, or first: compiling one takes longer than reading many sentences without it.
+_STOP_WORDS = ("continue", "stop", "proceed", "exit", "repeat")
+_PREPOSITIONS = ("using", "against", "from", "based", "with", "per", "via", "of", "for", "than")
+_NEGATIONS = ("not", "n't", "never", "without")
+_PASSIVE_STARTS = frozenset("(iams")
 
 
 class Reading(NamedTuple):
@@ -87,6 +91,20 @@ def is_plain_word(name: str) -> bool:
     return "_" not in name and name[1:].lower() == name[1:]
 
 
+def folded(text: str) -> str:
+    """A text in lower case, with the letters that a pattern takes for one another."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered
+    return lowered.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
+
+
+def has_any(text: str, words: tuple[str, ...]) -> bool:
+    """Whether a text has one of the words, in any case and also as a part of another."""
+    lowered = folded(text)
+    return any(word in lowered for word in words)
+
+
 def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     """What the text does with the name at these offsets; None when it is an ordinary word or a token there."""
     line_start = text.rfind("\n", 0, start) + 1
@@ -97,8 +115,7 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     after = text[end : min(line_end, end + WINDOW)]
     if before.endswith("context."):
         before = before[:-8]
-    is_first = _is_head(text, line_start, start)
-    if is_plain_word(text[start:end]) and not _is_marked(text, line_start, before, after, is_first):
+    if is_plain_word(text[start:end]) and not _is_marked(text, line_start, start, before, after):
         return None
     rest = after.lstrip(_CLOSING)
     sentence_start = 0
@@ -116,32 +133,32 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
         return Reading(MENTIONED, "example", sentence)
     if before.endswith('"') and rest.startswith(":") and after.startswith('"') and _in_fence(text, start):
         return Reading(LISTED, "example", sentence)
-    role, kind = _role(text, line_start, clause, rest, field, is_first)
-    if role in (STATED, LISTED) and _NEGATED.search(clause):
+    role, kind = _role(text, line_start, start, clause, rest, field)
+    if role in (STATED, LISTED) and has_any(clause, _NEGATIONS) and _NEGATED.search(clause):
         role = MENTIONED
     return Reading(role, kind, sentence)
 
 
-def _role(text: str, line_start: int, clause: str, rest: str, field: str, is_first: bool) -> tuple[str, str]:
+def _role(text: str, line_start: int, start: int, clause: str, rest: str, field: str) -> tuple[str, str]:
     """The first row of the table that applies."""
-    words = _WORD.findall(clause)
-    is_condition = _starts_condition(clause) and not (words and words[-1].lower() in _DIRECT)
-    if not is_condition and _PASSIVE.match(rest):
+    is_condition = _starts_condition(clause) and _WORD.findall(clause)[-1].lower() not in _DIRECT
+    if not is_condition and folded(rest.lstrip()[:1]) in _PASSIVE_STARTS and _PASSIVE.match(rest):
         return STATED, "passive"
     if is_condition:
         return CONDITION, ""
     if field == "outputRequired":
         return STATED, "outputRequired"
-    if _ASSIGNED.match(rest) and not _STOPS.search(clause):
+    if _is_assigned(rest) and not (has_any(clause, _STOP_WORDS) and _STOPS.search(clause)):
         return STATED, "assignment"
     # "Set a to …, and b to …" sets both, however much is said about the first.
     strength = _verb_strength(clause, _MANY if rest.startswith(" to ") and _JOINED.search(clause) else _FEW)
     if strength:
         return strength, "verb"
-    if is_first:
+    if _is_head(text, line_start, start):
         if _is_governed(text, line_start):
             return STATED, "heading"
-        if _AFTER_HEAD.match(rest):
+        following = rest.lstrip()
+        if not following or following[0] in ":=(,—–→" or following.startswith(("--", "->")):
             return LISTED, "bullet"
     return PLAIN, ""
 
@@ -149,23 +166,38 @@ def _role(text: str, line_start: int, clause: str, rest: str, field: str, is_fir
 def _is_head(text: str, line_start: int, start: int) -> bool:
     if start - line_start > 40:
         return False
-    match = _LINE_HEAD.match(text, line_start, start)
-    return match is not None and match.end() == start
+    head = text[line_start:start].removesuffix("context.").rstrip(_CLOSING)
+    mark = head.strip()
+    return not mark or (_is_bullet(mark) and head[-1].isspace())
 
 
-def _is_marked(text: str, line_start: int, before: str, after: str, is_first: bool) -> bool:
+def _is_bullet(mark: str) -> bool:
+    return mark in _BULLETS or (len(mark) <= 4 and mark.endswith((".", ")")) and mark[:-1].isdecimal())
+
+
+def _is_assigned(rest: str) -> bool:
+    """Whether a name is followed by `=` or `:=`, but not by `==` or `=>`."""
+    following = rest.lstrip().removeprefix(":")
+    return following[:1] == "=" and following[1:2] not in ("=", ">")
+
+
+def _is_marked(text: str, line_start: int, start: int, before: str, after: str) -> bool:
     """Whether an everyday word stands there as the name of a variable."""
     last, following = before[-1:], after[:1]
     if last in ("`", "'", '"') and last == following:
         return True
     if last == "`" or following == "`":
         return True
-    match = _ASSIGNED.match(after)
-    if match is not None and not after.startswith(" = ="):
+    if _is_assigned(after) and not after.startswith(" = ="):
         return True
-    if _TYPE_AFTER.match(after) or _VARIABLE_BEFORE.search(before[-_NEARBY:]):
+    unquoted = after.lstrip("`'\"*").lstrip()
+    if unquoted[:1] == "(" and folded(unquoted[1:20]).startswith(_TYPES):
         return True
-    return is_first and before.lstrip()[:1] in ("-", "*", "+", "•") and _is_governed(text, line_start)
+    nearby = before[-_NEARBY:]
+    if has_any(nearby, ("variable",)) and _VARIABLE_BEFORE.search(nearby):
+        return True
+    is_bullet = before.lstrip()[:1] in _BULLETS
+    return is_bullet and _is_head(text, line_start, start) and _is_governed(text, line_start)
 
 
 def _clause(prefix: str) -> tuple[str, bool]:
@@ -181,7 +213,8 @@ def _clause(prefix: str) -> tuple[str, bool]:
             return clause, True
     cut = 0
     for mark in _CUTS:
-        cut = max(cut, clause.rfind(mark) + len(mark) if mark in clause else 0)
+        if mark in clause:
+            cut = max(cut, clause.rfind(mark) + len(mark))
     bracket = clause.rfind("(")
     # "If the cause is known (x = true)" tests the variable, in brackets or not.
     if bracket >= cut and not _starts_condition(clause[cut:bracket]):
@@ -197,17 +230,14 @@ def _starts_condition(clause: str) -> bool:
 
 def _verb_strength(clause: str, most: int) -> str | None:
     """Whether the last verb of the clause is about the name that follows it: stated, listed or None."""
-    strength, verb_end = None, 0
-    for match in _WORD.finditer(clause):
-        word = match[0].lower()
-        if word in STRONG:
-            strength, verb_end = STATED, match.end()
-        elif word in WEAK:
-            strength, verb_end = LISTED, match.end()
-    if strength is None:
+    found = [word.lower() for word in _WORD.findall(clause)]
+    if _VERBS.isdisjoint(found):
         return None
-    gap = _NAME_LIKE.sub("@", clause[verb_end:])
-    if _PREPOSITION.search(gap):
+    last = max(at for at, word in enumerate(found) if word in _VERBS)
+    strength = STATED if found[last] in STRONG else LISTED
+    verb = next(islice(_WORD.finditer(clause), last, None))
+    gap = _NAME_LIKE.sub("@", clause[verb.end() :])
+    if has_any(gap, _PREPOSITIONS) and _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]
     return strength if len(words) <= most else None
@@ -230,7 +260,8 @@ def _is_governed(text: str, line_start: int) -> bool:
             blank = True
         else:
             indent = _indent(text, start)
-            bulleted = _BULLET.match(line) is not None
+            mark = stripped.split(None, 1)[0]
+            bulleted = _is_bullet(mark) and len(mark) < len(line.lstrip())
             if not bulleted or indent < own:
                 heading = stripped.rstrip("*_ ")
                 if heading.endswith(":"):

@@ -47,8 +47,12 @@ class Text(NamedTuple):
     field: str
     delivered: bool  # whether an agent reads it
     when: Condition | None  # of the fragment it belongs to
-    origin: Origin
+    via: str  # how it came into the compiled workflow
     text: str
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.pointer, self.via)
 
 
 class Use(NamedTuple):

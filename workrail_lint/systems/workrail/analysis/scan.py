@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import accumulate
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.analysis.domains import read_domain
@@ -18,17 +19,24 @@ from workrail_lint.systems.workrail.analysis.records import (
     Definition,
     Domain,
     Mention,
+    Origin,
     Text,
 )
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
 
-IDENTIFIER = Pattern(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _BREAK = "\n\0\n"
 # A search for each name is cheaper than an index of all words as long as the names are few.
 _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
-_CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b(?!\()")
+_MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
+_CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_tuple = tuple.__new__
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name has letters, digits, `_`, `$` and `-` only, and begins with a letter, `_` or `$`."""
+    return name.isascii() and name[:1] != "-" and name.replace("$", "_").replace("-", "_").isidentifier()
 
 
 class Findings:
@@ -49,16 +57,14 @@ class Scanner:
     def __init__(self, texts: list[Text]) -> None:
         self.texts = texts
         self.whole = _BREAK.join([text.text for text in texts])
-        self._starts: list[int] = []
-        start = 0
-        for text in texts:
-            self._starts.append(start)
-            start += len(text.text) + len(_BREAK)
+        sizes = [len(text.text) + len(_BREAK) for text in texts]
+        self._starts = [0, *accumulate(sizes[:-1])]
         self._searches = 0
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
-        found = {match[1] or match[2] for match in _CANDIDATE.finditer(self.whole)}
+        found = set(_MARKED.findall(self.whole))
+        found.update(filter(_is_camel_case, set(_CALLED_WORD.findall(self.whole))))
         for text in self.texts:
             if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
                 found.add(key)
@@ -74,7 +80,7 @@ class Scanner:
             if name in found.names:
                 continue
             found.names.add(name)
-            if not IDENTIFIER.fullmatch(name):
+            if not is_identifier(name):
                 continue  # no prompt can ask for it by such a name
             for text in keys.get(name, ()):
                 self._add_key(name, text, found)
@@ -156,7 +162,7 @@ class Scanner:
             self._define(name, text, span, "caller", CALLER, sentence, found)
         elif role in (CONDITION, PLAIN):
             found.mentions.setdefault(name, []).append(
-                Mention(name, text.step, text.pointer, span, role, text.field, sentence)
+                _tuple(Mention, (name, text.step, text.pointer, span, role, text.field, sentence))
             )
         else:
             confidence = role
@@ -175,9 +181,15 @@ class Scanner:
     def _define(
         name: str, text: Text, span: tuple[int, int], kind: str, confidence: str, sentence: str, found: Findings
     ) -> None:
+        pointer, step, _, _, when, via, _ = text
+        origin = _tuple(Origin, (pointer, via))
         found.definitions.setdefault(name, []).append(
-            Definition(name, text.step, text.pointer, span, kind, confidence, sentence, text.when, text.origin)
+            _tuple(Definition, (name, step, pointer, span, kind, confidence, sentence, when, origin))
         )
+
+
+def _is_camel_case(word: str) -> bool:
+    return word[0].islower() and not word.islower() and word.isascii() and word.isalnum()
 
 
 def output_key(pointer: str) -> str:

@@ -41,6 +41,8 @@ _BLOCK_OF = {
     "rubric": "audit",
     "synthesis": "synthesis",
 }
+# Members whose texts are shown elsewhere, under a condition, or to nobody.
+_WITH_OTHER_TEXTS = ("guidance", "promptFragments", "verification", "audit", "synthesis")
 CALLER_FIELDS = frozenset(("preconditions", "clarificationPrompts"))
 _NAME_LIKE = Pattern(
     r"[`'\"={]|[a-z0-9][A-Z_]|_[a-z]|\bvariable|\((?:number|boolean|bool|array|list|string|integer|object|enum)"
@@ -51,10 +53,8 @@ _tuple = tuple.__new__
 def build_texts(definition: dict[str, Any], flow: Flow, catalog: Catalog, texts_of: TextsOf) -> list[Text]:
     """All texts: those outside the steps, then step by step."""
     found = [
-        Text(
-            text.pointer, None, text.field, text.field in CALLER_FIELDS, None, Origin(text.pointer, AUTHORED), text.text
-        )
-        for text in top_texts(definition)
+        _tuple(Text, (place, None, field, field in CALLER_FIELDS, None, AUTHORED, text))
+        for text, place, field in top_texts(definition)
     ]
     found += _functions(definition)
     features = _feature_texts(definition, catalog)
@@ -84,11 +84,18 @@ def build_texts(definition: dict[str, Any], flow: Flow, catalog: Catalog, texts_
     return found
 
 
-def _step_texts(index: int, step: dict[str, Any], pointer: str, texts_of: TextsOf) -> Iterator[Text]:
+def _step_texts(index: int, step: dict[str, Any], pointer: str, texts_of: TextsOf) -> list[Text]:
+    if step.keys().isdisjoint(_WITH_OTHER_TEXTS):
+        return [
+            _tuple(Text, (place, index, field, True, None, AUTHORED, text))
+            for text, place, field in texts_of(step, pointer)
+        ]
+    found: list[Text] = []
     for text, place, field in texts_of(step, pointer):
         when = _fragment_condition(step, place) if field == "fragment" else None
         via = VIRTUAL if field in _BLOCK_OF else AUTHORED
-        yield _tuple(Text, (place, index, field, field != "guidance", when, _tuple(Origin, (place, via)), text))
+        found.append(_tuple(Text, (place, index, field, field != "guidance", when, via, text)))
+    return found
 
 
 def _fragment_condition(step: dict[str, Any], pointer: str) -> Condition | None:
@@ -100,7 +107,7 @@ def _fragment_condition(step: dict[str, Any], pointer: str) -> Condition | None:
 def _foreign_texts(index: int, step: dict[str, Any], origin: Origin, texts_of: TextsOf) -> Iterator[Text]:
     for text, place, field in texts_of(step, ""):
         when = _fragment_condition(step, place) if field == "fragment" else None
-        yield Text(origin.pointer, index, field, field != "guidance", when, origin, text)
+        yield Text(origin.pointer, index, field, field != "guidance", when, origin.via, text)
 
 
 def _arguments(index: int, caller: dict[str, Any], pointer: str) -> Iterator[Text]:
@@ -110,7 +117,7 @@ def _arguments(index: int, caller: dict[str, Any], pointer: str) -> Iterator[Tex
     for name, value in args.items() if isinstance(args, dict) else ():
         if isinstance(value, str):
             place = child(f"{pointer}/templateCall/args", name)
-            yield Text(place, index, "argument", True, None, Origin(place, AUTHORED), value)
+            yield Text(place, index, "argument", True, None, AUTHORED, value)
 
 
 def _ref_texts(index: int, blocks: dict[str, Any], pointer: str, catalog: Catalog) -> Iterator[Text]:
@@ -124,9 +131,7 @@ def _ref_texts(index: int, blocks: dict[str, Any], pointer: str, catalog: Catalo
             for i, part in enumerate(parts):
                 ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
                 if isinstance(ref, str) and ref in catalog.refs:
-                    yield Text(
-                        f"{place}/{i}", index, "part", True, None, Origin(f"{place}/{i}", REF), catalog.refs[ref].text
-                    )
+                    yield Text(f"{place}/{i}", index, "part", True, None, REF, catalog.refs[ref].text)
 
 
 def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[Text]:
@@ -136,12 +141,11 @@ def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[Text]:
         feature = catalog.features.get(ident) if isinstance(ident, str) else None
         if feature is None:
             continue
-        origin = Origin(f"/features/{index}", FEATURE)
         for section in LIST_SECTIONS:
             for value in getattr(feature, section):
                 text = value if isinstance(value, str) else _joined(value, catalog)
                 if _may_name_variables(text):
-                    found.append(Text(origin.pointer, None, section, True, None, origin, text))
+                    found.append(Text(f"/features/{index}", None, section, True, None, FEATURE, text))
     return found
 
 
@@ -163,7 +167,7 @@ def _joined(parts: object, catalog: Catalog) -> str:
 
 def _on_virtual_step(text: Text, flow: Flow, virtual: dict[tuple[str, str], int]) -> Text:
     """The prompt of a verification, audit or synthesis is shown by the step made from it."""
-    if text.origin.via != VIRTUAL or text.step is None:
+    if text.via != VIRTUAL or text.step is None:
         return text
     made = virtual.get((flow.steps[text.step].pointer, _BLOCK_OF[text.field]))
     return text if made is None else text._replace(step=made)
@@ -181,11 +185,11 @@ def _binding_texts(definition: dict[str, Any], texts: list[Text]) -> list[Text]:
             )
     found: list[Text] = []
     for text in texts:
-        if PREFIX in text.text and text.origin.via == AUTHORED and text.step is not None:
+        if PREFIX in text.text and text.via == AUTHORED and text.step is not None:
             for slot in TOKEN.findall(text.text):
                 if slot in slots:
                     place, value = slots[slot]
-                    found.append(text._replace(pointer=place, origin=Origin(place, BINDING), text=value))
+                    found.append(text._replace(pointer=place, via=BINDING, text=value))
     return found
 
 
@@ -195,4 +199,4 @@ def _functions(definition: dict[str, Any]) -> Iterator[Text]:
         text = function.get("definition") if isinstance(function, dict) else None
         if isinstance(text, str):
             place = f"/functionDefinitions/{index}/definition"
-            yield Text(place, None, "function", False, None, Origin(place, AUTHORED), text)
+            yield Text(place, None, "function", False, None, AUTHORED, text)

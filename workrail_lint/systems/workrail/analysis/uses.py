@@ -32,6 +32,7 @@ _TOKEN = Pattern(r"\{\{([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}
 # Names of the engine's own tokens.
 _RESERVED = ("wr", "context", "workflowId")
 _MAX_DEPTH = 60
+_tuple = tuple.__new__
 
 
 def build_decisions(flow: Flow) -> list[Decision]:
@@ -155,11 +156,11 @@ def leaves_of(condition: object, pointer: str) -> Iterator[tuple[Condition, str]
 
 def _leaves(decision: Decision) -> Iterator[Use]:
     pointer, kind, step, condition, origin = decision
-    for leaf, place in leaves_of(condition, pointer):
+    for leaf, place in ((condition, pointer),) if "var" in condition else leaves_of(condition, pointer):
         name = leaf["var"]
         if isinstance(name, str) and name:
             at = f"{place}/var" if origin.via == AUTHORED else pointer
-            yield Use(name, "", step, at, kind, leaf, None, pointer, origin, "")
+            yield _tuple(Use, (name, "", step, at, kind, leaf, None, pointer, origin, ""))
 
 
 def _loop_uses(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:
@@ -183,15 +184,15 @@ def _mappings(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:
 
 def _tokens(flow: Flow, texts: list[Text]) -> Iterator[Use]:
     passed: dict[str, str] = {}
-    for text in texts:
-        if "{{" not in text.text or text.step is None or text.field not in TOKEN_FIELDS:
+    for text in [text for text in texts if "{{" in text.text]:
+        if text.step is None or text.field not in TOKEN_FIELDS:
             continue
         if flow.steps[text.step].damaged:
             continue
         if text.field == "argument":
             base = text.pointer.partition("/templateCall/")[0]
             passed[base] = passed.get(base, "") + text.text
-        foreign = text.origin.via in FOREIGN
+        foreign = text.via in FOREIGN
         # Text of an argument is reported where the call passes it.
         own = passed.get(flow.steps[text.step].pointer, "") if foreign else ""
         for match in _TOKEN.finditer(text.text):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, Values, satisfy
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Values, impossible
 from workrail_lint.systems.workrail.analysis.records import AUTHORED
 from workrail_lint.systems.workrail.rules.verdicts import (
     Judge,
     consequence,
     exception,
     in_words,
-    is_odd,
     is_read_once,
 )
 
@@ -39,28 +38,22 @@ def find_dead_steps(judge: Judge) -> None:
 
 
 def _is_contradiction(judge: Judge, decision: Decision) -> bool:
-    if "var" in decision.condition or _is_malformed(judge, decision):
+    if "var" in decision.condition:
         return False  # a single comparison can always be true or false
-    if _is_free(judge, decision.condition):
-        return False
-    return judge.analysis.satisfy((decision.condition,)).verdict == IMPOSSIBLE
-
-
-def _is_malformed(judge: Judge, decision: Decision) -> bool:
-    """Whether other rules report the condition, or a part of it."""
     node = judge.analysis.node(decision.condition)
-    if node is None or not node.leaves or _has_empty(node):
-        return True
-    uses = judge.analysis.uses_of_decision.get(decision.pointer, ())
-    return any(use.leaf is not None and (is_odd(use.leaf) or "." in use.name) for use in uses)
-
-
-def _is_free(judge: Judge, condition: Condition) -> bool:
-    """Whether every variable is compared once: then the condition may hold and may fail, and so may its parts."""
-    node = judge.analysis.node(condition)
-    if node is None or any(leaf.operator == "contains" for leaf in node.leaves):
+    if node is None or _is_malformed(judge, decision, node) or _is_free(node):
         return False
-    return is_read_once(node)
+    return impossible((node,))
+
+
+def _is_malformed(judge: Judge, decision: Decision, node: Node) -> bool:
+    """Whether other rules report the condition, or a part of it."""
+    return decision.pointer in judge.malformed or not node.leaves or _has_empty(node)
+
+
+def _is_free(node: Node) -> bool:
+    """Whether every variable is compared once: then the condition may hold and may fail, and so may its parts."""
+    return is_read_once(node) and not any(leaf.operator == "contains" for leaf in node.leaves)
 
 
 def _has_empty(node: Node) -> bool:
@@ -70,21 +63,23 @@ def _has_empty(node: Node) -> bool:
 def judge_conditions(judge: Judge) -> None:
     """Every whole condition whose comparisons have no finding yet."""
     analysis = judge.analysis
-    seen_dead = judge.dead.copy()
     for decision in analysis.decisions:
-        if decision.origin.via != AUTHORED or _is_malformed(judge, decision):
+        if decision.origin.via != AUTHORED:
+            continue
+        node = analysis.node(decision.condition)
+        if node is None or _is_malformed(judge, decision, node):
             continue
         uses = analysis.uses_of_decision.get(decision.pointer, ())
-        own_fault = (
-            decision.kind == "runCondition" and decision.step in seen_dead and _is_contradiction(judge, decision)
-        )
-        if decision.step in judge.dead and not own_fault:
-            continue
         if any(use.pointer in judge.judged or use.name in judge.unset for use in uses):
             continue
-        if not (_never(judge, decision) or _always(judge, decision) or _only_unset(judge, decision)):
-            _parts(judge, decision)
-            _never_entered(judge, decision)
+        if decision.step in judge.dead:
+            if decision.kind == "runCondition" and _is_contradiction(judge, decision):
+                _report_never(judge, decision, node)
+        elif not (
+            _never(judge, decision, node) or _always(judge, decision, node) or _only_unset(judge, decision, node)
+        ):
+            _parts(judge, decision, node)
+            _never_entered(judge, decision, node)
 
 
 def _enclosing(judge: Judge, decision: Decision) -> tuple[Condition, ...]:
@@ -97,32 +92,34 @@ def _enclosing(judge: Judge, decision: Decision) -> tuple[Condition, ...]:
     return step.conditions
 
 
-def _names(judge: Judge, decision: Decision) -> list[str]:
-    node = judge.analysis.node(decision.condition)
-    return list(dict.fromkeys(leaf.variable for leaf in node.leaves)) if node is not None else []
+def _names(node: Node) -> list[str]:
+    return list(dict.fromkeys(leaf.variable for leaf in node.leaves))
 
 
-def _never(judge: Judge, decision: Decision) -> bool:
-    analysis, condition = judge.analysis, decision.condition
-    what = consequence(judge, decision.kind, decision.step, False)
+def _never(judge: Judge, decision: Decision, node: Node) -> bool:
     if _is_contradiction(judge, decision):
-        names = listed(map(quoted, _names(judge, decision)))
-        judge.report(NEVER, Severity.ERROR, decision.pointer, f"{what}: no value of {names} meets this condition")
+        _report_never(judge, decision, node)
         return True
+    analysis, condition = judge.analysis, decision.condition
     enclosing = _enclosing(judge, decision)
-    if not enclosing or not _shares_variable(judge, decision, enclosing):
+    if not enclosing or not _shares_variable(judge, node, enclosing):
         return False
-    if analysis.satisfy((*enclosing, condition)).verdict != IMPOSSIBLE:
+    if not analysis.impossible((*enclosing, condition)):
         return False
-    cause = next(
-        (item for item in enclosing if analysis.satisfy((item, condition)).verdict == IMPOSSIBLE), enclosing[0]
-    )
+    cause = next((item for item in enclosing if analysis.impossible((item, condition))), enclosing[0])
+    what = consequence(judge, decision.kind, decision.step, False)
     judge.report(NEVER, Severity.WARNING, decision.pointer, f"{what}: {_runs_when(judge, decision, cause)}")
     return True
 
 
-def _shares_variable(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
-    names = set(_names(judge, decision))
+def _report_never(judge: Judge, decision: Decision, node: Node) -> None:
+    what = consequence(judge, decision.kind, decision.step, False)
+    names = listed(map(quoted, _names(node)))
+    judge.report(NEVER, Severity.ERROR, decision.pointer, f"{what}: no value of {names} meets this condition")
+
+
+def _shares_variable(judge: Judge, node: Node, enclosing: tuple[Condition, ...]) -> bool:
+    names = {leaf.variable for leaf in node.leaves}
     nodes = [judge.analysis.node(condition) for condition in enclosing]
     return any(leaf.variable in names for node in nodes if node is not None for leaf in node.leaves)
 
@@ -139,45 +136,39 @@ def _runs_when(judge: Judge, decision: Decision, cause: Condition) -> str:
     return f"{who} runs only when {in_words(cause)}"
 
 
-def _always(judge: Judge, decision: Decision) -> bool:
+def _always(judge: Judge, decision: Decision, node: Node) -> bool:
     analysis, condition = judge.analysis, decision.condition
-    is_open = "var" in condition or _is_free(judge, condition)
-    if not is_open and analysis.satisfy((), (condition,)).verdict == IMPOSSIBLE:
+    is_open = "var" in condition or _is_free(node)
+    if not is_open and impossible((), (node,)):
         judge.report(ALWAYS, Severity.WARNING, decision.pointer, "this condition is always true; remove it")
         return True
     enclosing = _enclosing(judge, decision)
-    if not enclosing or decision.kind == "loop" or not _shares_variable(judge, decision, enclosing):
+    if not enclosing or decision.kind == "loop" or not _shares_variable(judge, node, enclosing):
         return False
-    if analysis.satisfy(enclosing, (condition,)).verdict != IMPOSSIBLE:
+    if not analysis.impossible(enclosing, (condition,)):
         return False
-    cause = next(
-        (item for item in enclosing if analysis.satisfy((item,), (condition,)).verdict == IMPOSSIBLE), enclosing[0]
-    )
+    cause = next((item for item in enclosing if analysis.impossible((item,), (condition,))), enclosing[0])
     reason = _runs_when(judge, decision, cause)
     judge.report(ALWAYS, Severity.INFO, decision.pointer, f"this condition is always true here: {reason}; remove it")
     return True
 
 
-def _parts(judge: Judge, decision: Decision) -> None:
+def _parts(judge: Judge, decision: Decision, node: Node) -> None:
     """A part that never holds, or always does, in a condition that can be true or false as a whole."""
-    if "var" in decision.condition or _is_free(judge, decision.condition):
+    if "var" in decision.condition or _is_free(node):
         return
     pending = _compound_parts(decision.condition, decision.pointer)
     while pending:
         part, place = pending.pop(0)
-        names = listed(map(quoted, dict.fromkeys(_variables(judge, part))))
-        if judge.analysis.satisfy((part,)).verdict == IMPOSSIBLE:
+        if judge.analysis.impossible((part,)):
+            inner = judge.analysis.node(part)
+            names = listed(map(quoted, _names(inner) if inner is not None else ()))
             message = f"this part of the condition never holds: no value of {names} meets it"
             judge.report(NEVER, Severity.WARNING, place, message)
-        elif judge.analysis.satisfy((), (part,)).verdict == IMPOSSIBLE:
+        elif judge.analysis.impossible((), (part,)):
             judge.report(ALWAYS, Severity.WARNING, place, "this part of the condition is always true; remove it")
         else:
             pending += _compound_parts(part, place)
-
-
-def _variables(judge: Judge, condition: Condition) -> list[str]:
-    node = judge.analysis.node(condition)
-    return [leaf.variable for leaf in node.leaves] if node is not None else []
 
 
 def _compound_parts(condition: Condition, pointer: str) -> list[tuple[Condition, str]]:
@@ -191,43 +182,40 @@ def _compound_parts(condition: Condition, pointer: str) -> list[tuple[Condition,
     return [(item, place) for item, place in below if isinstance(item, dict) and item and "var" not in item]
 
 
-def _only_unset(judge: Judge, decision: Decision) -> bool:
-    analysis = judge.analysis
-    names = _names(judge, decision)
-    node = analysis.node(decision.condition)
-    if len(names) != 1 or node is None:
+def _only_unset(judge: Judge, decision: Decision, node: Node) -> bool:
+    names = _names(node)
+    if len(names) != 1:
         return False
     name = names[0]
-    without = exception(judge, decision.kind, decision.step)
     if node.comparison is not None and (node.comparison.operator, node.comparison.operand) == ("gte", 0):
+        without = exception(judge, decision.kind, decision.step)
         message = f"'gte 0' holds for every count, so {without} only when nothing sets {quoted(name)}"
         judge.report(TESTS_UNSET, Severity.WARNING, decision.pointer, message)
         return True
-    domain = analysis.domain(name)
+    domain = judge.analysis.domain(name)
     if domain is None or all(leaf.operand is None for leaf in node.leaves):
         return False
-    if satisfy((), [node], {name: Values(domain.values, True, False)}).verdict != IMPOSSIBLE:
+    if not impossible((), (node,), {name: Values(domain.values, True, False)}):
         return False
-    if satisfy([node], (), {name: ONLY_UNSET}).verdict != IMPOSSIBLE:
+    if not impossible((node,), (), {name: ONLY_UNSET}):
         return False
+    without = exception(judge, decision.kind, decision.step)
     message = f"this holds for every value of {quoted(name)}, so {without} only when nothing sets it"
     judge.report(TESTS_UNSET, Severity.WARNING, decision.pointer, message)
     return True
 
 
-def _never_entered(judge: Judge, decision: Decision) -> None:
+def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
     """A loop whose condition fails before its first round, because nothing has set its variables by then."""
     if decision.kind != "loop":
         return
     analysis = judge.analysis
     facts = analysis.loops[analysis.steps[decision.step].id]
-    node = analysis.node(decision.condition)
-    missing = [name for name in _names(judge, decision) if not _known_before(judge, name, facts)]
-    if not missing or node is None:
+    missing = [name for name in _names(node) if not _known_before(judge, name, facts)]
+    if not missing:
         return
     values = dict.fromkeys(missing, ONLY_UNSET)
-    enters = satisfy((), [node], values) if facts.kind == "until" else satisfy([node], (), values)
-    if enters.verdict != IMPOSSIBLE:
+    if not (impossible((), (node,), values) if facts.kind == "until" else impossible((node,), (), values)):
         return
     leaf = next(leaf for leaf in node.leaves if leaf.variable in missing)
     reason = ""

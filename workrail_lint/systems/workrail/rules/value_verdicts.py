@@ -13,11 +13,11 @@ from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
-from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS
 from workrail_lint.systems.workrail.analysis.nearness import fold, nearest_name
 from workrail_lint.systems.workrail.analysis.records import AUTHORED
 from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
-from workrail_lint.systems.workrail.rules.verdicts import Judge, is_odd, shown
+from workrail_lint.systems.workrail.rules.verdicts import Judge, shown
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis, KnownDomain
@@ -59,10 +59,10 @@ def literals_of(use: Use) -> Iterator[Literal]:
 
 def judge_values(judge: Judge) -> None:
     """Every variable that conditions compare with something."""
-    for name, uses in judge.analysis.by_name.items():
+    for name, uses in judge.plain_uses.items():
         if name in judge.unset:
             continue
-        leaves = [use for use in uses if use.leaf is not None and not is_odd(use.leaf)]
+        leaves = [use for use in uses if use.leaf is not None]
         own = [use for use in leaves if use.origin.via == AUTHORED and not judge.is_dead(use)]
         if own and not any(judge.analysis.in_scope(name, use) for use in leaves):
             _Values(judge, name, leaves, own).judge()
@@ -191,7 +191,7 @@ class _Values:
         decision = self.judge_.decisions.get(use.root)
         if decision is None:
             return False
-        return self.analysis.satisfy((decision.condition,), within_domains=True).verdict == IMPOSSIBLE
+        return self.analysis.impossible((decision.condition,), within_domains=True)
 
     def _spelling(self, literal: Literal) -> bool:
         value = literal.value

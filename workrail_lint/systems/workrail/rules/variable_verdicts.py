@@ -11,15 +11,14 @@ from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import LIST
-from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, UNSET, satisfy
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNSET, impossible
 from workrail_lint.systems.workrail.analysis.nearness import Near, nearest_name
-from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede
+from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
 from workrail_lint.systems.workrail.analysis.records import CERTAIN, FOREIGN, MENTIONED, SET, UNDELIVERED
-from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, is_odd, shown
+from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, shown
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.analysis.logic import Answer
     from workrail_lint.systems.workrail.analysis.records import Definition, Use
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
@@ -35,8 +34,8 @@ OLD_LOOP_NAMES = frozenset(("_iteration", "iteration", "_item", "item", "_index"
 
 def judge_variables(judge: Judge) -> None:
     """Every variable that is read, in the order of names."""
-    for name, uses in judge.analysis.by_name.items():
-        relevant = [use for use in uses if not judge.is_dead(use) and not (use.leaf is not None and is_odd(use.leaf))]
+    for name, uses in judge.plain_uses.items():
+        relevant = [use for use in uses if use.step not in judge.dead] if judge.dead else uses
         if relevant:
             _Variable(judge, name, relevant).judge()
 
@@ -272,12 +271,8 @@ class _Variable:
     def _maybe_unset(self, use: Use, earlier: list[Definition]) -> None:
         if len(earlier) > _MANY_SETTERS:
             return
-        answers: list[Answer] = []
-        for made in earlier:
-            answer = must_precede(self.analysis, made, use)
-            if answer is None:
-                return
-            answers.append(answer)
+        if any(surely_precedes(self.analysis, made, use) for made in earlier):
+            return
         if covered(self.analysis, earlier, use) or self._is_mentioned_before(use, surely=True):
             return
         here = self.analysis.steps[use.step]
@@ -294,14 +289,14 @@ class _Variable:
         elif setter.loop is not None and setter.loop != here.loop and not setter.surely_entered:
             message = f"{name} is set only by step {step} in loop {quoted(setter.loop)}, which may run zero times"
         else:
-            message = (
-                f"{name} is set only by step {step}, which is skipped when {self._skipped(answers, setter.conditions)}"
-            )
+            when = self._skipped(earlier, use, setter.conditions)
+            message = f"{name} is set only by step {step}, which is skipped when {when}"
         severity = Severity.INFO if self._is_guarded(use) or self.analysis.is_routine else Severity.WARNING
         self.judge_.report(MAYBE_UNSET, severity, use.pointer, message + tail)
 
-    def _skipped(self, answers: list[Answer], conditions: tuple[object, ...]) -> str:
-        assignment = next((answer.assignment for answer in answers if answer.assignment), None)
+    def _skipped(self, earlier: list[Definition], use: Use, conditions: tuple[object, ...]) -> str:
+        answers = (must_precede(self.analysis, made, use) for made in earlier)
+        assignment = next((answer.assignment for answer in answers if answer and answer.assignment), None)
         if assignment:
             return " and ".join(
                 f"{name} is unset" if value is UNSET else f"{name} is {shown(value)}"
@@ -338,7 +333,7 @@ def judge_gates(judge: Judge) -> None:
         names = listed(dict.fromkeys(quoted(use.name) for use in uses))
         pronoun = names
         unset = {use.name: ONLY_UNSET for use in uses}
-        never = satisfy([judge.analysis.node(judge.decisions[root].condition)], (), unset).verdict == IMPOSSIBLE
+        never = impossible([judge.analysis.node(judge.decisions[root].condition)], (), unset)
         if judge.analysis.steps[first.step].loop is not None:
             effect = "sees the value of the previous round"
         elif never:

@@ -11,8 +11,9 @@ from functools import cached_property, lru_cache
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE, ONLY_UNSET, satisfy
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, impossible
 from workrail_lint.systems.workrail.analysis.nearness import KnownNames
+from workrail_lint.systems.workrail.condition_logic import LOGIC
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -55,6 +56,31 @@ class Judge:
         """Every condition by its pointer."""
         return {decision.pointer: decision for decision in self.analysis.decisions}
 
+    @cached_property
+    def plain_uses(self) -> dict[str, list[Use]]:
+        """The uses of each variable, without the comparisons that another rule reports."""
+        odd = self._odd
+        if not odd:
+            return self.analysis.by_name
+        return {
+            name: [use for use in uses if use.leaf is None or id(use.leaf) not in odd]
+            for name, uses in self.analysis.by_name.items()
+        }
+
+    @cached_property
+    def malformed(self) -> set[str]:
+        """The conditions, by pointer, of which another rule reports a part."""
+        odd = self._odd
+        return {
+            use.root
+            for use in self.analysis.uses
+            if use.leaf is not None and ("." in use.name or (odd and id(use.leaf) in odd))
+        }
+
+    @cached_property
+    def _odd(self) -> set[int]:
+        return {id(use.leaf) for use in self.analysis.uses if use.leaf is not None and is_odd(use.leaf)}
+
     def report(self, rule: str, severity: Severity, pointer: str, message: str, *, unset: str = "") -> None:
         self.found.setdefault(rule, []).append(Verdict(rule, severity, pointer, message, unset))
 
@@ -69,9 +95,9 @@ class Judge:
             if holds is not None or (all(map(_goes_both_ways, node.leaves)) and is_read_once(node)):
                 return holds  # no search needed, which would take as long for every variable of a long condition
         only_unset = {name: ONLY_UNSET}
-        if satisfy([node], (), only_unset).verdict == IMPOSSIBLE:
+        if impossible([node], (), only_unset):
             return False
-        return True if satisfy((), [node], only_unset).verdict == IMPOSSIBLE else None
+        return True if impossible((), [node], only_unset) else None
 
 
 def is_read_once(node: Node) -> bool:
@@ -105,14 +131,17 @@ def verdicts(workflow: Workflow) -> dict[str, list[Verdict]]:
 
 def is_odd(leaf: Condition) -> bool:
     """Whether another rule reports the comparison: it compares with a structure, or with several things at once."""
-    if len(leaf) > 2 or "and" in leaf or "or" in leaf or "not" in leaf:
+    if len(leaf) > 2:
         return True
-    literals: list[Any] = [leaf.get("equals"), leaf.get("not_equals")]
-    listed = leaf.get("in")
-    if "in" in leaf and (not isinstance(listed, list) or not listed):
-        return True
-    literals += listed or ()
-    return any(isinstance(literal, dict | list) for literal in literals)
+    for name, literal in leaf.items():
+        if name in ("equals", "not_equals"):
+            return isinstance(literal, dict | list)
+        if name in LOGIC:
+            return True
+        if name == "in":
+            is_list = isinstance(literal, list) and bool(literal)
+            return not is_list or any(isinstance(item, dict | list) for item in literal)
+    return False
 
 
 _SUBJECTS = {

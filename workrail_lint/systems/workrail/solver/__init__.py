@@ -5,9 +5,23 @@ One exact answer for everybody who asks: the analysis, the automatic agent, cove
 
 from __future__ import annotations
 
-from workrail_lint.systems.workrail.solver.candidates import UNSET, Unset, Values
-from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparisons_in, read
-from workrail_lint.systems.workrail.solver.search import IMPOSSIBLE, POSSIBLE, UNKNOWN, Answer, Solver, Wish
+from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.systems.workrail.solver.expression import (
+    IMPOSSIBLE,
+    POSSIBLE,
+    UNKNOWN,
+    UNSET,
+    Answer,
+    Comparison,
+    Expression,
+    Unset,
+    Values,
+    comparisons_in,
+    read,
+)
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
 __all__ = [
     "IMPOSSIBLE",
@@ -24,3 +38,12 @@ __all__ = [
     "comparisons_in",
     "read",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # A check seldom needs the search, and its modules take longer to import than it takes to check a small file.
+    if name not in ("Solver", "Wish"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from workrail_lint.systems.workrail.solver import search
+
+    return getattr(search, name)

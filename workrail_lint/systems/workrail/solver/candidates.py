@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, FALSE_WORDS, TRUE_WORDS, normal_text
-from workrail_lint.systems.workrail.solver.expression import Comparison
+from workrail_lint.systems.workrail.solver.expression import UNSET, Comparison
 
 TEXTUAL = frozenset(("contains", "startsWith", "endsWith"))
 # With more parts than these, not all orders and not all selections are written down: those are left to `texts`.
@@ -25,29 +25,6 @@ _MOST_JOINED = 7
 _FOREIGN = ("other", "another", "further", "unrelated")
 _DECIMAL = frozenset("0123456789.e+-")  # what a number is written with as a string
 _NUMERAL = frozenset("0123456789.+-abcdefinotxy")  # what a string that converts to a number is made of
-
-
-class Unset:
-    """The value of a variable that nothing set."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-
-UNSET = Unset()
-
-
-class Values(NamedTuple):
-    """What a variable may hold: the values we know of, whether there are others, and whether it may be unset."""
-
-    values: tuple[Any, ...] = ()
-    closed: bool = False
-    may_be_unset: bool = True
-
-
-ANYTHING = Values()
 
 
 def candidates(comparisons: Sequence[Comparison]) -> Iterator[Any]:

@@ -1,5 +1,5 @@
-"""A condition as the solver reads it: a tree whose leaves are comparisons, each of them one object however often it
-is written down.
+"""What questions and answers are made of: conditions as trees whose leaves are comparisons, each of them one object
+however often it is written down, and what variables may hold.
 """
 
 from __future__ import annotations
@@ -10,15 +10,50 @@ from workrail_lint.base import js
 from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.condition_logic import compare, comparisons
 
+POSSIBLE, IMPOSSIBLE, UNKNOWN = "possible", "impossible", "unknown"
 # Nobody writes larger ones by hand; a condition beyond these is judged by nobody.
 _MAX_NODES = 2_000
 _MAX_DEPTH = 60
 
 
+class Unset:
+    """The value of a variable that nothing set."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
+class Values(NamedTuple):
+    """What a variable may hold: the values we know of, whether there are others, and whether it may be unset."""
+
+    values: tuple[Any, ...] = ()
+    closed: bool = False
+    may_be_unset: bool = True
+
+
+ANYTHING = Values()
+
+
+class Answer(NamedTuple):
+    """Whether it can be, and a value for every variable that was asked about.
+
+    `change` is what differs from the context that was given: null takes a variable away.
+    """
+
+    verdict: str
+    assignment: dict[str, Any] | None = None
+    change: dict[str, Any] | None = None
+
+
 class Comparison(NamedTuple):
     """One variable against one operand; without an operator the variable is asked for its truth.
 
-    `key` tells comparisons apart: in Python 1 and true are equal, as JSON text they are not.
+    `key` tells comparisons apart: in Python 1 and true are equal, written down they are not.
     """
 
     key: str
@@ -147,7 +182,7 @@ def comparison_of(node: dict[str, Any]) -> Comparison:
     named = comparisons(node)
     operator = named[0] if named else ""
     operand = node[operator] if operator else None
-    return Comparison(js.json_text([variable, operator, operand]), variable, operator, operand)
+    return tuple.__new__(Comparison, (repr((variable, operator, operand)), variable, operator, operand))
 
 
 def comparisons_in(*conditions: object) -> Iterator[Comparison]:

@@ -12,37 +12,34 @@ from workrail_lint.base import js
 from workrail_lint.base.typed import Any, NamedTuple, TypeAlias
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS
 from workrail_lint.systems.workrail.solver.candidates import (
-    ANYTHING,
     TEXTUAL,
-    UNSET,
-    Unset,
-    Values,
     candidates,
     is_numeric,
     is_open,
     is_open_for_numbers,
 )
-from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparisons_in, read
+from workrail_lint.systems.workrail.solver.expression import (
+    ANYTHING,
+    IMPOSSIBLE,
+    POSSIBLE,
+    UNKNOWN,
+    UNSET,
+    Answer,
+    Comparison,
+    Expression,
+    Unset,
+    Values,
+    comparisons_in,
+    read,
+)
 from workrail_lint.systems.workrail.solver.texts import distinct_texts
 
-POSSIBLE, IMPOSSIBLE, UNKNOWN = "possible", "impossible", "unknown"
 MAX_TRIES = 50_000
 _EMPTY: Mapping[str, Any] = {}
 
 # A condition, and whether it is to hold.
 Wish: TypeAlias = tuple[object, bool]
 _Vector: TypeAlias = tuple[bool | None, ...]
-
-
-class Answer(NamedTuple):
-    """Whether it can be, and a value for every variable that was asked about.
-
-    `change` is what differs from the context that was given: null takes a variable away.
-    """
-
-    verdict: str
-    assignment: dict[str, Any] | None = None
-    change: dict[str, Any] | None = None
 
 
 class _Part(NamedTuple):
