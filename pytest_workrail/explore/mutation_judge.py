@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import Transcript
@@ -14,6 +13,7 @@ from pytest_workrail.explore.mutation_edit import Mutant
 from pytest_workrail.explore.mutation_operators import mutants
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import METADATA
+from pytest_workrail.records import Record
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from pytest_workrail.scenarios.workflow_expectations import unmet
@@ -28,8 +28,7 @@ class UnstableScenario(Exception):  # noqa: N818 - what it is called in reports
     """A scenario that plays differently the second time, or does not hold on the sound workflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Record):
     """One scenario on the sound workflow: what it shows, and which places it visits."""
 
     name: str
@@ -113,8 +112,7 @@ def _same_change(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any]:
     return ir if found is None else found.apply(ir)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """What became of a mutant: who noticed it and how, or nobody. `visited` tells whether anybody came by."""
 
     killed_by: str | None

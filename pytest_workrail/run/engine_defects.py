@@ -7,12 +7,12 @@ in the data of the known differences; here is only how to recognise it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.records import Record
 from pytest_workrail.run.defect_facts import DocumentFacts
 from pytest_workrail.run.defect_history import History, warned_nodes
 from workrail_lint.base import js
@@ -26,8 +26,7 @@ _GUIDANCE_BYTES = 950
 _FAILING_ISSUE_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Record):
     """One exchange with what came before it."""
 
     facts: DocumentFacts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.modes import Preferences
@@ -18,13 +17,13 @@ from pytest_workrail.engine.protocol.advance_outcome import decides_together
 from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
 from pytest_workrail.engine.protocol.step_response import pending_instance
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Record):
     """A node of a run that can be looked at."""
 
     place: NodeAddress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
@@ -40,6 +40,7 @@ from pytest_workrail.engine.core.reasons import (
 )
 from pytest_workrail.golden.comparison import Comparison, both_profiles
 from pytest_workrail.golden.document import golden_bytes
+from pytest_workrail.records import Record
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.project_sources import project_sources
@@ -70,8 +71,7 @@ _TURNS = "/agent/turns"
 _PROMISE_PLAYER = "pytest_workrail.explore.hostile_scenario:broken_promise"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Record):
     """A scenario that holds together, and the IR of its workflow."""
 
     scenario: model.Scenario

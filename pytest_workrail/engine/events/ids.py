@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import NewType, TypeVar
 
 from pytest_workrail.engine.events import base32
+from pytest_workrail.records import Record
 from workrail_lint.base.canonical import hash_ref
 from workrail_lint.base.result import Err, Ok
 
@@ -47,8 +47,7 @@ class IdKind(StrEnum):
 DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
 
 
-@dataclass(frozen=True, slots=True)
-class IdError:
+class IdError(Record):
     """A text that is not an id of the kind asked for."""
 
     expected: str

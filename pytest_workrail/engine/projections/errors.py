@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectionError:
+class ProjectionError(Record):
     """Misuse by the caller (an invariant violation) or a log that contradicts itself (corruption)."""
 
     code: Literal["PROJECTION_INVARIANT_VIOLATION", "PROJECTION_CORRUPTION_DETECTED"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_workrail.engine.core.vocabulary import Capability
 from pytest_workrail.engine.events.ids import NodeId, RunId
 from pytest_workrail.engine.events.judgements import AssessmentRecordedData, CapabilityObservedData, DivergenceData
@@ -22,10 +20,10 @@ from pytest_workrail.engine.events.kinds import (
 )
 from pytest_workrail.engine.events.payloads import AdvanceRecordedData, RunCompletedData, TraceEntry, ValidationResult
 from pytest_workrail.engine.projections.index import of_kind, of_node
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Record):
     """Where a session ran, as far as it was observed."""
 
     git_branch: str | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from pytest_workrail.engine.events.ids import NodeId
 from pytest_workrail.engine.events.kinds import Envelope, Event
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Ok
 
 Kind = TypeVar("Kind", bound=Envelope)
@@ -33,8 +34,7 @@ class _Entries(Structure):
             self.by_node.setdefault((kind, event.scope.node_id), []).append((place, event))
 
 
-@dataclass(frozen=True, slots=True)
-class LogIndex:
+class LogIndex(Record):
     """The events of one log, in order, by what they are."""
 
     count: int = 0

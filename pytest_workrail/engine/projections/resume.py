@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.core.values import utf8_prefix
@@ -14,6 +14,7 @@ from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Workspace, workspace
 from pytest_workrail.engine.projections.lineage import node_context
 from pytest_workrail.engine.projections.outputs import Recap, project_outputs
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 
@@ -27,8 +28,7 @@ _RULE = re.compile(r"[-_*]{3,}")
 _LABEL = re.compile(r"(?:[-*+]\s+)?\*\*[^*]+\*\*:?\s*(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Record):
     """A healthy session as the resume list sees it."""
 
     session_id: SessionId

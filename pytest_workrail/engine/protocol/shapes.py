@@ -7,11 +7,12 @@ artifact: one issue per thing that is wrong, in the order in which the members a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.engine.protocol.errors import ToolError
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -65,8 +66,7 @@ _ANYTHING: dict[str, Any] = {}
 _ARTIFACTS = {"type": "array", "items": {}}
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Record):
     """What a tool takes. `aliases` are names that agents use by mistake, and what they mean."""
 
     tool: ToolName

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.confirmation import waits_for_confirmation
@@ -26,11 +25,11 @@ from pytest_workrail.engine.protocol.questions import question_patch
 from pytest_workrail.engine.protocol.responses import Disclosure, NextIntent, Progress, Reference, Tokens
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseFormat:
+class ResponseFormat(Record):
     """How answers are made: the run profile, the format of prompts, and the issuer of tokens."""
 
     profile: Profile

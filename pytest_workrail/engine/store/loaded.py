@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.events.kinds import Event
 from pytest_workrail.engine.events.manifest import ManifestRecord, SegmentClosed
 from pytest_workrail.engine.events.wire import CorruptionReason
 from pytest_workrail.engine.projections.incremental import longer
 from pytest_workrail.engine.projections.index import log_index
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTruth:
+class SessionTruth(Record):
     """The events of a session in order, and its manifest."""
 
     events: tuple[Event, ...] = ()
@@ -46,28 +44,24 @@ class SessionTruth:
         raise IndexError(f"no event has index {event_index}")
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(Record):
     """Everything the manifest attests is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Truncated:
+class Truncated(Record):
     """The log goes on, but from here it can't be trusted."""
 
     reason: CorruptionReason
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatedPrefix:
+class ValidatedPrefix(Record):
     """What salvage found: to look at and to export, never to continue from."""
 
     truth: SessionTruth
     extent: Complete | Truncated
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEntry:
+class SessionEntry(Record):
     """A session on the list, and when it last changed."""
 
     session_id: SessionId

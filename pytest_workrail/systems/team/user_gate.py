@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pytest_workrail.records import Record
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
 from pytest_workrail.systems.team.run_state import Stage, Status, persistence_failed
@@ -39,8 +39,7 @@ _ACCEPTED = {
 _GIVEN_UP = f"no valid answer after {LIMITS.reasks} re-asks"
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionOutcome:
+class QuestionOutcome(Record):
     """How a question ended."""
 
     ident: str
