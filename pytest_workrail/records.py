@@ -2,18 +2,18 @@
 
 A dataclass writes and compiles six methods when it is defined. A run defines two hundred kinds of values and makes some
 dozens of them. So records share their methods, and the one that has to be quick, `__init__`, is written when the first
-value is made. What `dataclasses` offers for values (`replace`, `fields`, `asdict`) takes records too.
+value is made. What `dataclasses` offers for values (`fields`, `asdict`) takes records too.
 """
 
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, field, make_dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, NoReturn, dataclass_transform
+from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
 
 
 class _Fields:
-    """What `dataclasses` looks for, made by itself when it looks."""
+    """What `dataclasses` looks for, made by itself when it looks. Dear: `replace` below does without."""
 
     def __get__(self, record: object, kind: type[Record]) -> dict[str, Field[Any]]:
         described = [(name, object, _as_field(given)) for name, given in kind._given.items()]
@@ -118,6 +118,15 @@ class Record(metaclass=_RecordType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), tuple(getattr(self, name) for name in self._given))
+
+
+R = TypeVar("R", bound=Record)
+
+
+def replace(record: R, /, **changes: Any) -> R:
+    """The same record with other values."""
+    kept = {name: getattr(record, name) for name in record._given if name not in changes}
+    return type(record)(**kept, **changes)
 
 
 def _restored(kind: type[Record], values: tuple[object, ...]) -> Record:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop, Submit
@@ -16,7 +15,7 @@ from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.behaviours import behave
 from pytest_workrail.agents.choices import member_of, unknown_step_message
 from pytest_workrail.agents.transcript import Exchange
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour

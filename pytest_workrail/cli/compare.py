@@ -74,8 +74,8 @@ def _cases(workflow: SearchedWorkflow, folder: str) -> Iterator[_Case]:
         yield _Case(f"automatic agent ({mode})", Setup(ir, preferences=preferences(mode, None)), Auto())
     yield _Case(f"agent that sets no variables ({DEFAULT_PREFERENCES.autonomy})", Setup(ir), Unsetting())
     for each in workflow_scenarios(workflow, folder):
-        loaded = Loaded(Scenario.model_validate(each["value"]), each.get("ir", ir))
-        yield _Case(each["name"], *setup_and_agent(loaded))
+        Scenario.model_validate(each["value"])
+        yield _Case(each["name"], *setup_and_agent(Loaded(each["value"], each.get("ir", ir))))
 
 
 def _report(workflow: SearchedWorkflow, folder: str) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopIdCheck, LoopLimit, LoopVariable, Profile
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json, is_number
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.correct import correct_answer
@@ -12,7 +12,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_turns import Turn
 from pytest_workrail.explore.hostile_world import HostileAgent, World, rehydration, staying_answer
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.position import Position
 from workrail_lint.base.js import json_text
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
@@ -36,7 +35,7 @@ from pytest_workrail.explore.extras import extras
 from pytest_workrail.explore.goals import GUIDED, NEVER_STOP, shows_there
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.targets import Target, element_name
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.solver import Wish

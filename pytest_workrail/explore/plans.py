@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
@@ -14,7 +14,7 @@ from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run

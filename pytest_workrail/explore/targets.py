@@ -7,7 +7,7 @@ and out of them. Here the same ways are walked without knowing the context: cond
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from pytest_workrail.coverage.exits import LIMIT, natural_exit
@@ -16,7 +16,7 @@ from pytest_workrail.coverage.reachability import continuing, loop_numbers
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from pytest_workrail.engine.core.values import LoopPosition, step_key
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import comparison_of
 

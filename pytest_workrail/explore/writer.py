@@ -65,7 +65,8 @@ def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | 
     """A scenario that is there already, played; without an IR it can't be."""
     if ir is None:
         return Existing(name, document)
-    loaded = Loaded(Scenario.model_validate(document), ir)
+    Scenario.model_validate(document)
+    loaded = Loaded(document, ir)
     shown: dict[str, frozenset[Point]] = {}
     costs: list[RunCost] = []
     for profile in scenario_profiles(document):

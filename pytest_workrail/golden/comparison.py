@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.golden.symbols import joined, lines
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_workrail.locks.claims import Claim
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json

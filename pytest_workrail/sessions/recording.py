@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.engine.protocol.onboarding import STEP_ID
 from pytest_workrail.golden import files
 from pytest_workrail.golden.keys import ENDING, FOLDER, SCENARIO_ENDING, source_base
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import Recorded, unless_damaged

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeAlias
 
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.result import Err, Ok
 
 

@@ -105,9 +105,7 @@ class Twins(RuleBasedStateMachine):
                 case "drop":
                     plan = AppendPlan((), ())
                 case "shift":
-                    events = tuple(
-                        event.replaced(dedupe_key=f"new:{event.event_index}") for event in events
-                    )
+                    events = tuple(event.replaced(dedupe_key=f"new:{event.event_index}") for event in events)
                     plan = AppendPlan(events, plan.snapshot_pins)
                 case "pin":
                     pin = SnapshotPin(0, "sha256:" + "0" * 64, "evt_" + "a" * 26)

@@ -1,7 +1,5 @@
 """The stored form of blockers: why an attempt could not advance, as a snapshot remembers it."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.core.smallest_set import MAX_KEY_BYTES

@@ -1,7 +1,5 @@
 """What the engine and its agent concluded: assessments, preferences, capabilities, gaps, divergences."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from pytest_workrail.engine.core.vocabulary import (

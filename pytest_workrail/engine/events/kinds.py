@@ -1,7 +1,5 @@
 """Events: the closed set of kinds, each with its scope and data, in one envelope."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from pytest_workrail.engine.core.vocabulary import HostKind

@@ -1,7 +1,5 @@
 """What each kind of event says: the `data` member, one model per kind."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.core.vocabulary import (

@@ -4,9 +4,6 @@ Closed shapes throughout, and states that can't occur can't be built: completed 
 loop is on the stack once, the pending step stands where the stack says and is not completed yet.
 """
 
-from __future__ import annotations
-
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Literal, TypeAlias
@@ -29,6 +26,7 @@ from pytest_workrail.engine.events.wire import (
     read_record,
     read_value,
 )
+from pytest_workrail.records import replace
 from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

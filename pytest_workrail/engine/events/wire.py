@@ -11,6 +11,7 @@ import json
 import math
 import operator
 from collections.abc import Mapping
+from inspect import get_annotations
 from typing import (
     Annotated,
     Any,
@@ -23,7 +24,6 @@ from typing import (
     dataclass_transform,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 from pytest_workrail.engine.events.shapes import AtLeast, Check, HasMembers, Holds, Shape, ShapeError, checker
@@ -181,12 +181,13 @@ class _Members:
         self._kind = kind
         self.annotations: dict[str, Any] = {}
         self.defaults: dict[str, Any] = {}
-        for name, annotation in get_type_hints(kind, include_extras=True).items():
-            if get_origin(annotation) is ClassVar or name in HasMembers.__slots__:
-                continue
-            self.annotations[name] = annotation
-            if hasattr(kind, name) and not hasattr(Wire, name):
-                self.defaults[name] = getattr(kind, name)
+        # Modules with records do not put off their annotations: to evaluate them from text is what costs.
+        for base in reversed(kind.__mro__[: kind.__mro__.index(Wire)]):
+            for name, annotation in get_annotations(base, eval_str=True).items():
+                if get_origin(annotation) is not ClassVar:  # type: ignore[comparison-overlap]
+                    self.annotations[name] = annotation
+                    if name in base.__dict__:
+                        self.defaults[name] = base.__dict__[name]
         self.names = tuple(self.annotations)
         pair = [*self.names, *self.names][: max(2, len(self.names))]  # of a single name, `itemgetter` makes no tuple
         self.values: Any = operator.itemgetter(*pair) if pair else lambda values: ()

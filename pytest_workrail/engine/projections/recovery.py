@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 
 from pytest_workrail.engine.core import profiles
 from pytest_workrail.engine.core.values import TRUNCATION_MARKER, utf8_prefix
@@ -10,7 +10,7 @@ from pytest_workrail.engine.events.ids import NodeId, RunId
 from pytest_workrail.engine.events.kinds import Event
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.outputs import Outputs, Recap, project_outputs
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 

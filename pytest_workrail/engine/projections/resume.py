@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.core.values import utf8_prefix
@@ -14,7 +13,7 @@ from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Workspace, workspace
 from pytest_workrail.engine.projections.lineage import node_context
 from pytest_workrail.engine.projections.outputs import Recap, project_outputs
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from pytest_workrail.engine.core.confirmation import is_autonomous
@@ -39,7 +38,7 @@ from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.aliases import AliasSlot
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 

@@ -1,7 +1,5 @@
 """Alias records: what a short token refers to. An index that can be lost; the sessions themselves do not need it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.events.fields import AttemptId, NodeId, RunId, SessionId, WorkflowRef

@@ -6,13 +6,12 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.records import Record
+from pytest_workrail.records import Record, replace
 from pytest_workrail.systems.blocks.driver import drive
 from pytest_workrail.systems.blocks.golden import golden_of
 from pytest_workrail.systems.blocks.lock_evidence import evident_locks
