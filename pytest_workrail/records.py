@@ -43,10 +43,19 @@ class _RecordType(type):
         members["__match_args__"] = tuple(given)
         members["_compared"] = _getter([name for name, how in given.items() if not _is_left_out(how, "compare")])
         members.setdefault("__init__", _first_init)
-        if not frozen:
-            members |= {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
+        if frozen:
+            members |= {"__setattr__": _refuse_setting, "__delattr__": _refuse_deleting}
+        else:
             members.setdefault("__hash__", None)
         return super().__new__(cls, name, bases, members)
+
+
+def _refuse_setting(self: object, name: str, value: object) -> NoReturn:
+    raise AttributeError(f"{name!r} of a {type(self).__name__} can't be set")
+
+
+def _refuse_deleting(self: object, name: str) -> NoReturn:
+    raise AttributeError(f"{name!r} of a {type(self).__name__} can't be deleted")
 
 
 def _is_left_out(given: Any, way: str) -> bool:
@@ -69,7 +78,7 @@ def _written_init(kind: type[Record]) -> Any:
     """The `__init__` of a kind of records, as one would write it by hand."""
     known: dict[str, Any] = {"MISSING": MISSING}
     parameters, lines = [], []
-    is_frozen = kind.__setattr__ is Record.__setattr__
+    is_frozen = kind.__setattr__ is _refuse_setting
     for name, given in kind._given.items():
         has_factory = isinstance(given, Field) and given.default_factory is not MISSING
         default = given.default if isinstance(given, Field) else given
@@ -91,7 +100,7 @@ def _written_init(kind: type[Record]) -> Any:
     return known["__init__"]
 
 
-class Record(metaclass=_RecordType):
+class Record(metaclass=_RecordType, frozen=False):
     """A value with named members. Two are equal if they are of one kind and their members are."""
 
     __dataclass_fields__: ClassVar[Any] = _Fields()
@@ -109,12 +118,6 @@ class Record(metaclass=_RecordType):
     def __repr__(self) -> str:
         shown = (name for name, given in self._given.items() if not _is_left_out(given, "repr"))
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{name!r} of a {type(self).__name__} can't be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{name!r} of a {type(self).__name__} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), tuple(getattr(self, name) for name in self._given))

@@ -151,7 +151,7 @@ class World:
         if self.session_id is None:
             return ()
         loaded = self.bench.home.stores.sessions.load(self.session_id)
-        return () if isinstance(loaded, Err) else loaded.value.events
+        return () if isinstance(loaded, Err) else tuple(loaded.value.events)
 
     def place(self, token: str) -> NodeAddress | None:
         found = self.bench.engine.place_of(token)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple
 
 
 class GoldenStatus(StrEnum):

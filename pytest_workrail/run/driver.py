@@ -87,7 +87,7 @@ class _RunDriver:
         unfit = self._agent.end() if ending.kind not in ("misplayed", "refused") else ()
         if unfit:
             ending = Ending("misplayed", unfit[0].message, unfit[0].place)
-        return Run(self._transcript(), ending, log=() if self._position is None else self._position.events)
+        return Run(self._transcript(), ending, log=() if self._position is None else tuple(self._position.events))
 
     def _start(self) -> Ending | None:
         setup = self._setup

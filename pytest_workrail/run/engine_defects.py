@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.records import Record
 from pytest_workrail.run.defect_facts import DocumentFacts
 from pytest_workrail.run.defect_history import History, warned_nodes
@@ -32,7 +32,7 @@ class Moment(Record):
     facts: DocumentFacts
     history: History
     exchange: Exchange
-    added: tuple[Event, ...]
+    added: Log
 
     @property
     def response(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ Detector = Callable[[Moment], bool]
 
 
 def mark_engine_defects(
-    index: IrIndex, exchanges: Sequence[Exchange], sizes: Sequence[tuple[int, int]], log: tuple[Event, ...]
+    index: IrIndex, exchanges: Sequence[Exchange], sizes: Sequence[tuple[int, int]], log: Log
 ) -> tuple[EngineDefectMark, ...]:
     """The marks of a run. `sizes` are the lengths of the log before and after each exchange."""
     facts, history = DocumentFacts(index), History(log)

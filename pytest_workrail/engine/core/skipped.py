@@ -7,7 +7,7 @@ asks for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, deciding_operator, value_of
 from pytest_workrail.engine.core.logic import Members, Negation, combination
@@ -18,6 +18,7 @@ from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple
 
 # unset: setting unset variables would do. value: only other values would. never: nothing would.
 Because: TypeAlias = Literal["unset", "value", "never"]

@@ -1,5 +1,6 @@
 """Events: the closed set of kinds, each with its scope and data, in one envelope."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from pytest_workrail.engine.core.vocabulary import HostKind
@@ -234,6 +235,7 @@ Event: TypeAlias = (
     | RunCompleted
     | HostEvent
 )
+Log: TypeAlias = Sequence[Event]  # the events of a session, in order
 _EVENT: Shape[Event] = Shape(Annotated[Event, Tagged("kind")])
 
 

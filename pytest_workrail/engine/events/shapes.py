@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+
+from workrail_lint.base.typed import NamedTuple
 
 Check = Callable[[Any], Any]
 T = TypeVar("T")

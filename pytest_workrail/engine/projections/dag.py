@@ -8,7 +8,7 @@ from dataclasses import field
 
 from pytest_workrail.engine.core.vocabulary import EdgeCauseKind, EdgeKind, NodeKind
 from pytest_workrail.engine.events.ids import NodeId, RunId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import EdgeCreated, Event, NodeCreated, RunStarted
+from pytest_workrail.engine.events.kinds import EdgeCreated, Log, NodeCreated, RunStarted
 from pytest_workrail.engine.events.payloads import RunStartedData
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
@@ -183,13 +183,13 @@ class _Reading(Record):
     runs: dict[RunId, Run] = field(default_factory=dict)
 
 
-def project_dag(events: tuple[Event, ...]) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
+def project_dag(events: Log) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
     """Every run of a session, by id."""
     read = _readings.of(events)
     return read if isinstance(read, Err) else Ok(read.value.runs)
 
 
-def _extend(begun: _Reading, events: tuple[Event, ...]) -> Ok[_Reading] | Err[ProjectionError] | None:
+def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError] | None:
     problem = out_of_order(events, begun.last_index)
     if problem is not None:
         return Err(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.records import Record
 
 
@@ -25,7 +25,7 @@ def violation(message: str) -> ProjectionError:
     return ProjectionError("PROJECTION_INVARIANT_VIOLATION", message)
 
 
-def out_of_order(events: tuple[Event, ...], after: int = -1) -> ProjectionError | None:
+def out_of_order(events: Log, after: int = -1) -> ProjectionError | None:
     """An error when events are not in the order of their indexes, on which every projection relies.
 
     `after` is the index of the event that comes before them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_workrail.engine.events.ids import NodeId, RunId
 from pytest_workrail.engine.events.judgements import GapRecordedData, Resolves
-from pytest_workrail.engine.events.kinds import Event, GapRecorded
+from pytest_workrail.engine.events.kinds import GapRecorded, Log
 from pytest_workrail.engine.projections.index import of_kind
 from pytest_workrail.records import Record
 
@@ -40,7 +40,7 @@ class Gaps(Record):
         ]
 
 
-def project_gaps(events: tuple[Event, ...]) -> Gaps:
+def project_gaps(events: Log) -> Gaps:
     """The gaps of a session. Of two with the same id the later one counts."""
     by_id: dict[str, Gap] = {}
     resolved: set[str] = set()

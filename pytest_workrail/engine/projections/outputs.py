@@ -7,7 +7,7 @@ from dataclasses import field
 from itertools import pairwise
 
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, Event, NodeOutputAppended
+from pytest_workrail.engine.events.kinds import AdvanceRecorded, Log, NodeOutputAppended
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NodeOutputData, NotesPayload
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order, violation
 from pytest_workrail.records import Record
@@ -61,7 +61,7 @@ class Outputs(Record):
         return min(left, key=lambda recap: recap.event_index, default=None)
 
 
-def project_outputs(events: tuple[Event, ...]) -> Ok[Outputs] | Err[ProjectionError]:
+def project_outputs(events: Log) -> Ok[Outputs] | Err[ProjectionError]:
     """The outputs of a session."""
     problem = out_of_order(events)
     if problem is not None:

@@ -7,7 +7,7 @@ from dataclasses import field
 from pytest_workrail.engine.core import profiles
 from pytest_workrail.engine.core.values import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.events.ids import NodeId, RunId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.outputs import Outputs, Recap, project_outputs
 from pytest_workrail.records import Record, replace
@@ -34,7 +34,7 @@ class _Section(Record):
 
 
 def recovery_text(
-    events: tuple[Event, ...],
+    events: Log,
     run_id: RunId,
     node: NodeId,
     *,

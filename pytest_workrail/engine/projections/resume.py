@@ -7,7 +7,7 @@ import re
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.core.values import utf8_prefix
 from pytest_workrail.engine.events.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Workspace, workspace
@@ -47,7 +47,7 @@ class SessionSummary(Record):
 
 def summarize(
     session_id: SessionId,
-    events: tuple[Event, ...],
+    events: Log,
     *,
     modified_ms: int | None = None,
     rewind_context: RewindContext = RewindContext.RUN,

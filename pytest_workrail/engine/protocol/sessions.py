@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef, ref_of
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.events.wire import CorruptionReason
 from pytest_workrail.engine.projections.dag import Node, Run, project_dag
@@ -54,7 +54,7 @@ class NodePosition(Record):
     program: Program
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> Log:
         return self.session.truth.events
 
     @property

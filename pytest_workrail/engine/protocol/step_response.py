@@ -13,7 +13,7 @@ from pytest_workrail.engine.core.prompts import PendingStep, Situation
 from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.core.state import StepInstance
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import has_recap
@@ -60,7 +60,7 @@ def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:
     return snapshot.pending_instance
 
 
-def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
+def preferences_at(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
     """What holds at a node."""
     effective = effective_preferences(events, run, node)
     if isinstance(effective, Err):
