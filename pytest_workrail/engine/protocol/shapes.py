@@ -170,12 +170,12 @@ class InputIssue(NamedTuple):
 
 def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     """The request, once it has the shape its tool takes."""
-    # The patterns of requests are ours: nearly every request is done here, without the package for those of others.
-    if isinstance(request, dict) and not violations(shape.schema, request) and _non_string_names(request) is None:
-        return Ok(request)
     odd = _non_string_names(request)
     if odd is not None:
         return Err(invalid_input(shape, [odd], request))
+    # The patterns of requests are ours: nearly every request is done here, without the package for those of others.
+    if isinstance(request, dict) and not violations(shape.schema, request):
+        return Ok(request)
     issues = [
         InputIssue(path, _PATTERN_TEXT.get(message, message))
         for path, _, message in (issue.partition(": ") for issue in validate_artifact(shape.schema, request))
