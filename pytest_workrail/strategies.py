@@ -10,7 +10,6 @@ def test_no_prompt_has_a_hole(agent):
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ from pytest_workrail.agents.actions import Action, Submit
 from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.packs import ContractPack, contract_packs
+from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.solver.candidates import UNSET
 from workrail_lint.systems.workrail.solver.search import Solver

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.vocabulary import UserOnlyDependency
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 # The symbols that stand for tokens in the request of a `Call`; the driver puts in what they name.
@@ -22,8 +23,7 @@ TokenSymbol: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Submit:
+class Submit(Record):
     """Hand in the pending step. `context` is the change to the context, None for none."""
 
     notes: str | None = None
@@ -31,13 +31,11 @@ class Submit:
     context: dict[str, Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rehydrate:
+class Rehydrate(Record):
     """Rehydrate the node the run stands at, as an agent does that lost its memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewind:
+class Rewind(Record):
     """Go back to a step and go on from there: rehydrate its node. Without a name, the pending step's own node.
 
     A node can be named instead, by its number in the run: the first one is 1.
@@ -47,60 +45,51 @@ class Rewind:
     node: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Record):
     """Mark the node to come back to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resend:
+class Resend(Record):
     """Send the last advance again, as an agent does that never saw its answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Record):
     """The engine's process ends and another one goes on with the same data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Record):
     """Any call at all. Token symbols in the request are replaced; nothing else is touched."""
 
     tool: str
     request: dict[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Prefer:
+class Prefer(Record):
     """A person sets the preferences from here on: at the pending step's own node."""
 
     preferences: Preferences
 
 
-@dataclass(frozen=True, slots=True)
-class Provide:
+class Provide(Record):
     """A person provides what the scenario declared to be needed."""
 
     step_id: str
     detail: UserOnlyDependency
 
 
-@dataclass(frozen=True, slots=True)
-class Rebind:
+class Rebind(Record):
     """The project fills the slots of the workflow with something else. A run goes on with what it was started with."""
 
     overrides: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Record):
     """Leave the run as it stands."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Record):
     """The agent itself is at fault: its script does not fit the run. `place` is where in the script."""
 
     kind: ClassVar[str] = "script"

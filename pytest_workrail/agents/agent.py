@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Problem, Rewind, Submit
@@ -18,6 +17,7 @@ from pytest_workrail.engine.core.reasons import Reason
 from pytest_workrail.engine.core.state import State, StepInstance
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -25,8 +25,7 @@ from workrail_lint.base.result import Err, Ok
 Refusal: TypeAlias = Literal["blocked", "terminal", "gated", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class StartView:
+class StartView(Record):
     """A run that is about to start. `context` is what it would start with."""
 
     program: Program
@@ -40,8 +39,7 @@ class StartView:
         return interpreter.next(interpreter.start(), merged(self.context, added), never_stop=False)
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
+class StepView(Record):
     """A pending step. `visit` counts arrivals at this step id, `attempt` what was handed in since the last one.
 
     `earlier` are the artifacts of steps before this one in the same loop iteration, where they decide about it.

@@ -7,8 +7,7 @@ to get wrong), it says so instead of doing something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_workrail.agents.actions import Submit
 from pytest_workrail.agents.agent import StepView
@@ -25,8 +24,10 @@ from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.vocabulary import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
+from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 _FOREIGN_KIND = "demo.unrelated"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Submit
@@ -39,6 +38,7 @@ from pytest_workrail.engine.core.packs import (
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 from pytest_workrail.engine.core.question import find_question
 from pytest_workrail.engine.core.skipped import LoopUnset
+from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_workrail.agents.agent import StartView
 from pytest_workrail.agents.condition_solver import solve_all
@@ -13,6 +13,7 @@ from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.protocol.context import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 
 
 def start_context(start: StartView) -> dict[str, Json]:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pytest_workrail.agents.actions import Action, Call, Problem, Rehydrate, Resend, Restart, Rewind, Submit
 from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.scenario_words import FaultKind
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Record):
     """A fault and when it happens: at a step, on a visit, or wherever it can; always, or as chance decides."""
 
     kind: FaultKind

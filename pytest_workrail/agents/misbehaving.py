@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop
 from pytest_workrail.agents.agent import Agent, StartView, StepView
@@ -14,6 +13,7 @@ from pytest_workrail.agents.correct import correct_answer
 from pytest_workrail.agents.initial_context import start_context
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.engine.core.state import StepInstance
+from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop, Submit
@@ -16,6 +15,7 @@ from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.behaviours import behave
 from pytest_workrail.agents.choices import member_of, unknown_step_message
 from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
@@ -24,16 +24,14 @@ from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
 Expectation: TypeAlias = Callable[[Exchange], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Behave:
+class Behave(Record):
     """Answer as a behaviour does, with more context if need be."""
 
     behaviour: Behaviour
     context: Mapping[str, Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Record):
     """What to do at a step. Without a visit, turns of a step are used one after the other, whatever the visit.
 
     `place` is where the turn is written down; `repeats` marks one that serves any number of visits.

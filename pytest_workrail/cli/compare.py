@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.auto import Auto
@@ -20,6 +20,7 @@ from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import preferences
 from pytest_workrail.scenarios.workflow_driver import Loaded, setup_and_agent
 from workrail_lint.base.terminal import out, out_json, printable
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser, add_inputs
@@ -74,8 +75,8 @@ def _cases(workflow: SearchedWorkflow, folder: str) -> Iterator[_Case]:
         yield _Case(f"automatic agent ({mode})", Setup(ir, preferences=preferences(mode, None)), Auto())
     yield _Case(f"agent that sets no variables ({DEFAULT_PREFERENCES.autonomy})", Setup(ir), Unsetting())
     for each in workflow_scenarios(workflow, folder):
-        loaded = Loaded(Scenario.model_validate(each["value"]), each.get("ir", ir))
-        yield _Case(each["name"], *setup_and_agent(loaded))
+        Scenario.model_validate(each["value"])
+        yield _Case(each["name"], *setup_and_agent(Loaded(each["value"], each.get("ir", ir))))
 
 
 def _report(workflow: SearchedWorkflow, folder: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from pytest_workrail.cli.searches import (
 )
 from pytest_workrail.explore.executor import Gathered
 from pytest_workrail.explore.generation import TASK, generation_piece
+from pytest_workrail.records import replace
 from pytest_workrail.scenarios.generated import file_bytes
 from workrail_lint.base.files import remove_file, write_atomically
 from workrail_lint.base.js import Json

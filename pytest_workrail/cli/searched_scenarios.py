@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.cli.searches import SearchedWorkflow, shown_path
 from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.records import Record
 from pytest_workrail.scenarios.loading import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load
 from workrail_lint.base.result import Err
@@ -18,8 +18,7 @@ _SKIPPED = ("node_modules", "__pycache__", "venv")
 _WORKFLOW_DRIVER = "workflow_driver"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundScenario:
+class FoundScenario(Record):
     """A scenario about a workflow; `problem` says why it can't be played, if it can't."""
 
     name: str

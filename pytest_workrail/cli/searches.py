@@ -6,11 +6,11 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLost, gather, open_executor
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, printable
@@ -22,8 +22,7 @@ from workrail_lint.systems.workrail.compile import compile_source
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedWorkflow:
+class SearchedWorkflow(Record):
     """A workflow file, compiled."""
 
     path: str
@@ -31,8 +30,7 @@ class SearchedWorkflow:
     compiled: CompiledWorkflow
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Record):
     """What a search was asked to work on. `has_broken`: some workflows don't compile and are left out."""
 
     config: Config

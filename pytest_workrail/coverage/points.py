@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+
+from workrail_lint.base.typed import NamedTuple
 
 
 class Kind(Enum):

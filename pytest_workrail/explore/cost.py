@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median_low
 
 from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json, json_text
 
 # English text and JSON hold about four bytes in a token; the real number depends on the model.
@@ -14,8 +14,7 @@ BYTES_PER_TOKEN = 4
 _DEAREST = 5
 
 
-@dataclass(frozen=True, slots=True)
-class RunCost:
+class RunCost(Record):
     """One run. `steps` are the bytes that each step made the agent read and write."""
 
     name: str

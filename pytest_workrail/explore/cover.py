@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.explore.plans import Plan
+from pytest_workrail.records import Record
 
 # A goal under a profile.
 Shown = tuple[str, Point]
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(Record):
     """A run that is kept, and what no other one shows."""
 
     plan: Plan

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -34,8 +35,7 @@ class Executor(Protocol):
     def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]: ...
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Record, frozen=False):
     """The results, ordered by their pieces. After an interruption those that were finished by then."""
 
     results: list[tuple[int, Json]] = field(default_factory=list)

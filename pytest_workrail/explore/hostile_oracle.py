@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopIdCheck, LoopLimit, LoopVariable, Profile
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json, is_number
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Record):
     """How far a run is: steps done with their iteration (0 outside of loops), loops left, and what is pending.
 
     `inside` is the loop under way, `iteration` and `index` where in it; `pending` is None when the run is over.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
@@ -29,6 +28,7 @@ from pytest_workrail.engine.protocol.questions import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_oracle import Oracle, Progress
 from pytest_workrail.explore.hostile_world import CallRecord, World
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.position import Position, position_of
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
@@ -81,8 +81,7 @@ class BrokenPromise(Exception):  # noqa: N818 - a result of a search, not an err
         self.how = how
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownNode:
+class _KnownNode(Record):
     """What a node must be, by our own account."""
 
     progress: Progress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.correct import correct_answer
@@ -12,6 +12,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_turns import Turn
 from pytest_workrail.explore.hostile_world import HostileAgent, World, rehydration, staying_answer
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.position import Position
 from workrail_lint.base.js import json_text
 
@@ -25,8 +26,7 @@ _CHOSEN_BEHAVIOURS = frozenset({"claim_capability", "lack_capability", "diverge"
 State: TypeAlias = str
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(Record):
     """What decides a run, but for its workflow."""
 
     turns: tuple[Turn, ...]
@@ -36,8 +36,7 @@ class Story:
     stays: bool = False  # in the end, stay in loops as long as possible before doing it right
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Record, frozen=False):
     """What became of a run. `broken` is a promise and how it was broken."""
 
     broken: tuple[str, str] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from random import Random
 from typing import Any
 
@@ -11,6 +11,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.hostile_run import Outcome, Story, play
 from pytest_workrail.explore.hostile_turns import Turn, draw, simpler
 from pytest_workrail.explore.mutation_conditions import compared_values
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 
 _DEEP_EVERY = 4
@@ -22,8 +23,7 @@ _MOST_ROUNDS = 20
 _DEEP = frozenset({"same", "profiles"})
 
 
-@dataclass(slots=True)
-class Search:
+class Search(Record, frozen=False):
     """What a search found. `story` is the shortest one that breaks `broken`, if one does."""
 
     runs: int = 0

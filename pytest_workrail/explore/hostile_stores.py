@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef
@@ -17,6 +16,7 @@ from pytest_workrail.engine.store.memory import MemorySessionLock
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import ContentError, SessionStore, SnapshotStore, StoreError, Stores
 from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.records import replace
 from workrail_lint.base.result import Err, Ok
 
 # Where a process dies: around the write of the state, or around the write of the log.

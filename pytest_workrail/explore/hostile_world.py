@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from pytest_workrail.agents.actions import Submit
@@ -23,6 +23,7 @@ from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_stores import Crash, CrashPoint, MortalHomes
 from pytest_workrail.explore.hostile_turns import Turn
+from pytest_workrail.records import Record
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup
 from pytest_workrail.run.position import Position, position_of, snapshot_of
 from workrail_lint.base.js import Json
@@ -30,8 +31,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 
-@dataclass(slots=True)
-class HostileAgent:
+class HostileAgent(Record, frozen=False):
     """What one agent holds: its tokens, and what it sent."""
 
     token: str | None = None
@@ -42,8 +42,7 @@ class HostileAgent:
     is_done: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(Record):
     """One call with the log around it. `exchange` is None when the engine died on the way."""
 
     who: int
@@ -152,7 +151,7 @@ class World:
         if self.session_id is None:
             return ()
         loaded = self.bench.home.stores.sessions.load(self.session_id)
-        return () if isinstance(loaded, Err) else loaded.value.events
+        return () if isinstance(loaded, Err) else tuple(loaded.value.events)
 
     def place(self, token: str) -> NodeAddress | None:
         found = self.bench.engine.place_of(token)

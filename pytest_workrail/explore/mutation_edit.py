@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
 
@@ -21,8 +21,7 @@ class Removed(Enum):
 REMOVED: Final = Removed.REMOVED
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Record):
     """One change of one IR.
 
     `place` is the step or loop it is about, as coverage names it, and empty for the workflow as a whole. `beside` are

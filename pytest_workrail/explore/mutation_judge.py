@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import Transcript
@@ -14,10 +13,11 @@ from pytest_workrail.explore.mutation_edit import Mutant
 from pytest_workrail.explore.mutation_operators import mutants
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import METADATA
+from pytest_workrail.records import Record
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from pytest_workrail.scenarios.workflow_expectations import unmet
-from workrail_lint.systems.workrail import scenario as model
+from workrail_lint.systems.workrail.scenario import Scenario
 
 # How a scenario notices: what it expects does not come, its golden differs, or only what it does not compare.
 Noticed: TypeAlias = Literal["expectation", "golden", "unchecked"]
@@ -28,12 +28,11 @@ class UnstableScenario(Exception):  # noqa: N818 - what it is called in reports
     """A scenario that plays differently the second time, or does not hold on the sound workflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Record):
     """One scenario on the sound workflow: what it shows, and which places it visits."""
 
     name: str
-    scenario: model.Scenario
+    scenario: dict[str, Any]
     ir: dict[str, Any]
     wants_golden: bool
     shown: Any
@@ -53,19 +52,19 @@ def shown_by(run: Run) -> Any:
 
 def baseline(name: str, value: dict[str, Any], ir: dict[str, Any]) -> Baseline:
     """Play a scenario twice on the sound workflow."""
-    scenario = model.Scenario.model_validate(value)
-    run = run_scenario(Loaded(scenario, ir)).run
+    Scenario.model_validate(value)
+    run = run_scenario(Loaded(value, ir)).run
     shown = shown_by(run)
-    if shown != shown_by(run_scenario(Loaded(scenario, ir)).run):
+    if shown != shown_by(run_scenario(Loaded(value, ir)).run):
         raise UnstableScenario(f"{name} plays differently the second time")
-    faults = unmet(scenario, run)
+    faults = unmet(value, run)
     if faults or run.ending.kind in ("misplayed", "endless"):
         why = faults[0].message if faults else run.ending.why
         raise UnstableScenario(f"{name} does not hold on the workflow as it is: {why}")
     points = Counter(point.place.partition("#")[0] for point in observe(run.transcript, strong=True))
     places = visited_places(run.transcript)
     length = len(run.transcript.exchanges)
-    return Baseline(name, scenario, ir, value.get("golden") is not False, shown, places, length, points)
+    return Baseline(name, value, ir, value.get("golden") is not False, shown, places, length, points)
 
 
 def visited_places(transcript: Transcript) -> frozenset[str]:
@@ -113,8 +112,7 @@ def _same_change(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any]:
     return ir if found is None else found.apply(ir)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """What became of a mutant: who noticed it and how, or nobody. `visited` tells whether anybody came by."""
 
     killed_by: str | None

@@ -17,7 +17,7 @@ from pytest_workrail.explore.mutation_judge import shown_by
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from workrail_lint.base.js import Json
-from workrail_lint.systems.workrail import scenario as model
+from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 from workrail_lint.systems.workrail.solver import POSSIBLE, Wish
 
@@ -31,7 +31,8 @@ def missing_scenario(
     """A scenario that notices the mutant, found by a bounded search; None if none of its runs shows a difference."""
     mutated = mutant.apply(ir)
     for candidate in islice(_candidates(mutant, ir, mutated, profiles), most):
-        scenario = model.Scenario.model_validate({"workflow": "workflow.json", **candidate})
+        scenario: dict[str, Any] = {"workflow": "workflow.json", **candidate}
+        Scenario.model_validate(scenario)
         sound = run_scenario(Loaded(scenario, ir)).run
         if sound.ending.kind in ("misplayed", "endless"):
             continue
@@ -40,7 +41,7 @@ def missing_scenario(
     return None
 
 
-def _differs(sound: Run, scenario: model.Scenario, mutated: dict[str, Any]) -> bool:
+def _differs(sound: Run, scenario: dict[str, Any], mutated: dict[str, Any]) -> bool:
     try:
         other = run_scenario(Loaded(scenario, mutated)).run
     except Exception:  # a workflow that no author could compile may lead anywhere

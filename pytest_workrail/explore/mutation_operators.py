@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.coverage.points import fragment_place, place_of
 from pytest_workrail.explore.mutation_conditions import ConditionPlace, compared_values, condition_mutants
 from pytest_workrail.explore.mutation_edit import REMOVED, Mutant, Path
 from pytest_workrail.explore.mutation_text import Injections, middle_sentence, without_injected
+from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 
 OPERATORS: dict[str, str] = {

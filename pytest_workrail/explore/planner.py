@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
@@ -36,6 +35,7 @@ from pytest_workrail.explore.extras import extras
 from pytest_workrail.explore.goals import GUIDED, NEVER_STOP, shows_there
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.targets import Target, element_name
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.solver import Wish
@@ -50,8 +50,7 @@ _GUIDED = PREFERENCES[GUIDED]
 _COUNTS: dict[str | None, float] = {ZERO: 0, ONE: 1, MANY: 2, LIMIT: math.inf}
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(Record):
     """Where to go next, with the change to the context and the decision that lead there."""
 
     target: Target

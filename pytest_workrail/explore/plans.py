@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
@@ -14,6 +14,7 @@ from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
@@ -22,8 +23,7 @@ from workrail_lint.base.js import Json, json_text
 MAX_TURNS = 3_000
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(Record, frozen=False):
     """One action at a step, and how it was answered."""
 
     step_id: str
@@ -31,8 +31,7 @@ class Taken:
     exchange: Exchange | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """A run as it would be written down."""
 
     preferences: Preferences

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Submit
@@ -18,6 +17,7 @@ from pytest_workrail.explore.goals import GUIDED, NEVER_STOP
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
 from pytest_workrail.explore.plans import Plan, record
+from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 
 _MAX_RUNS = 24

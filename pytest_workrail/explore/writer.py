@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.coverage.observe import observe
@@ -10,6 +9,7 @@ from pytest_workrail.coverage.points import Point
 from pytest_workrail.explore.cost import RunCost, run_cost
 from pytest_workrail.explore.cover import Selected
 from pytest_workrail.explore.plans import Plan, expectations, turn_documents
+from pytest_workrail.records import Record
 from pytest_workrail.scenarios.generated import is_generated, is_untouched, stamped
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from pytest_workrail.scenarios.workflow_expectations import unmet
@@ -43,8 +43,7 @@ def _played(plan: Plan) -> Any:
     return () if plan.run.ending.kind == "refused" else plan.taken
 
 
-@dataclass(frozen=True, slots=True)
-class Existing:
+class Existing(Record):
     """A scenario about a workflow: what it shows where it passes, None where it fails, and what its run costs."""
 
     name: str
@@ -66,7 +65,8 @@ def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | 
     """A scenario that is there already, played; without an IR it can't be."""
     if ir is None:
         return Existing(name, document)
-    loaded = Loaded(Scenario.model_validate(document), ir)
+    Scenario.model_validate(document)
+    loaded = Loaded(document, ir)
     shown: dict[str, frozenset[Point]] = {}
     costs: list[RunCost] = []
     for profile in scenario_profiles(document):

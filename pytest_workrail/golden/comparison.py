@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.golden.symbols import joined, lines
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pytest_workrail.golden.diff import Difference
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Record):
     """The run on the reference engine's terms, and on the design's."""
 
     reference: Run

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.causes import Cause, CauseKey, Causes, Group, grouped
@@ -16,6 +15,7 @@ from pytest_workrail.golden.diff import Difference
 from pytest_workrail.golden.encoding import encode, loads
 from pytest_workrail.golden.pending import Proposal, fingerprint, proposal
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 
 
 class Outcome(NamedTuple):

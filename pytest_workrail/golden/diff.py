@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.golden.encoding import METADATA
@@ -21,6 +21,7 @@ from pytest_workrail.golden.layout import prompt_parts
 from pytest_workrail.golden.symbols import joined, renumbered, split
 from pytest_workrail.golden.words import Piece, edits, pieces
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents import pointer
 
 _SYMBOL = re.compile(r"(«[A-Z]+[0-9]+(?: altered)?»)")

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.causes import Causes, Group, grouped
@@ -20,6 +19,7 @@ from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, Inli
 from pytest_workrail.golden.unused import unused_goldens
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Style
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 
 _MOST_NAMED = 20

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+
+from pytest_workrail.records import Record
 
 FOLDER = "__goldens__"
 ENDING = ".golden.json"
@@ -28,8 +29,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_\[\]=,+-]")
 _LONGEST, _LONGEST_LABEL = 100, 60
 
 
-@dataclass(frozen=True, slots=True)
-class GoldenKey:
+class GoldenKey(Record):
     """One golden: the test that claims it, and its file, relative to pytest's root folder with `/`."""
 
     nodeid: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.confirmation import Confirmer
@@ -19,6 +19,7 @@ from pytest_workrail.engine.core.packs import contract_packs
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
 from pytest_workrail.golden.symbols import Symbol
+from workrail_lint.base.typed import NamedTuple
 
 _PASS = re.compile(r"\bpass ([0-9]+)(?: of |: |\*\*)", re.IGNORECASE)
 

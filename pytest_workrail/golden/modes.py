@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pytest_workrail.golden.test_records import GoldenStatus
+from pytest_workrail.records import Record
 
 if TYPE_CHECKING:
     import pytest
@@ -27,8 +27,7 @@ class Mode(StrEnum):
     PRUNE = "prune"
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Record):
     """What was asked for, and whether this run may write at all."""
 
     asked: Mode = Mode.CHECK

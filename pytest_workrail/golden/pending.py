@@ -7,13 +7,14 @@ change of branch, so it is taken only while that golden still is the one on disk
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.encoding import encode, loads, plain_text
 from pytest_workrail.golden.keys import PENDING
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 
 State = Literal["changed", "settled", "stale", "damaged"]
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
-
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.golden.causes import Causes, headline
 from pytest_workrail.golden.comparison import Comparison, behaviour
 from pytest_workrail.golden.diff import Difference
+from pytest_workrail.records import replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
+from workrail_lint.base.typed import NamedTuple
 
 
 class ChoiceFacts(NamedTuple):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_workrail.golden.causes import Group
 from pytest_workrail.golden.diff import Difference
 from pytest_workrail.golden.keys import ENDING, FOLDER
 from pytest_workrail.golden.words import pieces
 from workrail_lint.base.terminal import Style, printable
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 
 Mark = Literal["same", "gone", "come"]

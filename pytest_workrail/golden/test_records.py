@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple
 
 
 class GoldenStatus(StrEnum):
@@ -17,8 +19,7 @@ class GoldenStatus(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class GoldenRecord:
+class GoldenRecord(Record):
     """One golden and what a test found. `new` is what it would become; empty where not even its metadata change."""
 
     path: str
@@ -35,8 +36,7 @@ class Span(NamedTuple):
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class InlineRecord:
+class InlineRecord(Record):
     """One call of `run.match` in one test. `new` is the source text that would make it fit; empty where it fits."""
 
     path: str
@@ -54,8 +54,7 @@ class InlineRecord:
         return cls(path, Span(*span), GoldenStatus(status), digest, new)
 
 
-@dataclass(slots=True)
-class TestRecord:
+class TestRecord(Record, frozen=False):
     """One test: whether all of it passed, and the goldens it claimed."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pytest_workrail.golden import files
@@ -20,11 +20,11 @@ from pytest_workrail.golden.keys import (
     source_folder,
 )
 from pytest_workrail.golden.test_records import TestRecord
+from pytest_workrail.records import Record
 from workrail_lint.base.files import read_bytes
 
 
-@dataclass(slots=True)
-class Unused:
+class Unused(Record, frozen=False):
     """Unused goldens by their paths, sorted; only the `removable` ones are surely nobody's.
 
     `idle` ones belong to tests that are there, passed, and looked at no golden: a test that loops over files and finds

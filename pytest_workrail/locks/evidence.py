@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from pytest_workrail.locks.claims import Claim
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
@@ -18,8 +18,7 @@ from workrail_lint.base.js import Json
 _OWN_DECORATOR = "@pytest.mark.enforces("
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """A test and its claims, how it ended and whether it asserted anything."""
 
     test: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_workrail.locks.evidence import Evidence
@@ -12,13 +11,13 @@ from pytest_workrail.locks.record import LockEntry, LockRecord, Proof, text_dige
 from pytest_workrail.locks.report import reports
 from pytest_workrail.locks.settings import LockSettings
 from pytest_workrail.locks.status import LockCoverage, LockStatus, lock_coverage, rounded
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.files import read_bytes, write_atomically
 
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class LockSummary:
+class LockSummary(Record):
     """What is said at the end, and what makes the run fail."""
 
     lines: tuple[str, ...]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.locks.registry import Lock
+from pytest_workrail.records import Record
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -39,8 +40,7 @@ class Proof:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class LockEntry:
+class LockEntry(Record):
     """What is on record about one lock."""
 
     text: str
@@ -48,8 +48,7 @@ class LockEntry:
     proofs: tuple[Proof, ...] = ()
 
 
-@dataclass(slots=True)
-class LockRecord:
+class LockRecord(Record, frozen=False):
     """The entries by lock id."""
 
     entries: dict[str, LockEntry] = field(default_factory=dict)

@@ -18,19 +18,19 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
+from pytest_workrail.records import Record
+
 Broken = Callable[[Any], Any]
 _PLACE = re.compile(r"[\w.]+:[\w.]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Sabotage:
+class Sabotage(Record):
     """One switch. `at` are places in the code, each `module:name` or `module:Class.name`."""
 
     name: str

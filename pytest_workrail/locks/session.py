@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_workrail.locks.claims import ClaimReader
 from pytest_workrail.locks.evidence import Evidence, evidence_from_json, merged, not_yet_run
+from pytest_workrail.records import replace
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.js import Json
 

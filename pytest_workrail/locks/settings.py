@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,12 @@ import pytest
 from pytest_workrail.locks.record import LockRecord, load_record
 from pytest_workrail.locks.registry import Registry, load_registry, missing_citations, missing_sources
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import neutral
 
 
-@dataclass(frozen=True, slots=True)
-class LockSettings:
+class LockSettings(Record):
     """The registry, the record, the sabotages, and what is to be done with them."""
 
     registry: Registry

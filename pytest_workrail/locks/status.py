@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_workrail.locks.evidence import Evidence
 from pytest_workrail.locks.record import LockEntry, LockRecord, Proof, text_digest
 from pytest_workrail.locks.registry import Lock, Registry
 from pytest_workrail.locks.sabotage import Sabotage
+from pytest_workrail.records import Record
 from workrail_lint.base.suggest import nearest_id
 
 
-@dataclass(frozen=True, slots=True)
-class LockStatus:
+class LockStatus(Record):
     """One lock: the tests that claim it, whether one of them enforced it, and what proves that it would notice.
 
     A suspect lock counts as not enforced: its tests were written for another text. `stale` are proofs that no longer
@@ -45,8 +44,7 @@ class LockStatus:
         return sorted({evidence.file for evidence in self.enforcing})
 
 
-@dataclass(frozen=True, slots=True)
-class LockCoverage:
+class LockCoverage(Record):
     """All locks that count, and what is wrong with claims, sabotages or the record."""
 
     registry: Registry

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pytest_workrail.records import Record
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+
+class ToolSpec(Record):
     """A tool as a client lists it."""
 
     name: str
@@ -19,8 +19,7 @@ class ToolSpec:
     is_repeatable: bool = True  # the same call again changes nothing more
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
+class ToolAnswer(Record):
     """What a tool answers: text for the agent to read, and the same as data."""
 
     text: tuple[str, ...]

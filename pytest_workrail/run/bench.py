@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.transcript import Exchange
@@ -23,6 +23,7 @@ from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWork
 from pytest_workrail.engine.protocol.operator import Dependencies
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
@@ -43,16 +44,14 @@ HostReason: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Record):
     """Something that stands against every advance of a step until a person provides it."""
 
     step_id: str
     reason: HostReason
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Record):
     """What a run starts with. The seed decides about ids and tokens, and about nothing else."""
 
     ir: dict[str, Any]

@@ -7,12 +7,12 @@ from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import Event, GapRecorded, NodeCreated, NodeOutputAppended
+from pytest_workrail.engine.events.kinds import GapRecorded, Log, NodeCreated, NodeOutputAppended
 from pytest_workrail.engine.projections.dag import project_dag
 from workrail_lint.base.result import Err
 
 
-def warned_nodes(events: tuple[Event, ...]) -> set[NodeId]:
+def warned_nodes(events: Log) -> set[NodeId]:
     """The nodes at which a run beyond its recommendation was warned about."""
     return {
         event.scope.node_id
@@ -24,7 +24,7 @@ def warned_nodes(events: tuple[Event, ...]) -> set[NodeId]:
 class History:
     """Grows with the exchanges of one run."""
 
-    def __init__(self, log: tuple[Event, ...]) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
         self._nodes: dict[str, NodeId] = {}
         self._steps: dict[str, str] = {}

@@ -7,7 +7,6 @@ wrong one.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any, assert_never
 
 from pytest_workrail.agents.actions import (
@@ -33,6 +32,7 @@ from pytest_workrail.engine.events.ids import child_attempt, ref_of
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import StateGrant
+from pytest_workrail.records import replace
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects
 from pytest_workrail.run.final_projection import empty_projection, final_projection
@@ -87,7 +87,7 @@ class _RunDriver:
         unfit = self._agent.end() if ending.kind not in ("misplayed", "refused") else ()
         if unfit:
             ending = Ending("misplayed", unfit[0].message, unfit[0].place)
-        return Run(self._transcript(), ending, log=() if self._position is None else self._position.events)
+        return Run(self._transcript(), ending, log=() if self._position is None else tuple(self._position.events))
 
     def _start(self) -> Ending | None:
         setup = self._setup

@@ -7,12 +7,12 @@ in the data of the known differences; here is only how to recognise it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
+from pytest_workrail.records import Record
 from pytest_workrail.run.defect_facts import DocumentFacts
 from pytest_workrail.run.defect_history import History, warned_nodes
 from workrail_lint.base import js
@@ -26,14 +26,13 @@ _GUIDANCE_BYTES = 950
 _FAILING_ISSUE_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Record):
     """One exchange with what came before it."""
 
     facts: DocumentFacts
     history: History
     exchange: Exchange
-    added: tuple[Event, ...]
+    added: Log
 
     @property
     def response(self) -> dict[str, Any]:
@@ -104,7 +103,7 @@ Detector = Callable[[Moment], bool]
 
 
 def mark_engine_defects(
-    index: IrIndex, exchanges: Sequence[Exchange], sizes: Sequence[tuple[int, int]], log: tuple[Event, ...]
+    index: IrIndex, exchanges: Sequence[Exchange], sizes: Sequence[tuple[int, int]], log: Log
 ) -> tuple[EngineDefectMark, ...]:
     """The marks of a run. `sizes` are the lengths of the log before and after each exchange."""
     facts, history = DocumentFacts(index), History(log)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.state import State, StepInstance
 from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.lineage import Lineage, node_context
@@ -18,17 +17,17 @@ from pytest_workrail.engine.protocol.advance_outcome import decides_together
 from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
 from pytest_workrail.engine.protocol.step_response import pending_instance
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Record):
     """A node of a run that can be looked at."""
 
     place: NodeAddress
-    events: tuple[Event, ...]
+    events: Log
     run: Run
     node: Node
     state: State
@@ -79,7 +78,7 @@ def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
 
 
 def _earlier_artifacts(
-    bench: Bench, events: tuple[Event, ...], run: Run, node_id: NodeId, instance: StepInstance | None, profile: Profile
+    bench: Bench, events: Log, run: Run, node_id: NodeId, instance: StepInstance | None, profile: Profile
 ) -> tuple[Json, ...]:
     """The artifacts handed in before this step in its loop iteration, where they help to decide about the loop."""
     if instance is None or not instance.loop_path or not decides_together(profile):

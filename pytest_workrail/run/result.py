@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Transcript
+from pytest_workrail.records import Record
 from pytest_workrail.run.outline import outline
 from workrail_lint.base.js import Json
 
@@ -41,8 +42,7 @@ def _of(run: Run, items: Iterable[str]) -> tuple[str, ...]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Record):
     """Why the run is over. `place` is where in a script the fault lies, if it is the script's."""
 
     kind: EndingKind
@@ -50,8 +50,7 @@ class Ending:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Run:
+class Run(Record):
     """One run: its transcript, and the questions that tests ask most."""
 
     transcript: Transcript

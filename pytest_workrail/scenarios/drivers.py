@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from workrail_lint.base.typed import NamedTuple
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript

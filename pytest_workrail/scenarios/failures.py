@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pytest_workrail.run.expectation import ExpectationFailure
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.summary import exchange_lines
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.records import Record
 from pytest_workrail.run.project_sources import project_scenarios
 from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, fault_of
 from workrail_lint.base.files import read_file
@@ -17,8 +17,7 @@ from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioDocument:
+class ScenarioDocument(Record):
     """A scenario whose shape is right, and the members that all kinds have. `file` is its name in messages."""
 
     path: Path

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 from pytest_workrail.agents.actions import (
     Action,
@@ -27,8 +26,7 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.lossy import Fault as TransportFault
 from pytest_workrail.agents.lossy import Lossy
 from pytest_workrail.agents.misbehaving import Erratic, Stubborn
-from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
-from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.reasons import (
     ContextBudgetExceeded,
@@ -40,6 +38,7 @@ from pytest_workrail.engine.core.reasons import (
 )
 from pytest_workrail.golden.comparison import Comparison, both_profiles
 from pytest_workrail.golden.document import golden_bytes
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.project_sources import project_sources
@@ -51,10 +50,10 @@ from pytest_workrail.scenarios.loading import ScenarioDocument, errors
 from pytest_workrail.scenarios.workflow_expectations import turn_expectation, unmet
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.base import resolved
-from workrail_lint.systems.workrail import scenario as model
 from workrail_lint.systems.workrail.scenario_check import (
     UNREADABLE,
     compile_scenario,
@@ -63,18 +62,17 @@ from workrail_lint.systems.workrail.scenario_check import (
     scenario_profiles,
     workflow_findings,
 )
-from workrail_lint.systems.workrail.scenario_words import CallName, Mode, Risk
+from workrail_lint.systems.workrail.scenario_words import AgentKind, Behaviour, CallName, FaultKind
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
 
 _TURNS = "/agent/turns"
 _PROMISE_PLAYER = "pytest_workrail.explore.hostile_scenario:broken_promise"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A scenario that holds together, and the IR of its workflow."""
+class Loaded(Record):
+    """A scenario that holds together, and the IR of its workflow. The shape of the scenario was checked."""
 
-    scenario: model.Scenario
+    scenario: dict[str, Any]
     ir: dict[str, Any]
 
 
@@ -100,8 +98,7 @@ def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure
 
 def _played(scenario: ScenarioDocument, loaded: Loaded, profile: str) -> PlayedScenario:
     """The run under one profile, held against what the scenario expects."""
-    expected = loaded.scenario.expect
-    if expected is not None and expected.promise is not None:
+    if "promise" in loaded.scenario.get("expect", {}):
         # Searches are above scenarios, and only such a scenario needs one.
         broken = resolved(_PROMISE_PLAYER)(loaded.ir, scenario.value, profile)
         kept: tuple[Fault, ...] = () if broken is None else (Fault(broken, "/expect/promise"),)
@@ -137,7 +134,7 @@ def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
         return failed(*(_compile_fault(error, value, folder) for error in compiled.error))
     ir = compiled.value
     unknown = list(workflow_findings(value, ir))
-    return scenario.invalid(unknown) if unknown else Ok(Loaded(model.Scenario.model_validate(value), ir))
+    return scenario.invalid(unknown) if unknown else Ok(Loaded(value, ir))
 
 
 def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fault:
@@ -178,102 +175,92 @@ def _setup(loaded: Loaded) -> Setup:
     return Setup(
         loaded.ir,
         _first_profile(scenario),
-        _preferences(scenario.mode or Mode.GUIDED, scenario.risk),
-        scenario.goal or GOAL,
-        dict(scenario.context or {}),
-        tuple(Declared(each.step, _reason(each)) for each in scenario.declares or ()),
-        scenario.seed or 0,
-        scenario.max_turns or MAX_TURNS,
-        bool(scenario.onboarding),
+        preferences(scenario.get("mode", "guided"), scenario.get("risk")),
+        scenario.get("goal", GOAL),
+        dict(scenario.get("context", {})),
+        tuple(Declared(each["step"], _reason(each)) for each in scenario.get("declares", ())),
+        scenario.get("seed", 0),
+        scenario.get("maxTurns", MAX_TURNS),
+        scenario.get("onboarding", False),
     )
 
 
-def _first_profile(scenario: model.Scenario) -> ProfileName:
-    named = scenario.profiles[0] if scenario.profiles else scenario.profile
-    return "reference" if named is None else named.value
+def _first_profile(scenario: dict[str, Any]) -> ProfileName:
+    named: ProfileName = scenario["profiles"][0] if "profiles" in scenario else scenario.get("profile", "reference")
+    return named
 
 
-def _script(scenario: model.Scenario, workflow_id: str) -> Scripted | None:
+def _script(scenario: dict[str, Any], workflow_id: str) -> Scripted | None:
     """The turns that are written down, if any are, and who acts where none is."""
-    match scenario.agent:
-        case model.ScriptedAgent(turns=turns):
+    match scenario.get("agent"):
+        case {"kind": "scripted", "turns": turns}:
             return Scripted(_turns(turns, workflow_id))
-        case model.AutoAgent(turns=turns) if turns:
+        case {"kind": "auto", "turns": turns} if turns:
             return Scripted(_turns(turns, workflow_id), Auto())
         case _:
             return None
 
 
-def _agent(scenario: model.Scenario, script: Scripted | None) -> Agent:
-    plan, seed = scenario.agent, scenario.seed or 0
-    match plan:
-        case None:
-            return Auto()
-        case model.AutoAgent() | model.ScriptedAgent():
+def _agent(scenario: dict[str, Any], script: Scripted | None) -> Agent:
+    plan, seed = scenario.get("agent"), scenario.get("seed", 0)
+    if plan is None:
+        return Auto()
+    kind = AgentKind(plan["kind"])
+    match kind:
+        case AgentKind.AUTO | AgentKind.SCRIPTED:
             agent: Agent = script or Auto()
-        case model.StubbornAgent():
-            agent = Stubborn(plan.does, plan.steps)
-        case model.ErraticAgent():
-            agent = Erratic(seed, plan.patience or 2)
+        case AgentKind.STUBBORN:
+            agent = Stubborn(Behaviour(plan["does"]), plan.get("steps"))
+        case AgentKind.ERRATIC:
+            agent = Erratic(seed, plan.get("patience", 2))
         case _:
-            assert_never(plan)
+            assert_never(kind)
     faults = [
-        TransportFault(each.fault, each.step, each.visit, 1.0 if each.rate is None else each.rate)
-        for each in plan.faults or ()
+        TransportFault(FaultKind(each["fault"]), each.get("step"), each.get("visit"), each.get("rate", 1.0))
+        for each in plan.get("faults", ())
     ]
     return Lossy(agent, faults, seed) if faults else agent
 
 
-def _turns(turns: Sequence[Any], workflow_id: str) -> list[Turn]:
+def _turns(turns: Sequence[dict[str, Any]], workflow_id: str) -> list[Turn]:
     return [
         Turn(
-            turn.step,
+            turn["step"],
             _action_of(turn, workflow_id),
-            turn.visit,
-            bool(turn.repeats),
+            turn.get("visit"),
+            turn.get("repeats", False),
             child(_TURNS, index),
-            _expects(turn),
+            turn_expectation(turn["expect"]) if "expect" in turn else None,
         )
         for index, turn in enumerate(turns)
     ]
 
 
-def _expects(turn: Any) -> Expectation | None:
-    return None if turn.expect is None else turn_expectation(turn.expect)
-
-
-def _action_of(turn: Any, workflow_id: str) -> Action | Behave:
+def _action_of(turn: dict[str, Any], workflow_id: str) -> Action | Behave:
+    """What a turn does, by the member that only this kind of turn has."""
     match turn:
-        case model.SubmitTurn():
-            return Submit(turn.notes, tuple(turn.artifacts or ()), turn.context)
-        case model.Behaves():
-            return Behave(turn.does, turn.context)
-        case model.PersonActs():
-            return _person(turn)
-        case model.Calls():
-            return _call(turn, workflow_id)
+        case {"does": behaviour}:
+            return Behave(Behaviour(behaviour), turn.get("context"))
+        case {"call": call}:
+            return _call(CallName(call), turn, workflow_id)
+        case {"crash": _}:
+            raise AssertionError(f"no turn of a run: {turn!r}")
+        case {"prefers": preferred}:
+            return Prefer(preferences(preferred["mode"], preferred.get("risk")))
+        case {"provides": provided}:
+            return Provide(provided.get("step", turn["step"]), provided["detail"])
+        case {"rebinds": bindings}:
+            return Rebind(dict(bindings))
         case _:
-            raise AssertionError(f"no turn of a scenario: {turn!r}")
+            return Submit(turn.get("notes"), tuple(turn.get("artifacts", ())), turn.get("context"))
 
 
-def _person(turn: model.PersonActs) -> Action:
-    if turn.prefers is not None:
-        return Prefer(_preferences(turn.prefers.mode, turn.prefers.risk))
-    if turn.provides is not None:
-        return Provide(turn.provides.step or turn.step, turn.provides.detail.value)
-    return Rebind(dict(turn.rebinds or {}))
-
-
-def _preferences(mode: Mode, risk: Risk | None) -> Preferences:
-    return preferences(mode.value, None if risk is None else risk.value)
-
-
-def _call(turn: model.Calls, workflow_id: str) -> Action:
-    match turn.call:
+def _call(call: CallName, turn: dict[str, Any], workflow_id: str) -> Action:
+    match call:
         case CallName.REHYDRATE:
             return Rehydrate()
         case CallName.REWIND:
-            return Rewind(turn.to, turn.node)
+            return Rewind(turn.get("to"), turn.get("node"))
         case CallName.LEAVE:
             return Stop("The scenario leaves the run as it is.")
         case CallName.CHECKPOINT:
@@ -283,34 +270,33 @@ def _call(turn: model.Calls, workflow_id: str) -> Action:
         case CallName.RESTART:
             return Restart()
         case CallName.RAW:
-            return _tool(turn, {})
+            return _tool(call, turn, {})
         case CallName.CONTINUE_WORKFLOW:
-            return _tool(turn, {"continueToken": "$continue"})
+            return _tool(call, turn, {"continueToken": "$continue"})
         case CallName.CHECKPOINT_WORKFLOW:
-            return _tool(turn, {"checkpointToken": "$checkpoint"})
+            return _tool(call, turn, {"checkpointToken": "$checkpoint"})
         case CallName.RESUME_SESSION | CallName.LIST_WORKFLOWS:
-            return _tool(turn, {"workspacePath": WORKSPACE})
+            return _tool(call, turn, {"workspacePath": WORKSPACE})
         case CallName.INSPECT_WORKFLOW:
-            return _tool(turn, {"workflowId": workflow_id, "workspacePath": WORKSPACE})
+            return _tool(call, turn, {"workflowId": workflow_id, "workspacePath": WORKSPACE})
         case _:
-            assert_never(turn.call)
+            assert_never(call)
 
 
-def _tool(turn: model.Calls, usual: dict[str, Json]) -> Call:
-    members = {**usual, **(turn.request or {})}
-    return Call(turn.call.value, {name: value for name, value in members.items() if value is not None})
+def _tool(call: CallName, turn: dict[str, Any], usual: dict[str, Json]) -> Call:
+    members = {**usual, **turn.get("request", {})}
+    return Call(call.value, {name: value for name, value in members.items() if value is not None})
 
 
-def _reason(declared: Any) -> HostReason:
-    match declared:
-        case model.PersonNeeded():
-            if declared.choice is None:
-                return UserOnlyDependency(declared.detail.value, declared.step)
-            return UserOnlyDependency(declared.detail.value, declared.step, declared.choice.value)
-        case model.KeyNeeded():
-            return MissingContextKey(declared.key)
-        case _:
-            return _TROUBLES[declared.reason]
+def _reason(declared: dict[str, Any]) -> HostReason:
+    match declared["reason"]:
+        case "user_only_dependency":
+            choice = (declared["choice"],) if "choice" in declared else ()
+            return UserOnlyDependency(declared["detail"], declared["step"], *choice)
+        case "missing_context_key":
+            return MissingContextKey(declared["key"])
+        case trouble:
+            return _TROUBLES[HostTrouble(trouble)]
 
 
 _TROUBLES: dict[HostTrouble, HostReason] = {

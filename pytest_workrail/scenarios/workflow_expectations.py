@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from typing import Any
 
 from pytest_workrail.agents.scripted import Expectation
@@ -16,33 +15,35 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.workrail import scenario as model
 
 _LONGEST = 300
+# The members of expected objects: first the one that a name alone stands for, then the others in the order of faults.
+_OF_BLOCKERS = ("code", "step", "message")
+_OF_GAPS = ("detail", "step", "severity", "summary")
+_OF_SKIPPED = ("step", "because", "variables")
 
 
-def unmet(scenario: model.Scenario, run: Run) -> tuple[Fault, ...]:
-    """Everything about a run that is not as expected, in the order of the file's members."""
-    expected = scenario.expect or model.Expectations.model_validate({})
-    status = None if expected.status is None else expected.status.value
-    found = list(status_faults(run.status, status, "complete", "/expect/status"))
-    if expected.steps is not None:
-        found += _sequence(expected.steps, run.steps, "/expect/steps", "step")
-    if expected.blockers is not None:
-        found += _list(expected.blockers, _blockers(run), "/expect/blockers", "blocker", "code")
-    if expected.gaps is not None:
-        found += _list(expected.gaps, _final(run, "gaps"), "/expect/gaps", "gap", "detail")
-    if expected.engine_defects is not None:
+def unmet(scenario: Mapping[str, Any], run: Run) -> tuple[Fault, ...]:
+    """Everything about a run that is not as a scenario, whose shape was checked, expects it; in a fixed order."""
+    expected: Mapping[str, Any] = scenario.get("expect", {})
+    found = list(status_faults(run.status, expected.get("status"), "complete", "/expect/status"))
+    if "steps" in expected:
+        found += _sequence(expected["steps"], run.steps, "/expect/steps", "step")
+    if "blockers" in expected:
+        found += _list(expected["blockers"], _blockers(run), "/expect/blockers", "blocker", _OF_BLOCKERS)
+    if "gaps" in expected:
+        found += _list(expected["gaps"], _final(run, "gaps"), "/expect/gaps", "gap", _OF_GAPS)
+    if "engineDefects" in expected:
         struck = [mark.id for mark in run.engine_defects]
-        found += _sequence(expected.engine_defects, struck, "/expect/engineDefects", "engine defect")
-    if expected.skipped is not None:
-        found += _skipped(expected.skipped, run)
-    if expected.outputs is not None:
-        found += _outputs(expected.outputs, run)
-    if expected.context is not None:
-        found += _context(expected.context, run)
-    if expected.error is not None:
-        found += _error(expected.error.value, run)
+        found += _sequence(expected["engineDefects"], struck, "/expect/engineDefects", "engine defect")
+    if "skipped" in expected:
+        found += _list(expected["skipped"], _skipped(run), "/expect/skipped", "skipped step", _OF_SKIPPED)
+    if "outputs" in expected:
+        found += _outputs(expected["outputs"], run)
+    if "context" in expected:
+        found += _context(expected["context"], run)
+    if "error" in expected:
+        found += _error(expected["error"], run)
     return tuple(found)
 
 
@@ -77,46 +78,30 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _list(
-    wanted: Sequence[Any], actual: Sequence[Mapping[str, Any]], pointer: str, noun: str, key: str
+    wanted: Sequence[Any], actual: Sequence[Mapping[str, Any]], pointer: str, noun: str, members: Sequence[str]
 ) -> Iterator[Fault]:
-    """Objects in order: a name alone is the value of its key, and of an object only the given members count."""
-    names = [(each if isinstance(each, Enum) else getattr(each, key)).value for each in wanted]
+    """Objects in order: a name alone is the value of the first member, and of an object only the given ones count."""
+    key = members[0]
+    names = [each if isinstance(each, str) else each[key] for each in wanted]
     found = list(_sequence(names, [str(each[key]) for each in actual], pointer, noun))
     if found:
         yield from found
         return
     for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-        if not isinstance(one, Enum):
-            yield from member_faults(_given(one), other, child(pointer, index), _shown)
-
-
-def _skipped(wanted: Sequence[Any], run: Run) -> Iterator[Fault]:
-    """Steps that were passed over, each with the variables to blame."""
-    pointer = "/expect/skipped"
-    actual = [
-        {"step": each["stepId"], "because": each["because"], "variables": [one["variable"] for one in each["unmet"]]}
-        for each in run.skipped
-    ]
-    names = [each if isinstance(each, str) else each.step for each in wanted]
-    found = list(_sequence(names, [each["step"] for each in actual], pointer, "skipped step"))
-    yield from found
-    if found:
-        return
-    for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
         if not isinstance(one, str):
-            given = ((name, list(value) if name == "variables" else value) for name, value in _given(one))
+            given = ((name, one[name]) for name in members if name in one)
             yield from member_faults(given, other, child(pointer, index), _shown)
 
 
-def _given(expected: Any) -> Iterator[tuple[str, Any]]:
-    """The members that the scenario has, under their names in the file."""
-    for name in type(expected).model_fields:
-        value = getattr(expected, name)
-        if value is not None:
-            yield name, getattr(value, "value", value)
+def _skipped(run: Run) -> list[dict[str, Any]]:
+    """Steps that were passed over, each with the variables to blame."""
+    return [
+        {"step": each["stepId"], "because": each["because"], "variables": [one["variable"] for one in each["unmet"]]}
+        for each in run.skipped
+    ]
 
 
-def _outputs(expected: Mapping[str, model.ExpectedOutput], run: Run) -> Iterator[Fault]:
+def _outputs(expected: Mapping[str, Any], run: Run) -> Iterator[Fault]:
     for step, wanted in expected.items():
         pointer = child("/expect/outputs", step)
         actual = run.outputs.get(step)
@@ -124,10 +109,9 @@ def _outputs(expected: Mapping[str, model.ExpectedOutput], run: Run) -> Iterator
             yield Fault(f"step {step} has no stored output", pointer)
             continue
         for member in ("notes", "artifacts"):
-            value = getattr(wanted, member)
-            if value is None:
+            if member not in wanted:
                 continue
-            want: Json = list(value) if member == "artifacts" else value
+            want: Json = wanted[member]
             have = actual.get(member, [] if member == "artifacts" else None)
             if not js.deep_equal(want, have):
                 yield Fault(
@@ -151,21 +135,21 @@ def _error(code: str, run: Run) -> Iterator[Fault]:
         yield Fault(f"error: expected {code}, found {last.response['code']}", "/expect/error")
 
 
-def turn_expectation(expected: model.TurnExpectation) -> Expectation:
+def turn_expectation(expected: Mapping[str, Any]) -> Expectation:
     """What one turn must lead to, as a function for the agent that plays it."""
 
     def mismatch(exchange: Exchange) -> str | None:
         kind = exchange.answer
-        if expected.answer is not None and expected.answer.value != kind:
-            return f"answer: expected {expected.answer.value}, found {kind}"
-        if expected.code is not None and exchange.response.get("code") != expected.code.value:
+        if expected.get("answer", kind) != kind:
+            return f"answer: expected {expected['answer']}, found {kind}"
+        if "code" in expected and exchange.response.get("code") != expected["code"]:
             had = exchange.response["code"] if exchange.is_error else "no error"
-            return f"error: expected {expected.code.value}, found {had}"
-        wanted = None if expected.blockers is None else tuple(code.value for code in expected.blockers)
+            return f"error: expected {expected['code']}, found {had}"
+        wanted = tuple(expected["blockers"]) if "blockers" in expected else None
         if wanted is not None and wanted != blocker_codes(exchange.response):
             return f"blockers: expected {_listed(wanted)}, found {_listed(blocker_codes(exchange.response))}"
-        if expected.pending is not None and expected.pending != _pending(exchange):
-            return f"pending step: expected {expected.pending}, found {_pending(exchange) or 'none'}"
+        if "pending" in expected and expected["pending"] != _pending(exchange):
+            return f"pending step: expected {expected['pending']}, found {_pending(exchange) or 'none'}"
         return None
 
     return mismatch

@@ -10,10 +10,10 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from pytest_workrail.records import Record
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 
@@ -34,8 +34,7 @@ def usual_place(environ: Mapping[str, str] = os.environ) -> str:
     return named or os.path.join(os.path.expanduser("~"), ".workrail", "data")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSession:
+class FoundSession(Record):
     """The folder of a session, and what tells whether it has changed."""
 
     session_id: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Checkpoint, Prefer, Rewind, Submit
@@ -12,6 +11,7 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import GOAL, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.sessions.data_folder import DataFolder
@@ -28,8 +28,7 @@ _MAX_TURNS = 2_000
 _UNDER_WAY = ("in_progress", "blocked")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedSession:
+class JudgedSession(Record):
     """What became of a session: a judgement for each run, or why there is none."""
 
     session: str

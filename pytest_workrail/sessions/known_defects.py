@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err
@@ -13,8 +13,7 @@ from workrail_lint.systems.workrail.engine_defects import engine_defects
 FIRST_STEP, GENERATED_STEP = "KD-01", "KD-02"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownDefect:
+class KnownDefect(Record):
     """A defect, and the step at which it shows."""
 
     id: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from workrail_lint.base.result import Err
 
@@ -12,8 +12,7 @@ _KEPT = 2_000
 _KINDS = ("init", "running", "blocked", "complete")
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(Record):
     """One reason why a step was not accepted."""
 
     code: str
@@ -21,8 +20,7 @@ class Blocker:
     contract: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeState:
+class NodeState(Record):
     """What a snapshot says."""
 
     kind: str

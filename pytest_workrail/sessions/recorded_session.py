@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.judging import judge_run
 from pytest_workrail.sessions.replay import Judgement, Recorded, answered_steps, recorded_runs, reproduce
 from pytest_workrail.sessions.sources import open_source
@@ -18,8 +18,7 @@ class SessionUnusable(ValueError):  # noqa: N818 - what it is called in reports
     """A path that names no session, or a session that can't be played."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSession:
+class RecordedSession(Record):
     """One run of a recorded session."""
 
     recorded: Recorded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.engine.protocol.onboarding import STEP_ID
 from pytest_workrail.golden import files
 from pytest_workrail.golden.keys import ENDING, FOLDER, SCENARIO_ENDING, source_base
+from pytest_workrail.records import Record, replace
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import Recorded, unless_damaged
@@ -28,8 +29,7 @@ _STATUSES = {"gate": "gated"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedScenario:
+class RecordedScenario(Record):
     """A scenario that was made. `problem` says why it does not pass; then its file says so too, and is skipped."""
 
     session: str

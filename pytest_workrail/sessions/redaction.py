@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeAlias
 
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class TextRule:
+class TextRule(Record):
     """Whatever matches is replaced. `shape` says by what: `text` as it is, `path` and `sha` by one that looks alike."""
 
     name: str
@@ -27,8 +27,7 @@ class TextRule:
     text: str = "[redacted]"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRule:
+class ContextRule(Record):
     """Variables that are left out of the context."""
 
     name: str
@@ -36,8 +35,7 @@ class ContextRule:
     pattern: re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRule:
+class MemberRule(Record):
     """Strings that are the value of a member with such a name are replaced, wherever the member is."""
 
     name: str
@@ -138,8 +136,7 @@ def own_rule(given: str) -> Ok[TextRule] | Err[str]:
         return Err(f"'{pattern}' is not a regular expression: {problem}")
 
 
-@dataclass(slots=True)
-class Redactor:
+class Redactor(Record, frozen=False):
     """Applies rules to one session and counts what it did."""
 
     rules: Iterable[Rule] = RULES

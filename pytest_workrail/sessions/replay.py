@@ -7,12 +7,13 @@ that made the recording does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.onboarding import with_onboarding
 from pytest_workrail.engine.protocol.program import Program, frozen
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.known_defects import FIRST_STEP, KnownDefect, defects_of, known_defect
 from pytest_workrail.sessions.player import Player
@@ -25,8 +26,7 @@ T = TypeVar("T")
 Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(Record):
     """What a run was pinned to: its IR, and the onboarding step where the run had one."""
 
     ir: dict[str, Any]
@@ -44,8 +44,7 @@ class Pinned:
         return ir if self.onboarding is None else with_onboarding(ir, **self.onboarding)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Record):
     """What became of a session on another version."""
 
     session: str
@@ -109,8 +108,7 @@ def unless_damaged(make: Callable[[], T]) -> Ok[T] | Err[str]:
         return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Record):
     """A run with the workflow it was pinned to and the calls it was made of."""
 
     story: Story
@@ -157,8 +155,7 @@ def recorded_runs(
     return Ok(runs)
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
+class Reproduction(Record):
     """How far our engine does what the log says. `parts_at` is the first call where it does not."""
 
     outcomes: tuple[Outcome, ...]

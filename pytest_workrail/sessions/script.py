@@ -6,12 +6,13 @@ cut; what is needed instead is filled in, and each such place says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 from pytest_workrail.agents.notes import failing_notes, fitting_notes
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.protocol.program import Program
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.story import Advance, Checkpoint, ContextChange, PreferenceChange, Story, StoryNode
 
 # Written by hosts, refused from agents.
@@ -22,8 +23,7 @@ CRITERIA: Final = "wr.validationCriteria"
 _PLACEHOLDER = "(The log does not hold these notes.)"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     """What a call came to. `shown` is everything that an agent saw, tokens aside."""
 
     kind: str  # ok, blocked, gate_checkpoint, error
@@ -33,8 +33,7 @@ class Outcome:
     shown: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitStep:
+class SubmitStep(Record):
     """A step is submitted at a node. `filled` are the reasons for what was not on record."""
 
     node: int
@@ -46,16 +45,14 @@ class SubmitStep:
     filled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SetCheckpoint:
+class SetCheckpoint(Record):
     """A checkpoint is set at a node."""
 
     node: int
     step: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SetPreferences:
+class SetPreferences(Record):
     """A person changes the preferences at a node."""
 
     node: int
@@ -66,8 +63,7 @@ class SetPreferences:
 ScriptAction: TypeAlias = SubmitStep | SetCheckpoint | SetPreferences
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Record):
     """A run as calls: how it was started, and everything after that."""
 
     goal: str | None

@@ -6,10 +6,11 @@ are kept where they stand and count as unknown; they are never dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder, decoded, decoded_lines
 from pytest_workrail.sessions.log_shapes import is_known, shape_problem
 
@@ -17,8 +18,7 @@ from pytest_workrail.sessions.log_shapes import is_known, shape_problem
 MAX_SESSION_BYTES = 256 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class SessionLog:
+class SessionLog(Record, frozen=False):
     """What was read. `damage` is the first thing wrong; everything before it is in `events`."""
 
     session_id: str

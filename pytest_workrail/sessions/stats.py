@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.story import Advance, Story, stories
@@ -18,8 +19,7 @@ from workrail_lint.base.result import Err
 _OPEN = ("in_progress", "blocked", "gate")
 
 
-@dataclass(slots=True)
-class StepStats:
+class StepStats(Record, frozen=False):
     """What happened at one step, over all sessions."""
 
     visits: int = 0  # arrivals, of which a loop makes several
@@ -55,8 +55,7 @@ class StepStats:
         }
 
 
-@dataclass(slots=True)
-class LoopStats:
+class LoopStats(Record, frozen=False):
     """How often a loop ran, and how often only its bound ended it."""
 
     runs: int = 0
@@ -73,8 +72,7 @@ class LoopStats:
         }
 
 
-@dataclass(slots=True)
-class WorkflowStats:
+class WorkflowStats(Record, frozen=False):
     """One workflow, whatever its versions."""
 
     sessions: int = 0
@@ -125,8 +123,7 @@ def _sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-@dataclass(slots=True)
-class Statistics:
+class Statistics(Record, frozen=False):
     """All workflows that were counted, and the sessions that could not be."""
 
     workflows: dict[str, WorkflowStats] = field(default_factory=dict)

@@ -6,9 +6,10 @@ same calls makes its nodes in the same order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.log_shapes import HOST_KINDS, NEVER_STOPS, STOPPING_CATEGORIES, is_known
 from pytest_workrail.sessions.node_state import NodeState, StateReader
@@ -18,8 +19,7 @@ TRUNCATED = "[TRUNCATED]"
 DEFAULT_PREFERENCES = {"autonomy": "guided", "riskPolicy": "conservative"}
 
 
-@dataclass(slots=True)
-class StoryNode:
+class StoryNode(Record, frozen=False):
     """A state of the run; its snapshot is read when somebody asks."""
 
     number: int
@@ -53,8 +53,7 @@ class StoryNode:
         return self.state is not None and self.state.kind == "complete"
 
 
-@dataclass(slots=True)
-class Advance:
+class Advance(Record, frozen=False):
     """A step was submitted at a node; `target` is where that led, in whatever way."""
 
     source: int
@@ -82,8 +81,7 @@ class Advance:
         return self.notes is not None and self.notes.endswith(TRUNCATED)
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Record):
     """A node was marked to come back to."""
 
     source: int
@@ -92,8 +90,7 @@ class Checkpoint:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreferenceChange:
+class PreferenceChange(Record):
     """Somebody changed what the run may do, from a node on."""
 
     node: int
@@ -103,8 +100,7 @@ class PreferenceChange:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class ContextChange:
+class ContextChange(Record):
     """The context changed without a step being submitted, as a host does when it resumes a session."""
 
     change: dict[str, Any]
@@ -112,8 +108,7 @@ class ContextChange:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Record):
     """Something on record beside the calls: telemetry of a host, what a person added, or a kind not known here."""
 
     kind: str
@@ -133,8 +128,7 @@ class Remark:
 Beat: TypeAlias = Advance | Checkpoint | PreferenceChange | ContextChange | Remark
 
 
-@dataclass(slots=True)
-class Story:
+class Story(Record, frozen=False):
     """One run of a session. `damage` is what keeps the rest of the log from being read."""
 
     session_id: str

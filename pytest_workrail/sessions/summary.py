@@ -5,9 +5,9 @@ One pass over the events, because thousands of sessions are listed at once; the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.log_shapes import HOST_KINDS, NEVER_STOPS, STOPPING_CATEGORIES, is_known
 from pytest_workrail.sessions.node_state import StateReader
@@ -18,8 +18,7 @@ _MAX_TITLE = 120
 _SESSION_KINDS = frozenset(("session_created", "observation_recorded")) | HOST_KINDS
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Record, frozen=False):
     """What `list` shows of a session. Counts are those of all its runs; the rest is about the one started last."""
 
     session: str
@@ -61,7 +60,7 @@ class Summary:
 
     def record(self) -> dict[str, Any]:
         """What a cache keeps."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__match_args__}
 
 
 class _Run:

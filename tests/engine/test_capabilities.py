@@ -85,7 +85,7 @@ def test_the_grade_follows_from_the_kind(made: Any, artifact: Any, provenance: A
         "status": observed.status,
         "provenance": observed.provenance,
     }
-    assert CapabilityObservedData.model_validate(event).to_wire() == event
+    assert CapabilityObservedData.from_wire(event).to_wire() == event
 
 
 @pytest.mark.parametrize(

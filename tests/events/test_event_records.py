@@ -41,12 +41,12 @@ from event_samples import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from sample_sessions import long_story
 
 from pytest_workrail.engine.events.kinds import HostEvent, event_from, read_event
 from pytest_workrail.engine.events.manifest import escapes, manifest_record_from, read_manifest_record
 from pytest_workrail.engine.events.payloads import NotesPayload, ShortString
+from pytest_workrail.engine.events.shapes import ShapeError
 from pytest_workrail.engine.events.wire import decode_json, nesting, record_line
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
@@ -251,9 +251,9 @@ def test_the_telemetry_of_other_hosts_is_read_and_has_no_meaning():
 
 
 def test_a_record_can_not_be_built_wrong_nor_changed():
-    with pytest.raises(ValidationError):
+    with pytest.raises(ShapeError):
         NotesPayload(notes_markdown="é" * 2049)
-    with pytest.raises(ValidationError):
+    with pytest.raises(AttributeError):
         ShortString(value="x").value = "y"
 
 
@@ -350,3 +350,70 @@ def test_nesting_is_measured_without_recursion():
 def test_numbers_are_read_as_javascript_does():
     assert decode_json(b"[1.0, 1e2, 9007199254740993]") == Ok([1, 100, 9007199254740992])
     assert isinstance(decode_json(b"[1.0]").value[0], int)
+
+
+LONG_TRACE = {"traceId": "t", "entries": [{"kind": "entered_loop", "summary": "s", "refs": [ITERATION] * 11}]}
+# What people read about records that are damaged. The words were pydantic's, and are kept.
+REASONS = [
+    (3, "Input should be a valid dictionary or object to extract fields from"),
+    ({"v": 1}, "Unable to extract tag using discriminator 'kind'"),
+    (sample("session_created", eventId=GONE), "session_created.eventId: Field required"),
+    (sample("session_created", eventIndex=1.5), "session_created.eventIndex: Input should be a valid integer"),
+    (sample("session_created", eventIndex=True), "session_created.eventIndex: Input should be a valid integer"),
+    (
+        sample("session_created", eventIndex=-1),
+        "session_created.eventIndex: Input should be greater than or equal to 0",
+    ),
+    (sample("session_created", timestampMs=0), "session_created.timestampMs: Input should be greater than 0"),
+    (sample("session_created", sessionId=1), "session_created.sessionId: Input should be a valid string"),
+    (
+        sample("session_created", sessionId=SESSION + "\n"),
+        "session_created.sessionId: String should match pattern '^sess_[a-z2-7]{26}$'",
+    ),
+    (
+        sample("session_created", sessionId="\ud800"),
+        "session_created.sessionId: Input should be a valid string, unable to parse raw data as a unicode string",
+    ),
+    (
+        sample("session_created", dedupeKey="x" * 257),
+        "session_created.dedupeKey: String should have at most 256 characters",
+    ),
+    (sample("observation_recorded", scope={}), "observation_recorded.scope: Input should be None"),
+    (
+        sample("node_output_appended", data={"outputId": "o", "outputChannel": "recap", "payload": {}}),
+        "node_output_appended.data.payload: Unable to extract tag using discriminator 'payload_kind' | 'payloadKind'",
+    ),
+    (
+        sample("node_output_appended", data={"outputId": "", "outputChannel": "recap", "payload": {}}),
+        "node_output_appended.data.outputId: Value error, must not be empty",
+    ),
+    (
+        sample("edge_created", data={**DATA["edge_created"], "edgeKind": "x"}),
+        "edge_created.data.edgeKind: Input should be 'acked_step' or 'checkpoint'",
+    ),
+    (
+        sample("edge_created", data={**DATA["edge_created"], "edgeKind": "checkpoint"}),
+        "edge_created.data: Value error, an edge is a checkpoint exactly when a checkpoint caused it",
+    ),
+    (
+        sample("decision_trace_appended", data={"traceId": "t", "entries": []}),
+        "decision_trace_appended.data.entries: Tuple should have at least 1 item after validation, not 0",
+    ),
+    (
+        sample("decision_trace_appended", data=LONG_TRACE),
+        "decision_trace_appended.data.entries.0.refs: Tuple should have at most 10 items after validation, not 11",
+    ),
+    (
+        sample("decision_trace_appended", data={"traceId": "t", "entries": {}}),
+        "decision_trace_appended.data.entries: Input should be a valid tuple",
+    ),
+    (
+        sample("context_set", data=3),
+        "context_set.data: Input should be a valid dictionary or instance of ContextSetData",
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "reason"), REASONS, ids=range(len(REASONS)))
+def test_the_words_for_what_is_wrong(value, reason):
+    assert event_from(value).error.message == reason

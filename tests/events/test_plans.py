@@ -51,7 +51,7 @@ def made(kind):
         "observation_recorded": ObservationData,
         "run_started": RunStartedData,
     }
-    return types[kind].model_validate(DATA[kind])
+    return types[kind].from_wire(DATA[kind])
 
 
 @pytest.fixture

@@ -21,11 +21,11 @@ import pytest
 from event_samples import ATTEMPT, BLOCKER
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from sample_sessions import blocked, complete, running
 
 from pytest_workrail.engine.core.values import collated
 from pytest_workrail.engine.events.ids import AttemptId
+from pytest_workrail.engine.events.shapes import ShapeError
 from pytest_workrail.engine.events.snapshot import CompletedSet, read_snapshot, snapshot_from
 from workrail_lint.base.result import Err, Ok
 
@@ -173,9 +173,9 @@ def test_closed_and_versioned_at_every_level(where, change):
 
 
 def test_impossible_states_can_not_be_built_either():
-    with pytest.raises(ValidationError, match="sorted and unique"):
+    with pytest.raises(ShapeError, match="sorted and unique"):
         CompletedSet(values=("b", "a"))
-    with pytest.raises(ValidationError, match="can't be pending"):
+    with pytest.raises(ShapeError, match="can't be pending"):
         running(["a"], "a")
 
 

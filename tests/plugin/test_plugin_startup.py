@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -75,3 +76,39 @@ def test_options_and_settings_carry_our_name(pytester: pytest.Pytester) -> None:
     add_options(Parser())  # type: ignore[arg-type]
     assert len(seen) > 5
     assert all(name.removeprefix("--").startswith("workrail") for name in seen)
+
+
+# What a scenario about a workflow needs none of: packages, and rooms of ours for other work.
+NOT_FOR_A_RUN = (
+    *("pydantic", "pydantic_core", "jsonschema", "regex", "yaml", "hypothesis", "mcp", "multiprocessing"),
+    *("workrail_lint.systems.team.scenario", "workrail_lint.systems.blocks.scenario"),
+    *("pytest_workrail.systems", "pytest_workrail.explore", "pytest_workrail.sessions", "pytest_workrail.mcp"),
+    *("pytest_workrail.strategies", "pytest_workrail.lifecycle", "pytest_workrail.engine.store.bundle"),
+)
+
+
+def test_a_scenario_imports_nothing_heavy(pytester: pytest.Pytester) -> None:
+    steps = [{"id": "first-step", "title": "First", "prompt": "Look at the change."}]
+    workflow = {"id": "small", "name": "Small", "description": "One step.", "version": "1.0.0", "steps": steps}
+    agent = {"kind": "auto", "turns": [{"step": "first-step", "does": "missing_notes"}]}
+    scenario = {"workflow": "workflow.json", "agent": agent, "expect": {"blockers": ["MISSING_REQUIRED_NOTES"]}}
+    pytester.path.joinpath("workflow.json").write_text(json.dumps(workflow))
+    pytester.path.joinpath("one.scenario.json").write_text(json.dumps(scenario))
+    pytester.makeconftest(
+        f"""
+import sys
+
+def pytest_unconfigure():
+    print("HEAVY", sorted(name for name in sys.modules if name in {NOT_FOR_A_RUN!r}))
+"""
+    )
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "pytest_workrail.plugin", "--workrail-golden=new", "."],
+        cwd=pytester.path,
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in result.stdout, result.stdout + result.stderr
+    assert "HEAVY []" in result.stdout

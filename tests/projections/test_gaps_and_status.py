@@ -73,9 +73,7 @@ def test_of_two_gaps_with_one_id_the_later_counts():
     story.advance(story.start(), gaps=lambda a: [gap("one")])
     events = story.truth.events
     first = next(event for event in events if event.kind == "gap_recorded")
-    later = first.model_copy(
-        update={"event_index": len(events), "data": gap("one", severity="warning"), "dedupe_key": "gap:again"}
-    )
+    later = first.replaced(event_index=len(events), data=gap("one", severity="warning"), dedupe_key="gap:again")
     gaps = project_gaps((*events, later))
     assert gaps.by_id["one"].data.severity == "warning"
     assert gaps.unresolved_critical(story.run_id) == []

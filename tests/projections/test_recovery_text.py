@@ -143,8 +143,8 @@ def test_newest_first_cuts_only_a_last_entry_that_is_too_long():
     events = []
     for event in story.truth.events:
         if isinstance(event, NodeOutputAppended):
-            payload = type(event.data.payload).model_construct(payload_kind="notes", notes_markdown=long)
-            event = event.model_copy(update={"data": event.data.model_copy(update={"payload": payload})})
+            payload = type(event.data.payload).built(payload_kind="notes", notes_markdown=long)
+            event = event.replaced(data=event.data.replaced(payload=payload))
         events.append(event)
     text = recovery_text(tuple(events), story.run_id, nodes[2], policy=NEWEST)
     assert text.endswith(

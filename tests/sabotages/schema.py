@@ -48,8 +48,7 @@ def unknown_events_pass_for_telemetry(original):
     def repair(value):
         from pytest_workrail.engine.events import kinds
 
-        fields = [getattr(kind, "model_fields", {}).get("kind") for kind in vars(kinds).values()]
-        known = [field.default for field in fields if field is not None]
+        known = [getattr(kind, "kind", None) for kind in vars(kinds).values()]
         is_unknown = isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in known
         return {**value, "kind": "usage_recorded"} if is_unknown else value
 
@@ -189,7 +188,7 @@ def what_is_new_is_lost(original):
     """A member that a later version added does not survive."""
 
     def to_wire(self):
-        known = {field.alias or name for name, field in type(self).model_fields.items()}
+        known = {self.alias(name) for name in self.names()}
         return {name: value for name, value in original(self).items() if name in known}
 
     return to_wire

@@ -78,7 +78,7 @@ def manifest_gaps_are_overlooked(original):
     """Manifest records may skip numbers."""
 
     def lenient(session_id, records):
-        renumbered = [type(r).model_validate({**r.to_wire(), "manifestIndex": at}) for at, r in enumerate(records)]
+        renumbered = [type(r).from_wire({**r.to_wire(), "manifestIndex": at}) for at, r in enumerate(records)]
         return original(session_id, renumbered)
 
     return lenient
@@ -92,7 +92,7 @@ def pins_may_come_first(original):
         ordered = sorted(
             records, key=lambda r: r.last_event_index if r.kind == "segment_closed" else r.event_index + 99
         )
-        back = [type(r).model_validate({**r.to_wire(), "manifestIndex": at}) for at, r in enumerate(ordered)]
+        back = [type(r).from_wire({**r.to_wire(), "manifestIndex": at}) for at, r in enumerate(ordered)]
         return original(session_id, back)
 
     return lenient

@@ -10,7 +10,7 @@ from pytest_workrail import api
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_expectations import turn_expectation, unmet
-from workrail_lint.systems.workrail.scenario import Scenario, TurnExpectation
+from workrail_lint.systems.workrail.scenario import Scenario
 
 WORKFLOW: dict[str, Any] = {
     "id": "demo.two_steps",
@@ -29,7 +29,8 @@ def a_run(**options: Any) -> Run:
 
 def faults(expect: dict[str, Any] | None, run: Run) -> list[tuple[str, str]]:
     members = {} if expect is None else {"expect": expect}
-    scenario = Scenario.model_validate({"workflow": "w.json", **members})
+    scenario = {"workflow": "w.json", **members}
+    Scenario.model_validate(scenario)
     return [(fault.pointer, fault.message) for fault in unmet(scenario, run)]
 
 
@@ -130,5 +131,5 @@ ERROR: dict[str, Any] = {"code": "NOT_FOUND", "message": "m"}
     ],
 )
 def test_expectations_of_a_turn(expect: dict[str, Any], response: dict[str, Any], says: str | None) -> None:
-    wrong = turn_expectation(TurnExpectation.model_validate(expect))
+    wrong = turn_expectation(expect)
     assert wrong(Exchange("continue_workflow", {}, response, response is ERROR)) == says

@@ -56,7 +56,7 @@ def exchanges() -> list[Exchange]:
 def test_they_are_clean(path: Path) -> None:
     result = scenario_system().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
     assert result.findings == []
-    assert loaded(path).scenario.description
+    assert loaded(path).scenario["description"]
 
 
 def test_every_golden_has_its_scenario() -> None:

@@ -141,7 +141,7 @@ def test_a_forgotten_cache_changes_no_answer(files, story):
 
 
 def changed(event, **changes):
-    return type(event).model_validate({**event.to_wire(), **changes})
+    return type(event).from_wire({**event.to_wire(), **changes})
 
 
 def test_append_rules(files):
@@ -202,10 +202,10 @@ def test_without_a_witness_nothing_is_touched(story):
 
 def context_plan(story, context):
     event = next(e for e in story.plans[0].events if e.kind == "context_set")
-    data = type(event.data).model_construct(context_id="c", context=context, source="agent_delta")
-    made = type(event).model_construct(
+    data = type(event.data).built(context_id="c", context=context, source="agent_delta")
+    made = type(event).built(
         **{
-            **{name: getattr(event, name) for name in type(event).model_fields},
+            **{name: getattr(event, name) for name in type(event).names()},
             "data": data,
             "event_index": story.truth.next_index,
             "dedupe_key": "context_set:bad",

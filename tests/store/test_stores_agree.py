@@ -105,20 +105,18 @@ class Twins(RuleBasedStateMachine):
                 case "drop":
                     plan = AppendPlan((), ())
                 case "shift":
-                    events = tuple(
-                        event.model_copy(update={"dedupe_key": f"new:{event.event_index}"}) for event in events
-                    )
+                    events = tuple(event.replaced(dedupe_key=f"new:{event.event_index}") for event in events)
                     plan = AppendPlan(events, plan.snapshot_pins)
                 case "pin":
                     pin = SnapshotPin(0, "sha256:" + "0" * 64, "evt_" + "a" * 26)
-                    fresh = events[0].model_copy(update={"event_index": story.truth.next_index, "dedupe_key": "new:x"})
+                    fresh = events[0].replaced(event_index=story.truth.next_index, dedupe_key="new:x")
                     plan = AppendPlan((fresh,), (pin,))
                 case "half":
-                    fresh = events[0].model_copy(update={"dedupe_key": "new:y"})
+                    fresh = events[0].replaced(dedupe_key="new:y")
                     plan = dataclasses.replace(plan, events=(*events, fresh))
                 case "foreign":
                     permit = AppendPermit("sess_" + "a" * 26)
-                    fresh = events[0].model_copy(update={"event_index": 0, "dedupe_key": "new:z"})
+                    fresh = events[0].replaced(event_index=0, dedupe_key="new:z")
                     plan = AppendPlan((fresh,), ())
                 case "stale":
                     permit.revoke()

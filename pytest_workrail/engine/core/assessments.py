@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.reasons import FollowupRequired
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedDimension:
+class RecordedDimension(Record):
     """The level one dimension came to. `normalized` when the agent wrote it in another way."""
 
     dimension_id: str
@@ -23,8 +23,7 @@ class RecordedDimension:
     normalization: Literal["exact", "normalized"]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAssessment:
+class RecordedAssessment(Record):
     """A valid assessment. `artifact_index` is its place in the submission."""
 
     assessment_id: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
@@ -35,6 +35,7 @@ from pytest_workrail.engine.core.vocabulary import (
     BlockerCode,
     GapSeverity,
 )
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 Pointer: TypeAlias = dict[str, Json]
@@ -48,8 +49,7 @@ class BlockKind(Enum):
     TERMINAL = "terminal_block"
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(Record):
     """One structured reason why a run can't advance, within its budgets."""
 
     code: BlockerCode
@@ -68,8 +68,7 @@ class Blocker:
         return shown if self.details is None else {**shown, "details": self.details}
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Record):
     """The same reason, recorded by a run that goes on."""
 
     severity: GapSeverity
@@ -93,8 +92,7 @@ class Gap:
         return shown if self.details is None else {**shown, "details": self.details}
 
 
-@dataclass(frozen=True, slots=True)
-class FixContext:
+class FixContext(Record):
     """What a suggested fix can refer to."""
 
     packs: Mapping[str, ContractPack]

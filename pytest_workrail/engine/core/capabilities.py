@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.packs import ContractPack, artifact_kind
 from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown
 from pytest_workrail.engine.core.vocabulary import Capability, CapabilityStatus
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"
 _STRONG = ("probe_step", "attempted_use")
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Record):
     """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
 
     artifact_index: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.logic import Expansion, combination, fold
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.result import Err, Ok
@@ -25,8 +25,7 @@ _JSON_HINT = "The criteria quote a piece of JSON: make sure that the notes conta
 _QUOTED_JSON = re.compile(rf"[\"'`][{js.WHITESPACE_CLASS}]*[{{\[]")
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Record):
     """Whether a submission is valid, and what to say about it."""
 
     valid: bool

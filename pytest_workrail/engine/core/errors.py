@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed
 from pytest_workrail.engine.core.trace import TraceEntry
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = Literal[
@@ -22,8 +23,7 @@ ErrorCode: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidState:
+class InvalidState(Record):
     """The state can't be continued as asked."""
 
     code: ClassVar[ErrorCode] = "InvalidState"
@@ -31,8 +31,7 @@ class InvalidState:
     loop_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidLoop:
+class InvalidLoop(Record):
     """A loop that nothing can decide."""
 
     code: ClassVar[ErrorCode] = "InvalidLoop"
@@ -40,8 +39,7 @@ class InvalidLoop:
     loop_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class WrongLoopVariable:
+class WrongLoopVariable(Record):
     """The variable a loop runs over holds something else than it has to."""
 
     variable: str
@@ -49,8 +47,7 @@ class WrongLoopVariable:
     actual: dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class MissingContext:
+class MissingContext(Record):
     """A loop needs a context variable that is absent or of another type. Supplying it helps."""
 
     code: ClassVar[ErrorCode] = "MissingContext"
@@ -59,8 +56,7 @@ class MissingContext:
     wrong: WrongLoopVariable | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopVariableUnset:
+class LoopVariableUnset(Record):
     """A loop can't be entered before its variable is set. `trace` and `passed` are what was found on the way."""
 
     code: ClassVar[ErrorCode] = "LoopVariableUnset"
@@ -77,8 +73,7 @@ class LoopVariableUnset:
         return f"Loop '{self.unset.step_id}' needs the variable '{self.unset.variable}', which is not set."
 
 
-@dataclass(frozen=True, slots=True)
-class MaxIterationsExceeded:
+class MaxIterationsExceeded(Record):
     """A loop would start iteration `iteration`, counted from zero, which its limit does not allow."""
 
     code: ClassVar[ErrorCode] = "MaxIterationsExceeded"
@@ -91,8 +86,7 @@ class MaxIterationsExceeded:
         return f"Loop '{self.loop_id}' would start iteration {self.iteration} but is limited to {self.max_iterations}."
 
 
-@dataclass(frozen=True, slots=True)
-class MissingLoopControl:
+class MissingLoopControl(Record):
     """An iteration ended and nobody decided whether the loop goes on."""
 
     code: ClassVar[ErrorCode] = "MissingLoopControl"
@@ -104,8 +98,7 @@ class MissingLoopControl:
         return f"Iteration {self.iteration} of loop '{self.loop_id}' ended without a loop-control artifact."
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidLoopControl:
+class InvalidLoopControl(Record):
     """An iteration ended and every decision about it has issues; these are the last one's."""
 
     code: ClassVar[ErrorCode] = "InvalidLoopControl"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from workrail_lint.base.typed import NamedTuple
 
 
 class Members(NamedTuple):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.profiles import LoopIdCheck
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Record):
     """The last valid artifact says whether to go on."""
 
     word: ClassVar[str] = "found"
@@ -23,16 +22,14 @@ class Decided:
         return f'decision="{"continue" if self.goes_on else "stop"}"'
 
 
-@dataclass(frozen=True, slots=True)
-class NotFound:
+class NotFound(Record):
     """There is no artifact of that kind."""
 
     word: ClassVar[str] = "not_found"
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(Record):
     """There are some, and each has issues; these are the last one's."""
 
     word: ClassVar[str] = "invalid"

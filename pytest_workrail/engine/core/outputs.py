@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pytest_workrail.engine.core.assessments import RecordedAssessment, assess, followups
@@ -35,6 +34,7 @@ from pytest_workrail.engine.core.vocabulary import (
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
 )
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -47,34 +47,29 @@ _CUT = "[TRUNCATED]"
 _EVALUATION_FAILED = Validation(False, ("The validation criteria of this step can't be evaluated.",))
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(Record):
     """What an agent hands in with an advance. `notes` is None when there are none, which is not the empty text."""
 
     notes: str | None = None
     artifacts: tuple[Json, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NotRequired:
+class NotRequired(Record):
     """The step asks for nothing but perhaps notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Satisfied:
+class Satisfied(Record):
     """The step got what it asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Record):
     """Nothing was submitted for it. `kinds` are those that were, None when there is none to name."""
 
     contract_ref: str
     kinds: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(Record):
     """What was submitted for it does not do."""
 
     contract_ref: str
@@ -84,8 +79,7 @@ class Invalid:
 Requirement: TypeAlias = NotRequired | Satisfied | Missing | Invalid
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Record):
     """The verdict on one submission.
 
     `validation` is the result to report and to record, if anything was validated. `failed` means that the
@@ -230,8 +224,7 @@ def _stored_texts(texts: Sequence[str], item_limit: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredArtifact:
+class StoredArtifact(Record):
     """An artifact as an output of the node it was submitted from, addressed by its content."""
 
     output_id: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 ASSESSMENT = "wr.contracts.assessment"

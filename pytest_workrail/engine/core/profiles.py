@@ -5,10 +5,10 @@ Code asks a profile for its choice and never for its name, so this is the only p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
+from pytest_workrail.records import Record
 from workrail_lint.base.suggest import hint
 
 
@@ -134,8 +134,7 @@ class CriteriaText(Enum):
 ProfileName: TypeAlias = Literal["reference", "locked"]
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Record):
     """One choice for every question."""
 
     name: ProfileName

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_workrail.engine.core.confirmation import Confirmer
 from pytest_workrail.engine.core.criteria_text import criteria_lines, requirement
@@ -16,6 +16,7 @@ from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, Con
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from workrail_lint.base import js
+from workrail_lint.base.typed import NamedTuple
 
 _MAX_REQUIREMENTS = 5
 _SHA_KEY = "metrics_commit_shas"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_workrail.engine.core import prompt_slots as slots
@@ -19,10 +18,10 @@ from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, Prom
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.core.state import StepInstance
 from pytest_workrail.engine.core.vocabulary import GateKind
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class PendingStep:
+class PendingStep(Record):
     """A step ready to be handed out. `gate` is who must confirm it, if anybody."""
 
     step_id: str
@@ -44,8 +43,7 @@ class PendingStep:
         return "".join(part.symbol for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Record):
     """What is known of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not.
 
     `dependencies` are what only a person can provide; `asked_for` are the variables a question is about.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
@@ -11,14 +10,14 @@ from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.reasons import MissingContextKey
 from pytest_workrail.engine.core.skipped import LoopUnset, PassedOver, Unmet
 from pytest_workrail.engine.core.vocabulary import MAX_BLOCKERS
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 Select = Callable[[Mapping[str, Json]], Ok[Selection] | Err[InterpreterError]]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Record):
     """Which variables would let which step run. `patch` sets each of them to a value under which it does."""
 
     step_id: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, assert_never
 
 from pytest_workrail.engine.core.conditions import Context
@@ -18,11 +17,11 @@ from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.core.values import LoopPosition
 from pytest_workrail.engine.core.vocabulary import Capability, NonAssumableChoice
 from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 
-@dataclass(frozen=True, slots=True)
-class MissingRequiredOutput:
+class MissingRequiredOutput(Record):
     """No artifact meets the contract. `kinds` are those submitted instead, None when there was none to name."""
 
     kind: ClassVar[str] = "missing_required_output"
@@ -31,8 +30,7 @@ class MissingRequiredOutput:
     loop: LoopPosition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidRequiredOutput:
+class InvalidRequiredOutput(Record):
     """What was submitted breaks the contract."""
 
     kind: ClassVar[str] = "invalid_required_output"
@@ -40,16 +38,14 @@ class InvalidRequiredOutput:
     loop: LoopPosition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MissingNotes:
+class MissingNotes(Record):
     """The step wants notes."""
 
     kind: ClassVar[str] = "missing_notes"
     step_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class FollowupRequired:
+class FollowupRequired(Record):
     """An assessment came to a level that asks for more work first."""
 
     kind: ClassVar[str] = "assessment_followup_required"
@@ -59,8 +55,7 @@ class FollowupRequired:
     guidance: str
 
 
-@dataclass(frozen=True, slots=True)
-class MissingContextKey:
+class MissingContextKey(Record):
     """A context key has to be there. What follows the key is there when a step waits for it.
 
     `unmet` are the comparisons that read it, `suggested` is a value under which the step runs, and `patch` holds
@@ -75,31 +70,27 @@ class MissingContextKey:
     patch: Mapping[str, Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContextBudgetExceeded:
+class ContextBudgetExceeded(Record):
     """The context is too large."""
 
     kind: ClassVar[str] = "context_budget_exceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilityUnknown:
+class CapabilityUnknown(Record):
     """Nobody has shown that a required capability is there."""
 
     kind: ClassVar[str] = "required_capability_unknown"
     capability: Capability
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilityUnavailable:
+class CapabilityUnavailable(Record):
     """A required capability is not there."""
 
     kind: ClassVar[str] = "required_capability_unavailable"
     capability: Capability
 
 
-@dataclass(frozen=True, slots=True)
-class UserOnlyDependency:
+class UserOnlyDependency(Record):
     """Only a person can provide this. A choice is named exactly when the detail is a choice."""
 
     kind: ClassVar[str] = "user_only_dependency"
@@ -112,29 +103,25 @@ class UserOnlyDependency:
             raise ValueError("a choice is named with needs_user_choice and with nothing else")
 
 
-@dataclass(frozen=True, slots=True)
-class InvariantViolation:
+class InvariantViolation(Record):
     """The engine found itself in a state that can't be."""
 
     kind: ClassVar[str] = "invariant_violation"
 
 
-@dataclass(frozen=True, slots=True)
-class StorageCorruption:
+class StorageCorruption(Record):
     """What was stored can't be trusted."""
 
     kind: ClassVar[str] = "storage_corruption_detected"
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationFailed:
+class EvaluationFailed(Record):
     """The step's own criteria can't be evaluated."""
 
     kind: ClassVar[str] = "evaluation_error"
 
 
-@dataclass(frozen=True, slots=True)
-class LoopLimitReached:
+class LoopLimitReached(Record):
     """A loop would start an iteration that its limit does not allow."""
 
     kind: ClassVar[str] = "loop_limit"

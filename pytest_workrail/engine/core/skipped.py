@@ -7,17 +7,18 @@ asks for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, deciding_operator, value_of
 from pytest_workrail.engine.core.logic import Members, Negation, combination
 from pytest_workrail.engine.core.smallest_set import MAX_DEPTH, ConditionSolver
 from pytest_workrail.engine.core.values import LoopPosition
 from pytest_workrail.engine.core.vocabulary import MAX_SHOWN_VALUE_BYTES, MAX_SKIPPED_BYTES, MAX_SKIPPED_ENTRIES
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple
 
 # unset: setting unset variables would do. value: only other values would. never: nothing would.
 Because: TypeAlias = Literal["unset", "value", "never"]
@@ -42,8 +43,7 @@ class Unmet(NamedTuple):
         return {**shown, "actual": self.actual}
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Record):
     """A step or loop that was passed over; `loop` is the pass, for a step inside a loop."""
 
     step_id: str

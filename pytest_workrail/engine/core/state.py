@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 
@@ -19,8 +20,7 @@ class LoopFrame(NamedTuple):
     body_index: int
 
 
-@dataclass(frozen=True, slots=True)
-class StepInstance:
+class StepInstance(Record):
     """A step in the loop iteration it belongs to."""
 
     step_id: str
@@ -114,13 +114,11 @@ class CompletedKeys:
         return f"CompletedKeys({list(self)!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Init:
+class Init(Record):
     """Nothing was selected yet."""
 
 
-@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make, and a step makes two
-class Running:
+class Running(Record, frozen=False):  # a frozen one takes twice as long to make, and a step makes two
     """Under way; a step is pending between its selection and its completion. A value like the others: never changed.
 
     `progress` is the interpreter's own note of where to look next. It follows from the other members, so
@@ -132,9 +130,10 @@ class Running:
     pending: Final[StepInstance | None] = None
     progress: Final[Any] = field(default=None, compare=False, repr=False)
 
+    __hash__ = Record.__hash__
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+
+class Complete(Record):
     """Over: no eligible step remained."""
 
 

@@ -1,10 +1,6 @@
 """The stored form of blockers: why an attempt could not advance, as a snapshot remembers it."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, TypeAlias
-
-from pydantic import Field
 
 from pytest_workrail.engine.core.smallest_set import MAX_KEY_BYTES
 from pytest_workrail.engine.core.vocabulary import (
@@ -17,6 +13,7 @@ from pytest_workrail.engine.core.vocabulary import (
     UserOnlyDependency,
 )
 from pytest_workrail.engine.events.fields import SafeId, StepId
+from pytest_workrail.engine.events.shapes import Sized, Tagged
 from pytest_workrail.engine.events.wire import ClosedWire, Index, Items, JsonObject, NonEmpty, max_utf8
 
 # Names of context variables are the author's own.
@@ -72,7 +69,7 @@ BlockerPointer: TypeAlias = Annotated[
     | CapabilityPointer
     | AssessmentDimensionPointer
     | WorkflowStepPointer,
-    Field(discriminator="kind"),
+    Tagged("kind"),
 ]
 
 
@@ -121,7 +118,7 @@ class Unmet(ClosedWire):
     operator: NonEmpty
     expected: object = None
     negated: Literal[True] | None = None
-    actual: Annotated[UnsetActual | ValueActual | LargeActual, Field(discriminator="kind")]
+    actual: Annotated[UnsetActual | ValueActual | LargeActual, Tagged("kind")]
 
 
 class QuestionDetails(ClosedWire):
@@ -155,7 +152,7 @@ class Blocker(ClosedWire):
 class BlockerReport(ClosedWire):
     """The blockers of one attempt, at most ten."""
 
-    blockers: Annotated[Items[Blocker], Field(min_length=1, max_length=MAX_BLOCKERS)]
+    blockers: Annotated[Items[Blocker], Sized(1, MAX_BLOCKERS)]
 
 
 class OutputReason(ClosedWire):
@@ -234,8 +231,6 @@ RetryableReason: TypeAlias = Annotated[
     | MissingContextKeyReason
     | ContextBudgetReason
     | LoopLimitReason,
-    Field(discriminator="kind"),
+    Tagged("kind"),
 ]
-TerminalReason: TypeAlias = Annotated[
-    UserDependencyReason | CapabilityReason | InternalReason, Field(discriminator="kind")
-]
+TerminalReason: TypeAlias = Annotated[UserDependencyReason | CapabilityReason | InternalReason, Tagged("kind")]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import NewType, TypeVar
 
 from pytest_workrail.engine.events import base32
+from pytest_workrail.records import Record
 from workrail_lint.base.canonical import hash_ref
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
 SessionId = NewType("SessionId", str)
@@ -47,8 +47,7 @@ class IdKind(StrEnum):
 DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
 
 
-@dataclass(frozen=True, slots=True)
-class IdError:
+class IdError(Record):
     """A text that is not an id of the kind asked for."""
 
     expected: str
@@ -64,7 +63,7 @@ Brand = TypeVar("Brand")
 
 
 def _checker(expected: str, pattern: str, brand: Callable[[str], Brand]) -> Callable[[str], Ok[Brand] | Err[IdError]]:
-    shape = re.compile(pattern.removeprefix("^").removesuffix("$"))
+    shape = Pattern(pattern.removeprefix("^").removesuffix("$"))
 
     def check(text: str) -> Ok[Brand] | Err[IdError]:
         return Ok(brand(text)) if shape.fullmatch(text) else Err(IdError(expected, text))

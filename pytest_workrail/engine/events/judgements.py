@@ -1,10 +1,6 @@
 """What the engine and its agent concluded: assessments, preferences, capabilities, gaps, divergences."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
-
-from pydantic import Field, model_validator
 
 from pytest_workrail.engine.core.vocabulary import (
     Autonomy,
@@ -21,6 +17,7 @@ from pytest_workrail.engine.core.vocabulary import (
 )
 from pytest_workrail.engine.events.blockers import ReasonDetails
 from pytest_workrail.engine.events.fields import AttemptId, EventId, StepId
+from pytest_workrail.engine.events.shapes import Sized, Tagged
 from pytest_workrail.engine.events.wire import Items, NonEmpty, Wire
 
 
@@ -41,7 +38,7 @@ class AssessmentRecordedData(Wire):
     artifact_output_id: NonEmpty
     summary: str | None = None
     normalization_notes: Items[str]
-    dimensions: Annotated[Items[RecordedDimension], Field(min_length=1)]
+    dimensions: Annotated[Items[RecordedDimension], Sized(1)]
 
 
 class ConsequenceTrigger(Wire):
@@ -93,16 +90,12 @@ class PreferencesChangedData(Wire):
 
     change_id: NonEmpty
     source: PreferenceSource
-    delta: Annotated[
-        Items[Annotated[AutonomyChange | RiskPolicyChange, Field(discriminator="key")]], Field(min_length=1)
-    ]
+    delta: Annotated[Items[Annotated[AutonomyChange | RiskPolicyChange, Tagged("key")]], Sized(1)]
     effective: EffectivePreferences
 
-    @model_validator(mode="after")
-    def _keys_are_unique(self) -> PreferencesChangedData:
+    def check_together(self) -> None:
         if len({change.key for change in self.delta}) != len(self.delta):
             raise ValueError("a preference may change once per event")
-        return self
 
 
 class ProbeDetail(Wire):
@@ -120,11 +113,9 @@ class AttemptDetail(Wire):
     result: Literal["success", "failure"]
     failure_code: Literal["tool_missing", "tool_error", "policy_blocked", "unknown"] | None = None
 
-    @model_validator(mode="after")
-    def _code_iff_failure(self) -> AttemptDetail:
+    def check_together(self) -> None:
         if (self.failure_code is not None) != (self.result == "failure"):
             raise ValueError("a failure, and nothing else, has a failure code")
-        return self
 
 
 class ClaimDetail(Wire):
@@ -164,7 +155,7 @@ class CapabilityObservedData(Wire):
     cap_obs_id: NonEmpty
     capability: Capability
     status: CapabilityStatus
-    provenance: Annotated[ProbeProvenance | AttemptProvenance | ClaimProvenance, Field(discriminator="kind")]
+    provenance: Annotated[ProbeProvenance | AttemptProvenance | ClaimProvenance, Tagged("kind")]
 
 
 class ContractGap(Wire):
@@ -195,9 +186,7 @@ class UnexpectedGap(Wire):
     detail: Unexpected
 
 
-GapReason: TypeAlias = Annotated[
-    ContractGap | CapabilityGap | DependencyGap | UnexpectedGap, Field(discriminator="category")
-]
+GapReason: TypeAlias = Annotated[ContractGap | CapabilityGap | DependencyGap | UnexpectedGap, Tagged("category")]
 
 
 class Unresolved(Wire):
@@ -234,8 +223,8 @@ class GapRecordedData(Wire):
     severity: GapSeverity
     reason: GapReason
     summary: NonEmpty
-    resolution: Annotated[Unresolved | Resolves, Field(discriminator="kind")]
-    evidence_refs: Items[Annotated[EventEvidence | OutputEvidence, Field(discriminator="kind")]] | None = None
+    resolution: Annotated[Unresolved | Resolves, Tagged("kind")]
+    evidence_refs: Items[Annotated[EventEvidence | OutputEvidence, Tagged("kind")]] | None = None
     details: ReasonDetails | None = None
 
 

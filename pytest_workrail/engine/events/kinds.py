@@ -1,11 +1,7 @@
 """Events: the closed set of kinds, each with its scope and data, in one envelope."""
 
-from __future__ import annotations
-
-import functools
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
-
-from pydantic import Field, TypeAdapter
 
 from pytest_workrail.engine.core.vocabulary import HostKind
 from pytest_workrail.engine.events.fields import DedupeKey, EventId, NodeId, RunId, SessionId
@@ -30,12 +26,12 @@ from pytest_workrail.engine.events.payloads import (
     SessionCreatedData,
     ValidationPerformedData,
 )
+from pytest_workrail.engine.events.shapes import Above, Shape, Tagged
 from pytest_workrail.engine.events.wire import (
     CorruptionReason,
     Index,
     JsonObject,
     Wire,
-    adapter,
     read_record,
     read_value,
 )
@@ -72,7 +68,7 @@ class Envelope(Wire):
     event_index: Index
     session_id: SessionId
     dedupe_key: DedupeKey
-    timestamp_ms: Annotated[int, Field(gt=0)]
+    timestamp_ms: Annotated[int, Above(0)]
 
 
 class SessionCreated(Envelope):
@@ -239,7 +235,8 @@ Event: TypeAlias = (
     | RunCompleted
     | HostEvent
 )
-_EVENT: TypeAdapter[Event] = adapter(Annotated[Event, Field(discriminator="kind")])
+Log: TypeAlias = Sequence[Event]  # the events of a session, in order
+_EVENT: Shape[Event] = Shape(Annotated[Event, Tagged("kind")])
 
 
 def read_event(raw: bytes) -> Ok[Event] | Err[CorruptionReason]:
@@ -249,12 +246,7 @@ def read_event(raw: bytes) -> Ok[Event] | Err[CorruptionReason]:
 
 def read_back(event: Event, raw: bytes) -> Ok[Event] | Err[CorruptionReason]:
     """The event in a line that was made of one: no other kind has to be known for that."""
-    return read_record(raw, _adapter_of(type(event)))
-
-
-@functools.cache
-def _adapter_of(kind: type[Event]) -> TypeAdapter[Event]:
-    return adapter(kind)
+    return read_record(raw, Shape(type(event)))
 
 
 def event_from(value: Json) -> Ok[Event] | Err[CorruptionReason]:

@@ -1,16 +1,13 @@
 """The manifest: the control stream that says which segments exist and which snapshots they need."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
-
 from pytest_workrail.engine.events.fields import Digest, EventId, SessionId, SnapshotRef
-from pytest_workrail.engine.events.wire import CorruptionReason, Index, NonEmpty, Wire, adapter, read_record, read_value
+from pytest_workrail.engine.events.shapes import Holds, Shape, Tagged
+from pytest_workrail.engine.events.wire import CorruptionReason, Index, NonEmpty, Wire, read_record, read_value
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -28,7 +25,7 @@ def _relative_path(path: str) -> str:
     return path
 
 
-RelativePath: TypeAlias = Annotated[NonEmpty, AfterValidator(_relative_path)]
+RelativePath: TypeAlias = Annotated[NonEmpty, Holds(_relative_path)]
 
 
 def segment_path(first: int, last: int) -> str:
@@ -52,13 +49,11 @@ class SegmentClosed(_Record):
     sha256: Digest
     bytes: Index
 
-    @model_validator(mode="after")
-    def _path_names_the_range(self) -> SegmentClosed:
+    def check_together(self) -> None:
         if self.first_event_index > self.last_event_index:
             raise ValueError("a segment holds at least one event")
         if self.segment_rel_path != segment_path(self.first_event_index, self.last_event_index):
             raise ValueError("the path of a segment names its events")
-        return self
 
 
 class SnapshotPinned(_Record):
@@ -71,7 +66,7 @@ class SnapshotPinned(_Record):
 
 
 ManifestRecord: TypeAlias = SegmentClosed | SnapshotPinned
-_RECORD: TypeAdapter[ManifestRecord] = adapter(Annotated[ManifestRecord, Field(discriminator="kind")])
+_RECORD: Shape[ManifestRecord] = Shape(Annotated[ManifestRecord, Tagged("kind")])
 
 
 # Manifests only grow: nearly every line was read before.

@@ -1,10 +1,6 @@
 """What each kind of event says: the `data` member, one model per kind."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, TypeAlias
-
-from pydantic import Field, model_validator
 
 from pytest_workrail.engine.core.vocabulary import (
     MAX_NOTES_BYTES,
@@ -39,6 +35,7 @@ from pytest_workrail.engine.events.fields import (
     StepId,
     WorkflowHash,
 )
+from pytest_workrail.engine.events.shapes import Sized, Tagged
 from pytest_workrail.engine.events.wire import ClosedWire, Index, Items, JsonObject, NonEmpty, Wire, max_u16, max_utf8
 from workrail_lint.base import js
 
@@ -77,7 +74,7 @@ class PathText(Wire):
     value: Annotated[NonEmpty, max_u16(MAX_PATH_LENGTH)]
 
 
-ObservationValue: TypeAlias = Annotated[ShortString | GitSha1 | Sha256 | PathText, Field(discriminator="type")]
+ObservationValue: TypeAlias = Annotated[ShortString | GitSha1 | Sha256 | PathText, Tagged("type")]
 ObservationKey: TypeAlias = Literal["git_branch", "git_head_sha", "repo_root_hash", "repo_root"]
 
 
@@ -123,11 +120,9 @@ class EdgeCreatedData(Wire):
     to_node_id: NodeId
     cause: EdgeCause
 
-    @model_validator(mode="after")
-    def _kinds_agree(self) -> EdgeCreatedData:
+    def check_together(self) -> None:
         if (self.edge_kind == "checkpoint") != (self.cause.kind == "checkpoint_created"):
             raise ValueError("an edge is a checkpoint exactly when a checkpoint caused it")
-        return self
 
 
 class AdvancedOutcome(Wire):
@@ -149,7 +144,7 @@ class AdvanceRecordedData(Wire):
 
     attempt_id: AttemptId
     intent: Literal["ack_pending"] = "ack_pending"
-    outcome: Annotated[AdvancedOutcome | BlockedOutcome, Field(discriminator="kind")]
+    outcome: Annotated[AdvancedOutcome | BlockedOutcome, Tagged("kind")]
 
 
 class ValidationResult(ClosedWire):
@@ -159,12 +154,10 @@ class ValidationResult(ClosedWire):
     issues: Items[Annotated[NonEmpty, max_utf8(MAX_VALIDATION_ISSUE_BYTES)]]
     suggestions: Items[Annotated[NonEmpty, max_utf8(MAX_VALIDATION_SUGGESTION_BYTES)]]
 
-    @model_validator(mode="after")
-    def _within_budget(self) -> ValidationResult:
+    def check_together(self) -> None:
         for texts in (self.issues, self.suggestions):
             if sum(map(js.u8_length, texts)) > MAX_VALIDATION_LIST_BYTES:
                 raise ValueError(f"a list must not exceed {MAX_VALIDATION_LIST_BYTES} bytes")
-        return self
 
 
 class ValidationPerformedData(ClosedWire):
@@ -201,13 +194,11 @@ class NodeOutputData(Wire):
     output_id: NonEmpty
     supersedes_output_id: NonEmpty | None = None
     output_channel: OutputChannel
-    payload: Annotated[NotesPayload | ArtifactPayload, Field(discriminator="payload_kind")]
+    payload: Annotated[NotesPayload | ArtifactPayload, Tagged("payload_kind")]
 
-    @model_validator(mode="after")
-    def _recap_is_notes(self) -> NodeOutputData:
+    def check_together(self) -> None:
         if self.output_channel == "recap" and not isinstance(self.payload, NotesPayload):
             raise ValueError("a recap holds notes")
-        return self
 
 
 class ContextSetData(Wire):
@@ -253,8 +244,8 @@ class TraceEntry(Wire):
     summary: Annotated[NonEmpty, max_utf8(MAX_TRACE_SUMMARY_BYTES)]
     refs: (
         Annotated[
-            Items[Annotated[StepRef | LoopRef | ConditionRef | IterationRef, Field(discriminator="kind")]],
-            Field(max_length=MAX_TRACE_REFS),
+            Items[Annotated[StepRef | LoopRef | ConditionRef | IterationRef, Tagged("kind")]],
+            Sized(most=MAX_TRACE_REFS),
         ]
         | None
     ) = None
@@ -280,15 +271,13 @@ class DecisionTraceData(Wire):
     """How the next step was chosen. `skipped` is there when steps were passed over and the profile records it."""
 
     trace_id: NonEmpty
-    entries: Annotated[Items[TraceEntry], Field(min_length=1, max_length=MAX_TRACE_ENTRIES)]
-    skipped: Annotated[Items[SkippedStep], Field(max_length=MAX_SKIPPED_ENTRIES)] | None = None
+    entries: Annotated[Items[TraceEntry], Sized(1, MAX_TRACE_ENTRIES)]
+    skipped: Annotated[Items[SkippedStep], Sized(most=MAX_SKIPPED_ENTRIES)] | None = None
     skipped_omitted: Index | None = None
 
-    @model_validator(mode="after")
-    def _within_budget(self) -> DecisionTraceData:
+    def check_together(self) -> None:
         if sum(js.u8_length(entry.summary) for entry in self.entries) > MAX_TRACE_TOTAL_BYTES:
             raise ValueError(f"summaries must not exceed {MAX_TRACE_TOTAL_BYTES} bytes together")
-        return self
 
 
 class RunCompletedData(Wire):
@@ -301,8 +290,6 @@ class RunCompletedData(Wire):
     capture_confidence: Literal["high", "none"]
     duration_ms: Index | None = None
 
-    @model_validator(mode="after")
-    def _confidence_has_evidence(self) -> RunCompletedData:
+    def check_together(self) -> None:
         if self.capture_confidence == "high" and not self.agent_commit_shas:
             raise ValueError("high confidence needs at least one commit")
-        return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from pytest_workrail.engine.core.values import collation_key
@@ -62,10 +62,10 @@ from pytest_workrail.engine.events.payloads import (
     SessionCreatedData,
     ValidationPerformedData,
 )
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotPin:
+class SnapshotPin(Record):
     """A snapshot that the event at an index introduces."""
 
     event_index: int
@@ -73,8 +73,7 @@ class SnapshotPin:
     created_by_event_id: EventId
 
 
-@dataclass(frozen=True, slots=True)
-class AppendPlan:
+class AppendPlan(Record):
     """The events of one call and the snapshots they need.
 
     `is_checked` says that each event was made by a builder, from data that was checked when it was made.
@@ -149,8 +148,7 @@ class EventBuilder:
         return AppendPlan(tuple(self._events), pins_of(self._events), is_checked=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusions:
+class Conclusions(Record):
     """What was concluded from an attempt besides where it led."""
 
     assessments: Sequence[AssessmentRecordedData] = ()
@@ -158,8 +156,7 @@ class Conclusions:
     divergences: Sequence[DivergenceData] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One attempt on one node, and the node it leads to."""
 
     source: NodeId

@@ -4,14 +4,9 @@ Closed shapes throughout, and states that can't occur can't be built: completed 
 loop is on the stack once, the pending step stands where the stack says and is not completed yet.
 """
 
-from __future__ import annotations
-
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Literal, TypeAlias
-
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from pytest_workrail.engine.core import state as core
 from pytest_workrail.engine.core import values
@@ -21,16 +16,17 @@ from pytest_workrail.engine.core.vocabulary import GateKind
 from pytest_workrail.engine.events import ids
 from pytest_workrail.engine.events.blockers import BlockerReport, RetryableReason, TerminalReason
 from pytest_workrail.engine.events.fields import AttemptId, SafeId, StepId
+from pytest_workrail.engine.events.shapes import Holds, Shape, Tagged
 from pytest_workrail.engine.events.wire import (
     ClosedWire,
     CorruptionReason,
     Index,
     Items,
     NonEmpty,
-    adapter,
     read_record,
     read_value,
 )
+from pytest_workrail.records import replace
 from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -42,7 +38,7 @@ def _instance_key(text: str) -> str:
     return text
 
 
-InstanceKey: TypeAlias = Annotated[str, AfterValidator(_instance_key)]
+InstanceKey: TypeAlias = Annotated[str, Holds(_instance_key)]
 
 
 class LoopPosition(ClosedWire):
@@ -87,7 +83,7 @@ class StepPending(ClosedWire):
     step: StepInstance
 
 
-Pending: TypeAlias = Annotated[NothingPending | StepPending, Field(discriminator="kind")]
+Pending: TypeAlias = Annotated[NothingPending | StepPending, Tagged("kind")]
 
 
 class CompletedSet(ClosedWire):
@@ -96,12 +92,10 @@ class CompletedSet(ClosedWire):
     kind: Literal["set"] = "set"
     values: Items[InstanceKey]
 
-    @model_validator(mode="after")
-    def _sorted_and_unique(self) -> CompletedSet:
+    def check_together(self) -> None:
         order = [collation_key(value) for value in self.values]
         if any(not before < after for before, after in pairwise(order)):
             raise ValueError("completed keys are sorted and unique")
-        return self
 
 
 class _Progress(ClosedWire):
@@ -109,8 +103,7 @@ class _Progress(ClosedWire):
     loop_stack: Items[LoopFrame]
     pending: Pending
 
-    @model_validator(mode="after")
-    def _check_consistency(self) -> _Progress:
+    def check_together(self) -> None:
         loops = [frame.loop_id for frame in self.loop_stack]
         if len(set(loops)) != len(loops):
             raise ValueError("a loop is on the stack once")
@@ -121,7 +114,6 @@ class _Progress(ClosedWire):
                 raise ValueError("the pending step stands where the loop stack says")
             if step.key in self.completed.values:
                 raise ValueError("a completed step can't be pending")
-        return self
 
 
 class RetryableBlock(ClosedWire):
@@ -159,7 +151,7 @@ class BlockedState(_Progress):
     """Under way, but the last attempt was refused."""
 
     kind: Literal["blocked"] = "blocked"
-    blocked: Annotated[RetryableBlock | TerminalBlock, Field(discriminator="kind")]
+    blocked: Annotated[RetryableBlock | TerminalBlock, Tagged("kind")]
 
 
 class CompleteState(ClosedWire):
@@ -168,7 +160,7 @@ class CompleteState(ClosedWire):
     kind: Literal["complete"] = "complete"
 
 
-EngineState: TypeAlias = Annotated[InitState | RunningState | BlockedState | CompleteState, Field(discriminator="kind")]
+EngineState: TypeAlias = Annotated[InitState | RunningState | BlockedState | CompleteState, Tagged("kind")]
 
 
 class GateCheckpoint(ClosedWire):
@@ -281,7 +273,7 @@ def snapshot_of(
     payload: dict[str, object] = {"v": 1, "engineState": progress}
     if gate is not None:
         payload["gateCheckpoint"] = gate
-    made = ExecutionSnapshot.model_validate({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
+    made = ExecutionSnapshot.from_wire({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
     if running is not None:
         if running.pending is not None and running.pending.key in running.completed:
             raise ValueError("a completed step can't be pending")
@@ -293,7 +285,7 @@ def snapshot_of(
 
 
 _NO_KEYS = core.CompletedKeys()
-_SNAPSHOT: TypeAdapter[ExecutionSnapshot] = adapter(ExecutionSnapshot)
+_SNAPSHOT: Shape[ExecutionSnapshot] = Shape(ExecutionSnapshot)
 
 
 def read_snapshot(raw: bytes) -> Ok[ExecutionSnapshot] | Err[CorruptionReason]:

@@ -7,17 +7,27 @@ Members this version does not know are kept as they are, except in closed shapes
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
+from inspect import get_annotations
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    Self,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.alias_generators import to_camel
-
+from pytest_workrail.engine.events.shapes import AtLeast, Check, HasMembers, Holds, Shape, ShapeError, checker
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
@@ -36,87 +46,212 @@ CorruptionCode: TypeAlias = Literal[
 MAX_NESTING = 200
 
 
-@dataclass(frozen=True, slots=True)
-class CorruptionReason:
+class CorruptionReason(Record):
     """Why stored bytes can't be trusted: a closed code and a sentence for people."""
 
     code: CorruptionCode
     message: str
 
 
-_set_member = object.__setattr__  # a record is frozen once it is made
+_set_extra = HasMembers.__dict__["_extra"].__set__  # a record is frozen once it is made
+_set_named = HasMembers.__dict__["_named"].__set__
 
 
-class Wire(BaseModel):
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Wire(HasMembers):
     """A record, or a part of one: frozen, strict, camelCase outside, open to members of later versions."""
 
-    # Built when one is first checked: a run that needs few kinds of records does not pay for all of them.
-    model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="allow",
-        alias_generator=to_camel,
-        populate_by_name=True,
-        defer_build=True,
-    )
+    is_closed: ClassVar[bool] = False
     # Optional members for which an explicit null is a value of its own.
     keeps_null: ClassVar[frozenset[str]] = frozenset()
 
+    def __init__(self, **values: object) -> None:
+        _members[type(self)].fill(self, values)
+
     @classmethod
-    def from_wire(cls, value: Mapping[str, Json]) -> Self:
-        """The record in plain JSON that this program made. What comes from elsewhere goes to `read_value`."""
-        return cls.model_validate(value)
+    def from_wire(cls, value: object) -> Self:
+        """The record in plain JSON, or the record itself. Raises ShapeError; `read_value` is total."""
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, dict):
+            raise ShapeError(f"Input should be a valid dictionary or instance of {cls.__name__}")
+        made = cls.__new__(cls)
+        _members[cls].fill(made, value)
+        return made
 
     @classmethod
     def built(cls, **values: object) -> Self:
         """The record with these values, which this program made of checked ones: nothing is checked again."""
         made = cls.__new__(cls)
-        _set_member(made, "__dict__", {**_shape(cls).defaults, **values})
-        _set_member(made, "__pydantic_fields_set__", set(values))
-        _set_member(made, "__pydantic_extra__", {} if cls.model_config["extra"] == "allow" else None)
-        _set_member(made, "__pydantic_private__", None)
+        made.__dict__.update(_members[cls].defaults)
+        made.__dict__.update(values)
+        _set_extra(made, {})
+        _set_named(made, values.keys())
         return made
+
+    def replaced(self, **values: object) -> Self:
+        """The same record with other values, which are not checked."""
+        known = {name: self.__dict__[name] for name in self.names()}
+        made = type(self).built(**known | values)
+        _set_extra(made, self._extra)
+        _set_named(made, self._named | values.keys())
+        return made
+
+    def check_together(self) -> None:
+        """Check what members only say together. Raises ValueError."""
 
     def to_wire(self) -> dict[str, Json]:
         """The record as plain JSON; optional members that are not set are absent, never null."""
-        shape = _shape(type(self))
-        out = shape.plain_members(self.__dict__)
-        for name, alias, optional in shape.others:
+        members = _members[type(self)]
+        out = members.plain(self.__dict__)
+        for name, alias, optional in members.others:
             value = out[alias]
             if value is not None:
                 out[alias] = _plain(value)
-            elif optional and not (name in self.keeps_null and name in self.model_fields_set):
+            elif optional and not (name in self.keeps_null and name in self._named):
                 del out[alias]
-        if self.model_extra:
-            out.update(self.model_extra)
+        if self._extra:
+            out.update(self._extra)
         return out
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """What the members are called in this program."""
+        return _members[cls].names
+
+    @classmethod
+    def alias(cls, name: str) -> str:
+        """What a member is called outside."""
+        return _camel_case(name)
+
+    @classmethod
+    def tags(cls, name: str) -> tuple[str, ...]:
+        """The values of a member that tells this kind of record from others."""
+        return get_args(_members[cls].annotations[name])
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        values = _members[type(self)].values
+        return bool(values(self.__dict__) == values(other.__dict__) and self._extra == other._extra)
+
+    def __hash__(self) -> int:
+        return hash(_members[type(self)].values(self.__dict__))
+
+    def __repr__(self) -> str:
+        known = [(name, self.__dict__[name]) for name in self.names()]
+        shown = (f"{name}={value!r}" for name, value in (*known, *self._extra.items()))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name!r} of a {type(self).__name__} can't be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name!r} of a {type(self).__name__} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = {name: self.__dict__[name] for name in self.names()}
+        return _restored, (type(self), known, self._extra, frozenset(self._named))
+
+
+def _restored(kind: type[Wire], values: dict[str, object], extra: dict[str, Json], named: frozenset[str]) -> Wire:
+    made = kind.built(**values)
+    _set_extra(made, extra)
+    _set_named(made, named)
+    return made
 
 
 class ClosedWire(Wire):
     """A shape that refuses members it does not know."""
 
-    model_config = ConfigDict(extra="forbid")
+    is_closed: ClassVar[bool] = True
 
 
-class _Shape:
-    """The members of a record: their names outside, and those that may need more than being copied."""
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
 
-    __slots__ = ("_aliases", "_values", "defaults", "others")
 
-    def __init__(self, record: type[Wire]) -> None:
-        fields = record.model_fields
-        names = [*fields, *fields][: max(2, len(fields))]  # of a single name, `itemgetter` makes no tuple
-        self._values = operator.itemgetter(*names) if fields else lambda values: ()
-        self.defaults = {name: field.default for name, field in fields.items() if not field.is_required()}
-        self._aliases = [field.alias or name for name, field in fields.items()]
+class _Members:
+    """The members of a record: their names outside, their checks, and those that are not simply copied."""
+
+    __slots__ = ("_aliases", "_checks", "_kind", "annotations", "defaults", "names", "others", "values")
+
+    def __init__(self, kind: type[Wire]) -> None:
+        self._kind = kind
+        self.annotations: dict[str, Any] = {}
+        self.defaults: dict[str, Any] = {}
+        # Modules with records do not put off their annotations: to evaluate them from text is what costs.
+        for base in reversed(kind.__mro__[: kind.__mro__.index(Wire)]):
+            for name, annotation in get_annotations(base, eval_str=True).items():
+                if get_origin(annotation) is not ClassVar:  # type: ignore[comparison-overlap]
+                    self.annotations[name] = annotation
+                    if name in base.__dict__:
+                        self.defaults[name] = base.__dict__[name]
+        self.names = tuple(self.annotations)
+        pair = [*self.names, *self.names][: max(2, len(self.names))]  # of a single name, `itemgetter` makes no tuple
+        self.values: Any = operator.itemgetter(*pair) if pair else lambda values: ()
+        self._aliases = [_camel_case(name) for name in self.names]
         self.others = tuple(
-            (name, field.alias or name, not field.is_required())
-            for name, field in fields.items()
-            if not _is_scalar(field.annotation)
+            (name, alias, name in self.defaults)
+            for name, alias in zip(self.names, self._aliases, strict=True)
+            if not _is_scalar(self.annotations[name])
         )
+        self._checks: list[tuple[str, str, Check]] = []
 
-    def plain_members(self, values: dict[str, Any]) -> dict[str, Json]:
-        return dict(zip(self._aliases, self._values(values), strict=False))
+    def plain(self, values: dict[str, Any]) -> dict[str, Json]:
+        """The values under their names outside."""
+        return dict(zip(self._aliases, self.values(values), strict=False))
+
+    def fill(self, record: Wire, given: Mapping[str, object]) -> None:
+        """Give a new record its values, each checked. Members have two names: outside, and in this program."""
+        if not self._checks:
+            pairs = zip(self.names, self._aliases, strict=True)
+            self._checks = [(name, alias, checker(self.annotations[name])) for name, alias in pairs]
+        values, defaults, used = record.__dict__, self.defaults, 0
+        for name, alias, check in self._checks:
+            key = alias if alias in given else name
+            if key in given:
+                used += 1
+                try:
+                    values[name] = check(given[key])
+                except ShapeError as problem:
+                    raise problem.under(key) from None
+            elif name in defaults:
+                values[name] = defaults[name]
+            else:
+                raise ShapeError("Field required", alias)
+        _set_extra(record, self._unknown(given) if used < len(given) else {})
+        kind = self._kind
+        keeps = kind.keeps_null
+        named = {name for name in keeps if name in given or _camel_case(name) in given} if keeps else keeps
+        _set_named(record, named)
+        if kind.check_together is not Wire.check_together:
+            try:
+                record.check_together()
+            except ValueError as problem:
+                raise ShapeError(f"Value error, {problem}") from None
+
+    def _unknown(self, given: Mapping[str, object]) -> dict[str, Json]:
+        used = {alias if alias in given else name for name, alias, _ in self._checks}
+        extra: dict[str, Any] = {key: value for key, value in given.items() if key not in used}
+        for key in extra:
+            if not isinstance(key, str):
+                raise ShapeError("Keys should be strings", key)
+            if self._kind.is_closed:
+                raise ShapeError("Extra inputs are not permitted", key)
+        return extra
+
+
+class _Registry(dict[Any, _Members]):
+    """The members of each kind of record that was met, by its class."""
+
+    def __missing__(self, kind: type[Wire]) -> _Members:
+        members = self[kind] = _Members(kind)
+        return members
+
+
+_members = _Registry()
 
 
 def _is_scalar(annotation: Any) -> bool:
@@ -125,9 +260,6 @@ def _is_scalar(annotation: Any) -> bool:
         annotation = get_args(annotation)[0]
     annotation = getattr(annotation, "__supertype__", annotation)  # what a NewType is made of
     return annotation in (str, int, bool) or (get_origin(annotation) is Literal and None not in get_args(annotation))
-
-
-_shape = functools.cache(_Shape)
 
 
 def _plain(value: object) -> Json:
@@ -145,42 +277,38 @@ def _plain(value: object) -> Json:
 
 
 Item = TypeVar("Item")
-# JSON has one list; the models hold it as a tuple, which strict mode would refuse to build from a list.
-Items: TypeAlias = Annotated[tuple[Item, ...], Field(strict=False)]
+# JSON has one list; records hold it as a tuple.
+Items: TypeAlias = tuple[Item, ...]
 JsonObject: TypeAlias = dict[str, object]
 
 
-def _non_empty(text: str) -> str:
+def _non_empty(text: str) -> None:
     if not text:
         raise ValueError("must not be empty")
-    return text
 
 
-# Free text is checked here and not by pydantic's own constraints, which refuse lone surrogates.
-NonEmpty: TypeAlias = Annotated[str, AfterValidator(_non_empty)]
-Index: TypeAlias = Annotated[int, Field(ge=0)]
+NonEmpty: TypeAlias = Annotated[str, Holds(_non_empty)]
+Index: TypeAlias = Annotated[int, AtLeast(0)]
 
 
-def max_utf8(limit: int) -> AfterValidator:
+def max_utf8(limit: int) -> Holds:
     """A budget in UTF-8 bytes."""
 
-    def check(text: str) -> str:
+    def check(text: str) -> None:
         if js.u8_length(text) > limit:
             raise ValueError(f"must not exceed {limit} bytes")
-        return text
 
-    return AfterValidator(check)
+    return Holds(check)
 
 
-def max_u16(limit: int) -> AfterValidator:
+def max_u16(limit: int) -> Holds:
     """A budget in UTF-16 code units."""
 
-    def check(text: str) -> str:
+    def check(text: str) -> None:
         if js.u16_length(text) > limit:
             raise ValueError(f"must not exceed {limit} characters")
-        return text
 
-    return AfterValidator(check)
+    return Holds(check)
 
 
 def _finite(lexeme: str) -> int | float:
@@ -211,15 +339,10 @@ def record_line(record: Wire) -> bytes:
     return canonical_bytes(record.to_wire()) + b"\n"
 
 
-Record = TypeVar("Record", bound=Wire)
+R = TypeVar("R", bound=Wire)
 
 
-def adapter(shape: Any) -> TypeAdapter[Any]:
-    """Reads records of a shape; built when it is first used."""
-    return TypeAdapter(shape, config=None if isinstance(shape, type) else ConfigDict(defer_build=True))
-
-
-def read_record(raw: bytes, shape: TypeAdapter[Record]) -> Ok[Record] | Err[CorruptionReason]:
+def read_record(raw: bytes, shape: Shape[R]) -> Ok[R] | Err[CorruptionReason]:
     """The record in some bytes. Bytes that are not JSON count as a broken sequence: a write was cut short."""
     match decode_json(raw):
         case Err(message):
@@ -228,25 +351,18 @@ def read_record(raw: bytes, shape: TypeAdapter[Record]) -> Ok[Record] | Err[Corr
             return read_value(value, shape)
 
 
-def read_value(value: Json, shape: TypeAdapter[Record]) -> Ok[Record] | Err[CorruptionReason]:
+def read_value(value: Json, shape: Shape[R]) -> Ok[R] | Err[CorruptionReason]:
     """The record in a decoded JSON value."""
     if isinstance(value, dict) and "v" in value and not js.strict_equal(value["v"], 1):
         return Err(CorruptionReason("unknown_schema_version", f"version {js.text(value['v'])} is not known here"))
     try:
-        record = shape.validate_python(value)
-    except ValidationError as problem:
-        return Err(CorruptionReason("schema_validation_failed", describe(problem)))
+        record = shape.read(value)
+    except ShapeError as problem:
+        return Err(CorruptionReason("schema_validation_failed", str(problem)))
     # Python's equality will do: where true could pass for 1, a strict field has refused it already.
     if record.to_wire() != value:
         return Err(CorruptionReason("schema_validation_failed", "not the form in which this record is written"))
     return Ok(record)
-
-
-def describe(problem: ValidationError) -> str:
-    """The first thing wrong, without addresses or input values."""
-    first = problem.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 def nesting(value: Json) -> int:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pytest_workrail.engine.core.vocabulary import EdgeCauseKind, EdgeKind, NodeKind
 from pytest_workrail.engine.events.ids import NodeId, RunId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import EdgeCreated, Event, NodeCreated, RunStarted
+from pytest_workrail.engine.events.kinds import EdgeCreated, Log, NodeCreated, RunStarted
 from pytest_workrail.engine.events.payloads import RunStartedData
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Record):
     """A state of a run that can be looked at and continued from."""
 
     node_id: NodeId
@@ -27,8 +27,7 @@ class Node:
     created_index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Record):
     """How one node follows from another."""
 
     kind: EdgeKind
@@ -84,8 +83,7 @@ class _Paths:
         return known[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """One run: what it runs, its nodes in order of creation, its edges, its tips."""
 
     run_id: RunId
@@ -149,8 +147,7 @@ class Run:
         return depth
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Record, frozen=False):
     """A run while its events are read. `latest` is the newest activity anywhere in it."""
 
     started: RunStartedData | None = None
@@ -177,8 +174,7 @@ class _Drafts(Structure):
         self.by_run: dict[RunId, _Draft] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Record):
     """The runs of a log, and the drafts to read on from."""
 
     count: int = 0
@@ -187,13 +183,13 @@ class _Reading:
     runs: dict[RunId, Run] = field(default_factory=dict)
 
 
-def project_dag(events: tuple[Event, ...]) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
+def project_dag(events: Log) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
     """Every run of a session, by id."""
     read = _readings.of(events)
     return read if isinstance(read, Err) else Ok(read.value.runs)
 
 
-def _extend(begun: _Reading, events: tuple[Event, ...]) -> Ok[_Reading] | Err[ProjectionError] | None:
+def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError] | None:
     problem = out_of_order(events, begun.last_index)
     if problem is not None:
         return Err(problem)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectionError:
+class ProjectionError(Record):
     """Misuse by the caller (an invariant violation) or a log that contradicts itself (corruption)."""
 
     code: Literal["PROJECTION_INVARIANT_VIOLATION", "PROJECTION_CORRUPTION_DETECTED"]
@@ -26,7 +25,7 @@ def violation(message: str) -> ProjectionError:
     return ProjectionError("PROJECTION_INVARIANT_VIOLATION", message)
 
 
-def out_of_order(events: tuple[Event, ...], after: int = -1) -> ProjectionError | None:
+def out_of_order(events: Log, after: int = -1) -> ProjectionError | None:
     """An error when events are not in the order of their indexes, on which every projection relies.
 
     `after` is the index of the event that comes before them.

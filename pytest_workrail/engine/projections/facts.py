@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_workrail.engine.core.vocabulary import Capability
 from pytest_workrail.engine.events.ids import NodeId, RunId
 from pytest_workrail.engine.events.judgements import AssessmentRecordedData, CapabilityObservedData, DivergenceData
@@ -14,7 +12,7 @@ from pytest_workrail.engine.events.kinds import (
     ContextSet,
     DecisionTraceAppended,
     DivergenceRecorded,
-    Event,
+    Log,
     NodeOutputAppended,
     ObservationRecorded,
     RunCompleted,
@@ -22,10 +20,10 @@ from pytest_workrail.engine.events.kinds import (
 )
 from pytest_workrail.engine.events.payloads import AdvanceRecordedData, RunCompletedData, TraceEntry, ValidationResult
 from pytest_workrail.engine.projections.index import of_kind, of_node
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Record):
     """Where a session ran, as far as it was observed."""
 
     git_branch: str | None = None
@@ -34,7 +32,7 @@ class Workspace:
     repo_root: str | None = None
 
 
-def workspace(events: tuple[Event, ...]) -> Workspace:
+def workspace(events: Log) -> Workspace:
     """The newest observation of each fact."""
     seen = {event.data.key: event.data.value.value for event in of_kind(events, ObservationRecorded)}
     return Workspace(
@@ -42,7 +40,7 @@ def workspace(events: tuple[Event, ...]) -> Workspace:
     )
 
 
-def run_context(events: tuple[Event, ...], run_id: RunId) -> dict[str, object] | None:
+def run_context(events: Log, run_id: RunId) -> dict[str, object] | None:
     """The newest context of a run, wherever in the run it was set."""
     for event in reversed(of_kind(events, ContextSet)):
         if event.scope.run_id == run_id:
@@ -50,27 +48,27 @@ def run_context(events: tuple[Event, ...], run_id: RunId) -> dict[str, object] |
     return None
 
 
-def advances(events: tuple[Event, ...], node_id: NodeId) -> list[AdvanceRecordedData]:
+def advances(events: Log, node_id: NodeId) -> list[AdvanceRecordedData]:
     """The outcomes of the attempts on a node, in order."""
     return [event.data for event in of_node(events, AdvanceRecorded, node_id)]
 
 
-def capabilities(events: tuple[Event, ...]) -> dict[tuple[NodeId, Capability], CapabilityObservedData]:
+def capabilities(events: Log) -> dict[tuple[NodeId, Capability], CapabilityObservedData]:
     """The latest observation per node and capability, strong or weak."""
     return {(event.scope.node_id, event.data.capability): event.data for event in of_kind(events, CapabilityObserved)}
 
 
-def divergences(events: tuple[Event, ...], run_id: RunId) -> list[DivergenceData]:
+def divergences(events: Log, run_id: RunId) -> list[DivergenceData]:
     """Where the agent of a run left the path, in order."""
     return [event.data for event in of_kind(events, DivergenceRecorded) if event.scope.run_id == run_id]
 
 
-def assessments(events: tuple[Event, ...], node_id: NodeId) -> list[AssessmentRecordedData]:
+def assessments(events: Log, node_id: NodeId) -> list[AssessmentRecordedData]:
     """The assessments of every attempt on a node so far, in order."""
     return [event.data for event in of_node(events, AssessmentRecorded, node_id)]
 
 
-def validation(events: tuple[Event, ...], validation_id: str) -> ValidationResult | None:
+def validation(events: Log, validation_id: str) -> ValidationResult | None:
     """The newest result under an id; a snapshot may name one that was never recorded."""
     for event in reversed(of_kind(events, ValidationPerformed)):
         if event.data.validation_id == validation_id:
@@ -78,17 +76,17 @@ def validation(events: tuple[Event, ...], validation_id: str) -> ValidationResul
     return None
 
 
-def decision_trace(events: tuple[Event, ...], node_id: NodeId) -> list[TraceEntry]:
+def decision_trace(events: Log, node_id: NodeId) -> list[TraceEntry]:
     """How the steps after a node were chosen, in order."""
     return [entry for event in of_node(events, DecisionTraceAppended, node_id) for entry in event.data.entries]
 
 
-def completions(events: tuple[Event, ...], run_id: RunId) -> list[RunCompletedData]:
+def completions(events: Log, run_id: RunId) -> list[RunCompletedData]:
     """The ends the branches of a run came to, in order."""
     return [event.data for event in of_kind(events, RunCompleted) if event.scope.run_id == run_id]
 
 
-def has_recap(events: tuple[Event, ...], run_id: RunId) -> bool:
+def has_recap(events: Log, run_id: RunId) -> bool:
     """True once any step of a run left notes."""
     return any(
         event.scope.run_id == run_id and event.data.output_channel == "recap"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_workrail.engine.events.ids import NodeId, RunId
 from pytest_workrail.engine.events.judgements import GapRecordedData, Resolves
-from pytest_workrail.engine.events.kinds import Event, GapRecorded
+from pytest_workrail.engine.events.kinds import GapRecorded, Log
 from pytest_workrail.engine.projections.index import of_kind
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Record):
     """A gap and where it was recorded."""
 
     event_index: int
@@ -20,8 +18,7 @@ class Gap:
     data: GapRecordedData
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
+class Gaps(Record):
     """The gaps of a session."""
 
     by_id: dict[str, Gap]
@@ -43,7 +40,7 @@ class Gaps:
         ]
 
 
-def project_gaps(events: tuple[Event, ...]) -> Gaps:
+def project_gaps(events: Log) -> Gaps:
     """The gaps of a session. Of two with the same id the later one counts."""
     by_id: dict[str, Gap] = {}
     resolved: set[str] = set()

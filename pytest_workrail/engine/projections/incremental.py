@@ -15,17 +15,17 @@ from itertools import islice
 from operator import is_
 from typing import Generic, Protocol, TypeVar, overload
 
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.projections.errors import ProjectionError
 from workrail_lint.base.result import Err, Ok
 
 _REMEMBERED = 16
-_growth: deque[tuple[tuple[Event, ...], tuple[Event, ...]]] = deque(maxlen=_REMEMBERED)
+_growth: deque[tuple[Log, Log]] = deque(maxlen=_REMEMBERED)
 
 
-def longer(events: tuple[Event, ...], more: tuple[Event, ...]) -> tuple[Event, ...]:
+def longer(events: Log, more: Log) -> Log:
     """A log with more events at its end, of which is remembered what it grew from."""
-    log = events + more
+    log = grown(events, more)
     _growth.append((log, events))
     return log
 
@@ -65,14 +65,12 @@ class IncrementalProjection(Generic[R]):
 
     __slots__ = ("_empty", "_extend", "_recent")
 
-    def __init__(
-        self, empty: Callable[[], R], extend: Callable[[R, tuple[Event, ...]], Ok[R] | Err[ProjectionError] | None]
-    ) -> None:
+    def __init__(self, empty: Callable[[], R], extend: Callable[[R, Log], Ok[R] | Err[ProjectionError] | None]) -> None:
         self._empty = empty
         self._extend = extend
-        self._recent: deque[tuple[tuple[Event, ...], R]] = deque(maxlen=_REMEMBERED)
+        self._recent: deque[tuple[Log, R]] = deque(maxlen=_REMEMBERED)
 
-    def of(self, events: tuple[Event, ...]) -> Ok[R] | Err[ProjectionError]:
+    def of(self, events: Log) -> Ok[R] | Err[ProjectionError]:
         """The value for a log."""
         if self._recent and self._recent[-1][0] is events:
             return Ok(self._recent[-1][1])
@@ -91,7 +89,7 @@ class IncrementalProjection(Generic[R]):
         return extended
 
 
-def _longest_start(events: tuple[Event, ...], recent: tuple[tuple[tuple[Event, ...], R], ...]) -> R | None:
+def _longest_start(events: Log, recent: tuple[tuple[Log, R], ...]) -> R | None:
     """The reading of the longest log that this one begins with, among those that are remembered."""
     for log, source in reversed(tuple(_growth)):
         if log is events:
@@ -124,11 +122,20 @@ class Grown(Sequence[Item]):
     @overload
     def __getitem__(self, index: int) -> Item: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | list[Item]:
-        if isinstance(index, slice):
-            return self._items[: self._count][index]
-        return self._items[range(self._count)[index]]
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if not isinstance(index, slice):
+            return self._items[range(self._count)[index]]
+        start, stop, step = index.indices(self._count)
+        if start == 0 and step == 1:
+            return self if stop == self._count else Grown(self._items, max(stop, 0))
+        return tuple(map(self._items.__getitem__, range(start, stop, step)))
+
+    def followed_by(self, more: Sequence[Item]) -> Grown[Item]:
+        """These items and more. The list grows in place, unless other items have come after these already."""
+        items = self._items if len(self._items) == self._count else self._items[: self._count]
+        items.extend(more)
+        return Grown(items, len(items))
 
     def __len__(self) -> int:
         return self._count
@@ -144,3 +151,8 @@ class Grown(Sequence[Item]):
 
     def __hash__(self) -> int:
         return hash(tuple(self))
+
+
+def grown(items: Sequence[Item], more: Sequence[Item]) -> Grown[Item]:
+    """Some items and more of them, at the cost of what is added."""
+    return (items if isinstance(items, Grown) else Grown(list(items), len(items))).followed_by(more)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import Envelope, Event
+from pytest_workrail.engine.events.kinds import Envelope, Event, Log
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Ok
 
 Kind = TypeVar("Kind", bound=Envelope)
@@ -33,8 +34,7 @@ class _Entries(Structure):
             self.by_node.setdefault((kind, event.scope.node_id), []).append((place, event))
 
 
-@dataclass(frozen=True, slots=True)
-class LogIndex:
+class LogIndex(Record):
     """The events of one log, in order, by what they are."""
 
     count: int = 0
@@ -56,7 +56,7 @@ class LogIndex:
         found = self._entries.by_node.get((kind, node), ())
         return [event for place, event in found if place < self.count]
 
-    def extended(self, events: tuple[Event, ...]) -> Ok[LogIndex] | None:
+    def extended(self, events: Log) -> Ok[LogIndex] | None:
         """The index of a log with these events at its end; None when another log grew out of this one."""
         entries, place = self._entries, self.count
         if not entries.claim(place):
@@ -73,16 +73,16 @@ class LogIndex:
 _indexes: IncrementalProjection[LogIndex] = IncrementalProjection(LogIndex, LogIndex.extended)
 
 
-def log_index(events: tuple[Event, ...]) -> LogIndex:
+def log_index(events: Log) -> LogIndex:
     """The index of a log."""
     return _indexes.of(events).value
 
 
-def of_kind(events: tuple[Event, ...], kind: type[Kind]) -> Sequence[Kind]:
+def of_kind(events: Log, kind: type[Kind]) -> Sequence[Kind]:
     """The events of one kind, in order."""
     return log_index(events).of_kind(kind)  # type: ignore[return-value]  # filed by their own type
 
 
-def of_node(events: tuple[Event, ...], kind: type[Kind], node: NodeId) -> list[Kind]:
+def of_node(events: Log, kind: type[Kind], node: NodeId) -> list[Kind]:
     """The events of one kind about a node, in order."""
     return log_index(events).of_node(kind, node)  # type: ignore[return-value]  # as above

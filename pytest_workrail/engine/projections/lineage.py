@@ -18,8 +18,8 @@ from pytest_workrail.engine.events.kinds import (
     AdvanceRecorded,
     CapabilityObserved,
     ContextSet,
-    Event,
     GapRecorded,
+    Log,
     NodeOutputAppended,
 )
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload
@@ -34,7 +34,7 @@ _ATTEMPT = re.compile(r"(attempt_[a-z2-7]{26})(?:_([0-9]+))?$")
 class Lineage:
     """The past of one node of a run. Looks no further back than it is asked about."""
 
-    def __init__(self, events: tuple[Event, ...], run: Run, node: NodeId) -> None:
+    def __init__(self, events: Log, run: Run, node: NodeId) -> None:
         self._events = events
         self._run = run
         self._node = node
@@ -138,9 +138,7 @@ class Lineage:
         return [content for _, _, content in sorted(found, key=lambda entry: entry[:2])]
 
 
-def node_context(
-    events: tuple[Event, ...], run: Run, node: NodeId, rewind_context: RewindContext
-) -> dict[str, object] | None:
+def node_context(events: Log, run: Run, node: NodeId, rewind_context: RewindContext) -> dict[str, object] | None:
     """The context a node sees: the newest of its run, or the one of its own past, as the profile chooses."""
     match rewind_context:
         case RewindContext.RUN:

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, Event, NodeOutputAppended
+from pytest_workrail.engine.events.kinds import AdvanceRecorded, Log, NodeOutputAppended
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NodeOutputData, NotesPayload
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order, violation
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 _RECAP = re.compile(r"out_recap_(attempt_[a-z2-7]{26})")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Record):
     """One output and its place in the log."""
 
     event_index: int
     data: NodeOutputData
 
 
-@dataclass(frozen=True, slots=True)
-class Recap:
+class Recap(Record):
     """The notes of one advance."""
 
     event_index: int
     text: str
 
 
-@dataclass(slots=True)
-class NodeOutputs:
+class NodeOutputs(Record, frozen=False):
     """The outputs of one node: all of them in order, and those that nothing superseded."""
 
     history: list[Output] = field(default_factory=list)
@@ -43,8 +41,7 @@ class NodeOutputs:
         return [output.data.payload for output in self.current if isinstance(output.data.payload, ArtifactPayload)]
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Record):
     """The outputs of a session by node, and its recaps by the advance they belong to."""
 
     by_node: dict[NodeId, NodeOutputs]
@@ -64,7 +61,7 @@ class Outputs:
         return min(left, key=lambda recap: recap.event_index, default=None)
 
 
-def project_outputs(events: tuple[Event, ...]) -> Ok[Outputs] | Err[ProjectionError]:
+def project_outputs(events: Log) -> Ok[Outputs] | Err[ProjectionError]:
     """The outputs of a session."""
     problem = out_of_order(events)
     if problem is not None:

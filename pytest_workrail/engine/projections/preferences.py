@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import Event, PreferencesChanged
+from pytest_workrail.engine.events.kinds import Log, PreferencesChanged
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.errors import ProjectionError, violation
 from pytest_workrail.engine.projections.index import of_kind
 from workrail_lint.base.result import Err, Ok
 
 
-def effective_preferences(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Preferences] | Err[ProjectionError]:
+def effective_preferences(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ProjectionError]:
     """The preferences at a node. A rewind restores them; a change on one branch does not reach its siblings."""
     said: dict[NodeId, Preferences] = {}
     for event in of_kind(events, PreferencesChanged):

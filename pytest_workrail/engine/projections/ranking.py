@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
 from pytest_workrail.engine.core.values import collation_key, utf8_prefix
 from pytest_workrail.engine.projections.resume import MAX_PREVIEW_BYTES, SessionSummary
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 
 MAX_CANDIDATES = 5
@@ -73,8 +73,7 @@ _TIER_REASON: dict[Tier, Reason] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeQuery:
+class ResumeQuery(Record):
     """What the caller knows about the session it looks for."""
 
     text: str | None = None
@@ -86,8 +85,7 @@ class ResumeQuery:
     same_workspace_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Record):
     """A session that may be the one meant."""
 
     summary: SessionSummary

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from pytest_workrail.engine.core import profiles
 from pytest_workrail.engine.core.values import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.events.ids import NodeId, RunId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.outputs import Outputs, Recap, project_outputs
+from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 
@@ -19,8 +20,7 @@ _TIERS_OMITTED = "\nOmitted 1 lower-priority tier due to budget constraints."
 _CONTENT_OMITTED = "\nOmitted recovery content due to budget constraints."
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Record):
     """A titled part of the text: fixed words, or recaps that can be left out one by one."""
 
     tier: int
@@ -34,7 +34,7 @@ class _Section:
 
 
 def recovery_text(
-    events: tuple[Event, ...],
+    events: Log,
     run_id: RunId,
     node: NodeId,
     *,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.core.values import utf8_prefix
 from pytest_workrail.engine.events.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Workspace, workspace
 from pytest_workrail.engine.projections.lineage import node_context
 from pytest_workrail.engine.projections.outputs import Recap, project_outputs
+from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 
@@ -27,8 +27,7 @@ _RULE = re.compile(r"[-_*]{3,}")
 _LABEL = re.compile(r"(?:[-*+]\s+)?\*\*[^*]+\*\*:?\s*(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Record):
     """A healthy session as the resume list sees it."""
 
     session_id: SessionId
@@ -48,7 +47,7 @@ class SessionSummary:
 
 def summarize(
     session_id: SessionId,
-    events: tuple[Event, ...],
+    events: Log,
     *,
     modified_ms: int | None = None,
     rewind_context: RewindContext = RewindContext.RUN,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, DecisionTraceAppended, Event
+from pytest_workrail.engine.events.kinds import AdvanceRecorded, DecisionTraceAppended, Log
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, DecisionTraceData
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.index import log_index, of_node
 
 
-def skipped_before(events: tuple[Event, ...], run: Run, node: NodeId, *, of_question: bool) -> SkippedList:
+def skipped_before(events: Log, run: Run, node: NodeId, *, of_question: bool) -> SkippedList:
     """The steps passed over by the selection that led to a node.
 
     A checkpoint, a gate and a refused attempt stand at the step of the node above them. A question has a selection
@@ -28,7 +28,7 @@ def skipped_before(events: tuple[Event, ...], run: Run, node: NodeId, *, of_ques
     return skipped_of(trace.data) if isinstance(trace, DecisionTraceAppended) else NOTHING_SKIPPED
 
 
-def _attempt_to(events: tuple[Event, ...], source: NodeId, target: NodeId) -> AttemptId | None:
+def _attempt_to(events: Log, source: NodeId, target: NodeId) -> AttemptId | None:
     """The attempt that led from one node to another."""
     for event in of_node(events, AdvanceRecorded, source):
         outcome = event.data.outcome

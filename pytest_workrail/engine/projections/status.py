@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.errors import ProjectionError, violation
@@ -17,9 +17,7 @@ RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_w
 _STOPPING = frozenset({"user_only_dependency", "contract_violation", "capability_missing"})
 
 
-def run_status(
-    events: tuple[Event, ...], run: Run, tip_snapshot: ExecutionSnapshot
-) -> Ok[RunStatus] | Err[ProjectionError]:
+def run_status(events: Log, run: Run, tip_snapshot: ExecutionSnapshot) -> Ok[RunStatus] | Err[ProjectionError]:
     """The status of a run, given the snapshot of its preferred tip."""
     if run.preferred_tip is None:
         return Err(violation(f"run {run.run_id} has no nodes"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pytest_workrail.engine.core.confirmation import is_autonomous
@@ -39,6 +38,7 @@ from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.aliases import AliasSlot
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -48,8 +48,7 @@ AUTONOMOUS_ATTEMPTS = 3
 DeclaredDependencies: TypeAlias = Callable[[str], Sequence[UserOnlyDependency]]
 
 
-@dataclass(frozen=True, slots=True)
-class AdvanceHandler:
+class AdvanceHandler(Record):
     """Everything an advance works with."""
 
     loader: SessionLoader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pytest_workrail.engine.core.blockers import Gap, distinct_gaps, gap_for
@@ -54,14 +53,14 @@ from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.engine.protocol.questions import NO_QUESTIONS, Questions
 from pytest_workrail.engine.protocol.sessions import NodePosition
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
 
 
-@dataclass(frozen=True, slots=True)
-class AdvanceAttempt:
+class AdvanceAttempt(Record):
     """An advance as it was handed in, with the context it is judged in."""
 
     position: NodePosition
@@ -82,8 +81,7 @@ class AdvanceAttempt:
         return self.position.program.step(self.instance.step_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Reports:
+class Reports(Record):
     """What an agent reported besides the output of the step.
 
     `rejected` are the contracts of reports that do not pass and that the step did not ask for.
@@ -94,8 +92,7 @@ class Reports:
     rejected: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Record):
     """Blocked. `validated` names the contract that a recorded validation is about, if one is recorded."""
 
     reasons: tuple[Reason, ...]
@@ -105,8 +102,7 @@ class Refused:
     validated: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Record):
     """Nothing is wrong, but variables are unset that a step waits for. `passed` are the steps passed over so far."""
 
     question: Question
@@ -116,15 +112,13 @@ class Asked:
     reports: Reports
 
 
-@dataclass(frozen=True, slots=True)
-class Gated:
+class Gated(Record):
     """Stopped at a gate."""
 
     gate: str
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Record):
     """The step is done. Gaps are what was passed over, tolerated, and beyond what the workflow recommends."""
 
     selection: Selection

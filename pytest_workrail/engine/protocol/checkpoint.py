@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.ids import ref_of
 from pytest_workrail.engine.events.kinds import EdgeCreated
@@ -15,11 +13,11 @@ from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, fin
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant, TokenIssuer
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointHandler:
+class CheckpointHandler(Record):
     """Everything a checkpoint works with."""
 
     loader: SessionLoader

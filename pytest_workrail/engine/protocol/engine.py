@@ -7,7 +7,6 @@ What most runs never call is imported when it is called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pytest_workrail.engine.core.modes import Preferences
@@ -57,6 +56,7 @@ from pytest_workrail.engine.protocol.step_response import ResponseFormat
 from pytest_workrail.engine.protocol.writer import SessionWriter
 from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -64,8 +64,7 @@ T = TypeVar("T")
 Answer = Ok[Reply] | Err[ToolError]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """How an engine is set up. The profile is not part of a session: another engine may continue it under another."""
 
     profile: Profile | ProfileName = "reference"

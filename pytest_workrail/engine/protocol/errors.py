@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.store.gate import GateError
@@ -19,6 +19,7 @@ from pytest_workrail.engine.store.transfer_errors import (
 )
 from pytest_workrail.engine.tokens.errors import TokenError, TokenErrorCode
 from pytest_workrail.engine.tokens.issuer import IssuerFailure
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = (
@@ -40,8 +41,7 @@ ErrorCode: TypeAlias = (
 LOCK_RETRY_AFTER_MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class NotRetryable:
+class NotRetryable(Record):
     """Asking the same again gives the same answer."""
 
     kind: ClassVar[str] = "not_retryable"
@@ -50,8 +50,7 @@ class NotRetryable:
         return {"kind": self.kind}
 
 
-@dataclass(frozen=True, slots=True)
-class RetryableImmediate:
+class RetryableImmediate(Record):
     """Asking again at once may help."""
 
     kind: ClassVar[str] = "retryable_immediate"
@@ -60,8 +59,7 @@ class RetryableImmediate:
         return {"kind": self.kind}
 
 
-@dataclass(frozen=True, slots=True)
-class RetryableAfter:
+class RetryableAfter(Record):
     """Asking again after a while may help."""
 
     kind: ClassVar[str] = "retryable_after_ms"
@@ -75,8 +73,7 @@ Retry: TypeAlias = NotRetryable | RetryableImmediate | RetryableAfter
 NOT_RETRYABLE = NotRetryable()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolError:
+class ToolError(Record):
     """One failed call. `details` holds more than the suggestion where there is more to say.
 
     `cause` is for whoever debugs the engine; it is never shown to an agent.

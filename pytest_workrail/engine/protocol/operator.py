@@ -6,7 +6,6 @@ In a test, the bench does it for them. Each action appends an event; nothing on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.reasons import UserOnlyDependency
@@ -20,14 +19,15 @@ from pytest_workrail.engine.protocol.start import preferences_data
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err
 
 
-@dataclass(slots=True)
 class Dependencies:
     """What only a person can provide, as a scenario declares it, until it says that the person did."""
 
-    _declared: list[UserOnlyDependency] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._declared: list[UserOnlyDependency] = []
 
     def declare(self, dependency: UserOnlyDependency) -> None:
         """From now on the step needs a person."""
@@ -42,8 +42,7 @@ class Dependencies:
         return tuple(each for each in self._declared if each.step_id == step_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Record):
     """Writes what people and hosts say about a node."""
 
     writer: SessionWriter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from pytest_workrail.engine.core.vocabulary import WorkflowSourceKind
@@ -12,12 +11,12 @@ from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import ContentError, StoreError
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowEntry:
+class WorkflowEntry(Record):
     """A workflow that can be started, as it was compiled.
 
     `visibility` and `staleness` are the host's own words about it, passed through as they are.
@@ -35,8 +34,7 @@ class WorkflowEntry:
         return str(self.ir["workflowId"])
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidWorkflow:
+class InvalidWorkflow(Record):
     """A workflow that was found and can't be started, and why."""
 
     workflow_id: str
@@ -47,8 +45,7 @@ class InvalidWorkflow:
 Found: TypeAlias = WorkflowEntry | InvalidWorkflow | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Record):
     """A subject that workflows are listed under."""
 
     tag_id: str
@@ -81,8 +78,7 @@ class WorkflowLibrary(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class GitEnd:
+class GitEnd(Record):
     """Where the work of a run ended in version control, as far as it is known."""
 
     head_sha: str | None = None

@@ -6,7 +6,6 @@ A question is a block like any other in the log. What makes it one is the patch 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 
@@ -22,12 +21,12 @@ from pytest_workrail.engine.events.snapshot import BlockedState, ExecutionSnapsh
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.projections.index import of_node
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, open_node
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class AskedQuestion(Record):
     """One question on the lineage of a node, with the advance that led to it and what that handed in."""
 
     node_id: NodeId

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pytest_workrail.engine.core.assessments import RecordedAssessment
 from pytest_workrail.engine.core.blockers import BlockKind, FixContext, Gap, block_kind, blocker_report, snapshot_reason
@@ -70,14 +69,14 @@ from pytest_workrail.engine.protocol.advance_outcome import (
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.protocol.sessions import NodePosition
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 _NO_CONTRACT = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptEntry:
+class AttemptEntry(Record):
     """One attempt about to be written: what was handed in, and where it leads.
 
     `has_context` tells whether the call carried a context; the merged one is in `attempted`.
@@ -198,7 +197,7 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
             NodeOutputData(
                 output_id=artifact.output_id,
                 output_channel="artifact",
-                payload=ArtifactPayload.model_validate(artifact.payload()),
+                payload=ArtifactPayload.from_wire(artifact.payload()),
             )
             for artifact in stored.value
         ]
@@ -239,7 +238,7 @@ def _assessment(recorded: RecordedAssessment, attempt: AttemptId) -> AssessmentR
 
 def _reported(reports: Reports, attempt: AttemptId) -> tuple[list[CapabilityObservedData], list[DivergenceData]]:
     capabilities = [
-        CapabilityObservedData.model_validate(
+        CapabilityObservedData.from_wire(
             {
                 "capObsId": keys.observation_id(attempt, observation.artifact_index),
                 "capability": observation.capability,
@@ -304,7 +303,7 @@ def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPer
 
 def gap_data(gap: Gap, gap_id: str) -> GapRecordedData:
     """A gap as it is recorded."""
-    return GapRecordedData.model_validate(gap.to_json(gap_id))
+    return GapRecordedData.from_wire(gap.to_json(gap_id))
 
 
 def _gaps(outcome: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
@@ -351,7 +350,7 @@ def trace_data(
                 data["skippedOmitted"] = omitted
         case UnsetCondition.ASK:
             pass
-    return DecisionTraceData.model_validate(data)
+    return DecisionTraceData.from_wire(data)
 
 
 def _completion(entry: AttemptEntry) -> RunCompletedData:

@@ -6,7 +6,6 @@ Nothing here can append: it is given a loader, which only reads, and a token iss
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.events.ids import IdMint, WorkflowRef
@@ -20,6 +19,7 @@ from pytest_workrail.engine.protocol.responses import BindingDrift, Blocked, Con
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, find_node, load_session, open_node
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, progress, references_of
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import replace
 from workrail_lint.base.result import Err, Ok
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
@@ -16,11 +15,11 @@ from pytest_workrail.engine.protocol import shapes
 from pytest_workrail.engine.protocol.context import context_problem
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.shapes import InputIssue, invalid_input
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class StartRequest:
+class StartRequest(Record):
     """Begin a run. `preferences` is None when the caller leaves them to the defaults."""
 
     workflow_id: str
@@ -30,8 +29,7 @@ class StartRequest:
     preferences: Preferences | None
 
 
-@dataclass(frozen=True, slots=True)
-class AdvanceRequest:
+class AdvanceRequest(Record):
     """Hand in the pending step. `context` is the change to it; None when there is none."""
 
     token: str
@@ -40,8 +38,7 @@ class AdvanceRequest:
     has_output: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RehydrateRequest:
+class RehydrateRequest(Record):
     """Look at a node again; `workspace_path` is known when the caller asked for it by name."""
 
     token: str
@@ -51,15 +48,13 @@ class RehydrateRequest:
 ContinueRequest: TypeAlias = AdvanceRequest | RehydrateRequest
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointRequest:
+class CheckpointRequest(Record):
     """Mark a node to come back to."""
 
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeRequest:
+class ResumeRequest(Record):
     """Find a session again."""
 
     workspace_path: str
@@ -71,8 +66,7 @@ class ResumeRequest:
     same_workspace_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest:
+class ListRequest(Record):
     """See what can be started. `tags` is None when the caller names none."""
 
     workspace_path: str
@@ -80,8 +74,7 @@ class ListRequest:
     tags: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class InspectRequest:
+class InspectRequest(Record):
     """Look at one workflow."""
 
     workflow_id: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
@@ -13,6 +12,7 @@ from pytest_workrail.engine.core.vocabulary import GateKind
 from pytest_workrail.engine.events.blockers import Blocker
 from pytest_workrail.engine.events.ids import NodeId
 from pytest_workrail.engine.events.judgements import AssessmentRecordedData
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 NextIntent: TypeAlias = Literal[
@@ -22,16 +22,14 @@ NextIntent: TypeAlias = Literal[
 ListingKind: TypeAlias = Literal["workflows", "workflow", "candidates"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Record):
     """What the next calls about a node need."""
 
     continue_token: str
     checkpoint_token: str
 
 
-@dataclass(frozen=True, slots=True)
-class BindingDrift:
+class BindingDrift(Record):
     """A slot whose override is no longer what the run pinned; `current_value` is None when it is gone."""
 
     slot_id: str
@@ -52,8 +50,7 @@ class BindingDrift:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Record):
     """A document the workflow refers to; `resolved_path` is None when it leads nowhere."""
 
     reference_id: str
@@ -82,8 +79,7 @@ class Reference:
         return shown if self.resolved_path is None else {**shown, "resolvedPath": self.resolved_path}
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
+class Disclosure(Record):
     """What an answer says about its workflow and its selection, where the profile wants answers that say everything.
 
     An answer that has it takes the form of the union; one without takes the public engine's.
@@ -95,8 +91,7 @@ class Disclosure:
     beyond: tuple[BeyondRecommendation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Record):
     """Where a run stands after a call. `tokens` are there exactly when a step is pending."""
 
     tokens: Tokens | None
@@ -203,8 +198,7 @@ def without_nulls(value: Json) -> Json:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Record):
     """A run began. In the engine's form, the only execution response without a kind."""
 
     progress: Progress
@@ -217,8 +211,7 @@ class Started:
         return self.progress.to_json() | _extras(self.warnings, (), self.references)
 
 
-@dataclass(frozen=True, slots=True)
-class Continued:
+class Continued(Record):
     """The run went on, or a node was looked at again."""
 
     kind: ClassVar[str] = "ok"
@@ -261,24 +254,21 @@ def _assessment(assessment: AssessmentRecordedData) -> dict[str, Json]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownValidation:
+class ShownValidation(Record):
     """What a check of the submission found, as it is stored."""
 
     issues: tuple[str, ...]
     suggestions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Followup:
+class Followup(Record):
     """What an assessment asks for before the step counts."""
 
     title: str
     guidance: str
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(Record):
     """The step was handed in and not accepted. With a retry token, handing it in again may help.
 
     `patch` is what a question proposes to set. `is_rehydrated` is true when a node is looked at again.
@@ -334,8 +324,7 @@ class Blocked:
         return shown
 
 
-@dataclass(frozen=True, slots=True)
-class GateReached:
+class GateReached(Record):
     """An autonomous run stands at a gate; somebody else has to open it."""
 
     kind: ClassVar[str] = "gate_checkpoint"
@@ -348,8 +337,7 @@ class GateReached:
         return {"kind": self.kind, "gateToken": self.gate_token, "stepId": self.step_id, "gateKind": self.gate_kind}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointSet:
+class CheckpointSet(Record):
     """A node to come back to was made."""
 
     checkpoint_node_id: NodeId
@@ -368,8 +356,7 @@ class CheckpointSet:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Record):
     """An answer that is data and nothing else: a list, a look at a workflow, candidates to resume."""
 
     kind: ListingKind
@@ -391,8 +378,7 @@ ExecutionResponse: TypeAlias = Started | Continued | Blocked | GateReached
 Response: TypeAlias = ExecutionResponse | CheckpointSet | Listing
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Record):
     """What a tool answers: the text an agent reads, item by item, and the same as data."""
 
     text: tuple[str, ...]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef, ref_of
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.events.wire import CorruptionReason
 from pytest_workrail.engine.projections.dag import Node, Run, project_dag
@@ -18,11 +17,11 @@ from pytest_workrail.engine.protocol.program import Program, Programs
 from pytest_workrail.engine.store.health import CorruptTail, assess
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLoader:
+class SessionLoader(Record):
     """Everything that can be read, and no way to write."""
 
     session: LoadSession
@@ -30,8 +29,7 @@ class SessionLoader:
     programs: Programs
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Record):
     """A healthy session and its runs."""
 
     session_id: SessionId
@@ -46,8 +44,7 @@ class Session:
         return view_session(self.session_id, SessionTruth(events))
 
 
-@dataclass(frozen=True, slots=True)
-class NodePosition:
+class NodePosition(Record):
     """A node, and what is needed to look at it or to go on from it."""
 
     session: Session
@@ -57,7 +54,7 @@ class NodePosition:
     program: Program
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> Log:
         return self.session.truth.events
 
     @property

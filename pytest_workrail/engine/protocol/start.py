@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.blockers import gap_for, snapshot_reason
@@ -49,13 +48,13 @@ from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class StartHandler:
+class StartHandler(Record):
     """Everything a start works with."""
 
     loader: SessionLoader
@@ -266,7 +265,7 @@ def _observations(facts: WorkspaceFacts) -> list[ObservationData]:
     """What is known of the workspace; a value that does not fit is left out, never cut."""
     found: list[ObservationData] = []
     if facts.repo_root_hash is not None:
-        value = Sha256.model_validate({"value": facts.repo_root_hash})
+        value = Sha256.from_wire({"value": facts.repo_root_hash})
         found.append(ObservationData(key="repo_root_hash", value=value, confidence="high"))
     if facts.repo_root is not None and js.u16_length(facts.repo_root) <= MAX_PATH_LENGTH:
         found.append(ObservationData(key="repo_root", value=PathText(value=facts.repo_root), confidence="high"))

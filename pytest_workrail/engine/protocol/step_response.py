@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.confirmation import waits_for_confirmation
@@ -14,7 +13,7 @@ from pytest_workrail.engine.core.prompts import PendingStep, Situation
 from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.core.state import StepInstance
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import has_recap
@@ -26,11 +25,11 @@ from pytest_workrail.engine.protocol.questions import question_patch
 from pytest_workrail.engine.protocol.responses import Disclosure, NextIntent, Progress, Reference, Tokens
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseFormat:
+class ResponseFormat(Record):
     """How answers are made: the run profile, the format of prompts, and the issuer of tokens."""
 
     profile: Profile
@@ -61,7 +60,7 @@ def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:
     return snapshot.pending_instance
 
 
-def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
+def preferences_at(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
     """What holds at a node."""
     effective = effective_preferences(events, run, node)
     if isinstance(effective, Err):

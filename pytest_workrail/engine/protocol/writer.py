@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from pytest_workrail.engine.events.ids import IdMint, RunId, SessionId, SnapshotRef
 from pytest_workrail.engine.events.plan import AppendPlan, EventBuilder
@@ -14,13 +13,13 @@ from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStore
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 Written = Ok[None] | Err[ToolError]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionWriter:
+class SessionWriter(Record):
     """Sessions and snapshots to add to, behind the gate."""
 
     sessions: SessionStore

@@ -6,20 +6,19 @@ aliases are ever part of a bundle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
-
-from pydantic import Field, TypeAdapter, ValidationError
 
 from pytest_workrail.engine.events.fields import Digest, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.events.ids import SnapshotRef as Ref
 from pytest_workrail.engine.events.ids import WorkflowHash as Hash
 from pytest_workrail.engine.events.kinds import Event, NodeCreated, RunStarted, event_from
 from pytest_workrail.engine.events.manifest import ManifestRecord, RelativePath, manifest_record_from, pins
+from pytest_workrail.engine.events.shapes import Pattern, Shape, ShapeError, Sized
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.events.wire import Index, Items, JsonObject, NonEmpty, Wire, adapter, decode_json, describe
+from pytest_workrail.engine.events.wire import Index, Items, JsonObject, NonEmpty, Wire, decode_json
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.transfer_errors import BundleError, BundleErrorCode
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -43,7 +42,7 @@ class PartDigest(Wire):
 
 class _Integrity(Wire):
     kind: Literal["sha256_manifest_v1"] = "sha256_manifest_v1"
-    entries: Annotated[Items[PartDigest], Field(min_length=1)]
+    entries: Annotated[Items[PartDigest], Sized(1)]
 
 
 class _Session(Wire):
@@ -61,17 +60,16 @@ _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|
 class _Bundle(Wire):
     bundle_schema_version: Literal[1] = 1
     bundle_id: NonEmpty
-    exported_at: Annotated[str, Field(pattern=_MOMENT)]
+    exported_at: Annotated[str, Pattern(_MOMENT)]
     producer: Producer
     integrity: _Integrity
     session: _Session
 
 
-_BUNDLE: TypeAdapter[_Bundle] = adapter(_Bundle)
+_BUNDLE: Shape[_Bundle] = Shape(_Bundle)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedBundle:
+class CheckedBundle(Record):
     """A bundle that holds together. Snapshots are still to be read: their shape is the engine's business."""
 
     session_id: str
@@ -145,9 +143,9 @@ def check(raw: bytes) -> Ok[CheckedBundle] | Err[BundleError]:
     if isinstance(document, dict) and not js.strict_equal(document.get("bundleSchemaVersion", 1), 1):
         return _refused("BUNDLE_UNSUPPORTED_VERSION", "Bundles of this version are not known here.")
     try:
-        bundle = _BUNDLE.validate_python(document)
-    except ValidationError as problem:
-        return _refused("BUNDLE_INVALID_FORMAT", describe(problem))
+        bundle = _BUNDLE.read(document)
+    except ShapeError as problem:
+        return _refused("BUNDLE_INVALID_FORMAT", str(problem))
     if not isinstance(document, dict) or not js.deep_equal(bundle.to_wire(), document):
         return _refused("BUNDLE_INVALID_FORMAT", "This is not the form in which bundles are written.")
     records = _records(bundle.session)

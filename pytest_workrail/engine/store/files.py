@@ -7,7 +7,9 @@ values. The disk adapter is `disk.DiskFiles`, the one in memory `tree.TreeFiles`
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from workrail_lint.base.typed import NamedTuple
 
 
 class WriteHandle(Protocol):

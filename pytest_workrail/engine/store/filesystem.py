@@ -11,7 +11,6 @@ manifest and of the newest segments, and those of older segments in turn.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.events.kinds import Event
@@ -32,6 +31,7 @@ from pytest_workrail.engine.store.ports import (
     StoreInvariantViolation,
     StoreIoError,
 )
+from pytest_workrail.records import Record
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -45,8 +45,7 @@ _NEWEST = 2  # segments that are looked at each time
 _IN_TURN = 8
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Record, frozen=False):
     """A session as it was verified, and the stamps of its files at that time."""
 
     truth: SessionTruth

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from pytest_workrail.engine.events.ids import SessionId
@@ -11,6 +10,7 @@ from pytest_workrail.engine.store.health import Health, Healthy, assess
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreError
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 T = TypeVar("T")
@@ -26,8 +26,7 @@ GateErrorCode: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class GateError:
+class GateError(Record):
     """Why the gate did not let a call through, or what went wrong inside."""
 
     code: GateErrorCode

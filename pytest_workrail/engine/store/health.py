@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from pytest_workrail.engine.events.wire import CorruptionReason
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreError
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class Healthy:
+class Healthy(Record):
     """Everything verified."""
 
     kind: ClassVar[Literal["healthy"]] = "healthy"
 
 
-@dataclass(frozen=True, slots=True)
-class CorruptTail:
+class CorruptTail(Record):
     """A prefix can be read, not continued."""
 
     kind: ClassVar[Literal["corrupt_tail"]] = "corrupt_tail"
     reason: CorruptionReason
 
 
-@dataclass(frozen=True, slots=True)
-class CorruptHead:
+class CorruptHead(Record):
     """Nothing can be trusted."""
 
     kind: ClassVar[Literal["corrupt_head"]] = "corrupt_head"
     reason: CorruptionReason
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownVersion:
+class UnknownVersion(Record):
     """Written by a later version."""
 
     kind: ClassVar[Literal["unknown_version"]] = "unknown_version"

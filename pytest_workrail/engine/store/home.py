@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_workrail.engine.events.ids import IdMint
@@ -27,13 +26,13 @@ from pytest_workrail.engine.store.ports import Clock, Stores
 from pytest_workrail.engine.store.read_only import OverlayAliasIndex, ReadOnlyFiles
 from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Record):
     """Everything the protocol needs to run sessions, in one place."""
 
     stores: Stores

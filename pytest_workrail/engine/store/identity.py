@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
 
+from pytest_workrail.records import Record
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Record):
     """Where a process runs. A process number means something only within its namespace, and within one boot."""
 
     host: str
@@ -21,8 +20,7 @@ class Machine:
     process_started: str  # tells two processes apart that had the same number
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Record):
     """A process, a worker in it, and one life of that worker; `machine` is None for one that does not say."""
 
     pid: int

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pytest_workrail.engine.events.ids import SessionId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.kinds import Event, Log
 from pytest_workrail.engine.events.manifest import ManifestRecord, SegmentClosed
 from pytest_workrail.engine.events.wire import CorruptionReason
-from pytest_workrail.engine.projections.incremental import longer
+from pytest_workrail.engine.projections.incremental import grown, longer
 from pytest_workrail.engine.projections.index import log_index
+from pytest_workrail.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTruth:
+class SessionTruth(Record):
     """The events of a session in order, and its manifest."""
 
-    events: tuple[Event, ...] = ()
-    manifest: tuple[ManifestRecord, ...] = ()
+    events: Log = ()
+    manifest: Sequence[ManifestRecord] = ()
 
     @property
     def next_index(self) -> int:
@@ -28,11 +28,11 @@ class SessionTruth:
         """The event known by a dedupe key."""
         return log_index(self.events).find(dedupe_key)
 
-    def extended(self, events: tuple[Event, ...], records: tuple[ManifestRecord, ...]) -> SessionTruth:
+    def extended(self, events: Log, records: tuple[ManifestRecord, ...]) -> SessionTruth:
         """The session after an append."""
-        return SessionTruth(longer(self.events, events), self.manifest + records)
+        return SessionTruth(longer(self.events, events), grown(self.manifest, records))
 
-    def as_of(self, event_index: int) -> tuple[Event, ...]:
+    def as_of(self, event_index: int) -> Log:
         """The log as it stood when the append that holds this event was done.
 
         A replayed answer is rendered from this, so that it can't differ from the first one.
@@ -46,28 +46,24 @@ class SessionTruth:
         raise IndexError(f"no event has index {event_index}")
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(Record):
     """Everything the manifest attests is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Truncated:
+class Truncated(Record):
     """The log goes on, but from here it can't be trusted."""
 
     reason: CorruptionReason
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatedPrefix:
+class ValidatedPrefix(Record):
     """What salvage found: to look at and to export, never to continue from."""
 
     truth: SessionTruth
     extent: Complete | Truncated
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEntry:
+class SessionEntry(Record):
     """A session on the list, and when it last changed."""
 
     session_id: SessionId

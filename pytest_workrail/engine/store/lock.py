@@ -163,7 +163,7 @@ class FileSessionLock:
         )
         if (machine := holder.machine) is not None:
             place = {"host": machine.host, "boot": machine.boot, "namespace": machine.namespace}
-            lock = lock.model_copy(update={**place, "process_started": machine.process_started})
+            lock = lock.replaced(**place, process_started=machine.process_started)
         return record_line(lock)
 
     def _members(self, raw: bytes) -> dict[str, js.Json] | None:

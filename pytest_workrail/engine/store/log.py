@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from pytest_workrail.engine.events.ids import Digest, SessionId
@@ -30,6 +29,7 @@ from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin, pins_of
 from pytest_workrail.engine.events.wire import MAX_NESTING, CorruptionCode, CorruptionReason, nesting, record_line
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
+from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, canonical_record, digest
 from workrail_lint.base.result import Err, Ok
@@ -58,8 +58,7 @@ def read_lines(
     return records, None
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestReading:
+class ManifestReading(Record):
     """The valid start of a manifest, and the first thing wrong after it."""
 
     records: tuple[ManifestRecord, ...]
@@ -146,8 +145,7 @@ def unpinned_node(events: Iterable[Event], manifest: Iterable[ManifestRecord]) -
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Record):
     """A plan that may be written: its segment, its manifest records, its events as they will be read."""
 
     segment: bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
@@ -11,6 +10,7 @@ from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.events.wire import CorruptionReason
 from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -25,8 +25,7 @@ class Clock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class StoreLockBusy:
+class StoreLockBusy(Record):
     """Somebody else writes to the session."""
 
     code: ClassVar[Literal["SESSION_STORE_LOCK_BUSY"]] = "SESSION_STORE_LOCK_BUSY"
@@ -34,16 +33,14 @@ class StoreLockBusy:
     retry_after_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoreIoError:
+class StoreIoError(Record):
     """The disk refused."""
 
     code: ClassVar[Literal["SESSION_STORE_IO_ERROR"]] = "SESSION_STORE_IO_ERROR"
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoreCorruption:
+class StoreCorruption(Record):
     """The stored bytes are not what a writer left. `head`: nothing can be trusted; `tail`: a prefix can."""
 
     code: ClassVar[Literal["SESSION_STORE_CORRUPTION_DETECTED"]] = "SESSION_STORE_CORRUPTION_DETECTED"
@@ -51,8 +48,7 @@ class StoreCorruption:
     reason: CorruptionReason
 
 
-@dataclass(frozen=True, slots=True)
-class StoreInvariantViolation:
+class StoreInvariantViolation(Record):
     """The caller asked for something that must not happen. Nothing was written."""
 
     code: ClassVar[Literal["SESSION_STORE_INVARIANT_VIOLATION"]] = "SESSION_STORE_INVARIANT_VIOLATION"
@@ -86,8 +82,7 @@ class SessionStore(SessionReader, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ContentError:
+class ContentError(Record):
     """A content-addressed file could not be read, written or trusted."""
 
     code: Literal[
@@ -123,8 +118,7 @@ class PinnedWorkflowStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LockBusy:
+class LockBusy(Record):
     """The session is held; try again later."""
 
     code: ClassVar[Literal["SESSION_LOCK_BUSY"]] = "SESSION_LOCK_BUSY"
@@ -132,8 +126,7 @@ class LockBusy:
     retry_after_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class LockIoError:
+class LockIoError(Record):
     """The lock could not be read, taken or given back."""
 
     code: ClassVar[Literal["SESSION_LOCK_IO_ERROR"]] = "SESSION_LOCK_IO_ERROR"
@@ -156,8 +149,7 @@ class SessionLock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
+class Stores(Record):
     """Where sessions and what they need are kept."""
 
     sessions: SessionStore

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
+
+from pytest_workrail.records import Record
 
 BundleErrorCode: TypeAlias = Literal[
     "BUNDLE_INVALID_FORMAT",
@@ -17,8 +19,7 @@ BundleErrorCode: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class BundleError:
+class BundleError(Record):
     """Why a bundle is refused. Nothing was written, and trying again will not help."""
 
     code: BundleErrorCode
@@ -43,16 +44,14 @@ ImportCode: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ExportFailure:
+class ExportFailure(Record):
     """Why a session could not be taken out."""
 
     code: ExportCode
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class ImportFailure:
+class ImportFailure(Record):
     """Why a bundle that was in order could not be stored."""
 
     code: ImportCode

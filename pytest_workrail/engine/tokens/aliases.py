@@ -1,13 +1,10 @@
 """Alias records: what a short token refers to. An index that can be lost; the sessions themselves do not need it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pydantic import Field, TypeAdapter, model_validator
-
 from pytest_workrail.engine.events.fields import AttemptId, NodeId, RunId, SessionId, WorkflowRef
-from pytest_workrail.engine.events.wire import CorruptionReason, Wire, adapter, read_record
+from pytest_workrail.engine.events.shapes import Pattern, Shape
+from pytest_workrail.engine.events.wire import CorruptionReason, Wire, read_record
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
 from workrail_lint.base.result import Err, Ok
 
@@ -28,7 +25,7 @@ class AliasRecord(Wire):
     """One line of the alias index."""
 
     v: Literal[1] = 1
-    nonce_hex: Annotated[str, Field(pattern=f"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")]
+    nonce_hex: Annotated[str, Pattern(f"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")]
     token_kind: TokenKind
     alias_slot: AliasSlot | None = None
     session_id: SessionId
@@ -37,13 +34,11 @@ class AliasRecord(Wire):
     attempt_id: AttemptId | None = None
     workflow_hash_ref: WorkflowRef | None = None
 
-    @model_validator(mode="after")
-    def _check_binding(self) -> AliasRecord:
+    def check_together(self) -> None:
         if self.token_kind != "state" and self.attempt_id is None:
             raise ValueError("a token that acts names its attempt")
         if self.token_kind in ("state", "continue") and self.workflow_hash_ref is None:
             raise ValueError("a token that reads names its workflow")
-        return self
 
     @property
     def nonce(self) -> bytes:
@@ -56,7 +51,7 @@ class AliasRecord(Wire):
         return AliasKey(self.token_kind, self.alias_slot, self.session_id, self.node_id, self.attempt_id)
 
 
-_ALIAS: TypeAdapter[AliasRecord] = adapter(AliasRecord)
+_ALIAS: Shape[AliasRecord] = Shape(AliasRecord)
 
 
 def read_alias(raw: bytes) -> Ok[AliasRecord] | Err[CorruptionReason]:

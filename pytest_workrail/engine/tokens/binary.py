@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pytest_workrail.engine.events.ids import (
@@ -16,6 +15,7 @@ from pytest_workrail.engine.events.ids import (
     format_id,
     id_bytes,
 )
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 VERSION = 1
@@ -28,8 +28,7 @@ UnpackFault: TypeAlias = Literal["BINARY_INVALID_LENGTH", "BINARY_UNSUPPORTED_VE
 _KIND_BYTE: dict[str, int] = {"state": 0, "ack": 1, "checkpoint": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class StatePayload:
+class StatePayload(Record):
     """Names a node, to look at."""
 
     session_id: SessionId
@@ -40,8 +39,7 @@ class StatePayload:
     kind: Literal["state"] = "state"
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptPayload:
+class AttemptPayload(Record):
     """Names one attempt on a node, to act on."""
 
     session_id: SessionId

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from pytest_workrail.records import Record
 
 TokenErrorCode: TypeAlias = Literal[
     "TOKEN_INVALID_FORMAT",
@@ -16,8 +17,7 @@ TokenErrorCode: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class TokenError:
+class TokenError(Record):
     """Why a token was refused."""
 
     code: TokenErrorCode

@@ -5,7 +5,6 @@ Asking twice for the token of the same thing gives the same token, which is what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
@@ -15,11 +14,11 @@ from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload
 from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
 from pytest_workrail.engine.tokens.ports import AliasError, AliasIndex, Entropy, Keyring, KeyringError
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class NodeAddress:
+class NodeAddress(Record):
     """A node of a run of a session."""
 
     session_id: SessionId
@@ -27,8 +26,7 @@ class NodeAddress:
     node_id: NodeId
 
 
-@dataclass(frozen=True, slots=True)
-class ContinueGrant:
+class ContinueGrant(Record):
     """May continue one attempt on a node."""
 
     place: NodeAddress
@@ -36,16 +34,14 @@ class ContinueGrant:
     workflow_ref: WorkflowRef
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointGrant:
+class CheckpointGrant(Record):
     """May set a checkpoint for one attempt on a node."""
 
     place: NodeAddress
     attempt_id: AttemptId
 
 
-@dataclass(frozen=True, slots=True)
-class StateGrant:
+class StateGrant(Record):
     """May look at a node."""
 
     place: NodeAddress

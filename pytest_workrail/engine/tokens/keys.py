@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
-from pydantic import TypeAdapter
-
-from pytest_workrail.engine.events.wire import ClosedWire, adapter, read_record, record_line
+from pytest_workrail.engine.events.shapes import Shape
+from pytest_workrail.engine.events.wire import ClosedWire, read_record, record_line
 from pytest_workrail.engine.tokens import base64url
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 KEY_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPair:
+class KeyPair(Record):
     """Two keys at most. They never show in a representation."""
 
     current: bytes = field(repr=False)
@@ -57,7 +56,7 @@ class _Keyring(ClosedWire):
     previous: _Key | None
 
 
-_KEYRING: TypeAdapter[_Keyring] = adapter(_Keyring)
+_KEYRING: Shape[_Keyring] = Shape(_Keyring)
 
 
 def _stored(key: bytes) -> _Key:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord
 from pytest_workrail.engine.tokens.keys import KeyPair
+from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
@@ -18,8 +18,7 @@ class Entropy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class KeyringError:
+class KeyringError(Record):
     """The signing keys can't be had. The message never quotes them."""
 
     code: Literal["KEYRING_IO_ERROR", "KEYRING_CORRUPTION_DETECTED", "KEYRING_INVARIANT_VIOLATION"]
@@ -38,8 +37,7 @@ class Keyring(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class AliasError:
+class AliasError(Record):
     """The alias index could not be read or added to."""
 
     code: Literal["TOKEN_ALIAS_IO_ERROR", "TOKEN_ALIAS_DUPLICATE_NONCE"]

@@ -6,12 +6,12 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
+from pytest_workrail.records import Record, replace
 from pytest_workrail.systems.blocks.driver import drive
 from pytest_workrail.systems.blocks.golden import golden_of
 from pytest_workrail.systems.blocks.lock_evidence import evident_locks
@@ -31,8 +31,7 @@ _MEMORY = "/dev/shm"
 _ROOM = 2**30
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRun:
+class BlockRun(Record):
     """What came of a run. `slips` are mistakes of the scenario, as pointers into its block."""
 
     trace: dict[str, Any]

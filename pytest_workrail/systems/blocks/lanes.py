@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pytest_workrail.records import Record
 from pytest_workrail.scenarios.clock import TICK_MS
 from pytest_workrail.systems.blocks.attempts import Attempt
 from pytest_workrail.systems.blocks.block_outcome import BlockOutcome, evaluate_block
@@ -25,8 +26,7 @@ from workrail_lint.systems.blocks.transitions import isolation, node_runs
 from workrail_lint.systems.blocks.vocabulary import ExecutionStatus, FailureMode, Isolation, NodeStatus
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(Record, frozen=False):
     """One lane: its node, its workspace, and what became of it."""
 
     number: int

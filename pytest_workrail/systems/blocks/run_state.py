@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from pytest_workrail.records import Record
 from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.blocks.agent_script import Script
 from pytest_workrail.systems.blocks.blockers import Blocker
@@ -26,8 +27,7 @@ WORKSPACE = "workspace"
 SkipReason: TypeAlias = Literal["condition", "branch"]
 
 
-@dataclass(slots=True)
-class Step:
+class Step(Record, frozen=False):
     """One run of one block."""
 
     node: str
@@ -92,8 +92,7 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@dataclass(slots=True)
-class Stage:
+class Stage(Record, frozen=False):
     """One definition at work: the whole run, or a sub-workflow of it."""
 
     shared: SharedState

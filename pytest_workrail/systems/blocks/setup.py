@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, TypeAlias
 
+from pytest_workrail.records import Record
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.limits import TELEMETRY_PATH, TELEMETRY_PORT
 from workrail_lint.systems.blocks.options import BlockOptions
@@ -16,8 +17,7 @@ EXECUTION = "exec-1"
 TELEMETRY_URL = f"http://localhost:{TELEMETRY_PORT}{TELEMETRY_PATH}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Record):
     """What an agent does in one run of its block. `output` is None when it writes no file."""
 
     ticks: int = 1
@@ -33,8 +33,7 @@ Agent: TypeAlias = Callable[..., Reply | Mapping[str, Any] | None]
 """Called with `env`, `prompt`, `workspace` (a path) and `memory` (a dict that only a warm container keeps)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repo:
+class Repo(Record):
     """The repository at the start."""
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -43,15 +42,13 @@ class Repo:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Revise:
+class Revise(Record):
     """The answer that sends a block back."""
 
     feedback: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Record):
     """A whole run, before it starts."""
 
     definition: Definition

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -14,6 +13,7 @@ from pytest_workrail.engine.core.vocabulary import (
     MAX_BLOCKERS,
     BlockerCode,
 )
+from pytest_workrail.records import Record
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.vocabulary import AgentName, BlockerSlug, Mode, WorkflowState
 
@@ -72,8 +72,7 @@ COMMON: dict[TeamBlocker, BlockerCode] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(Record):
     """One reason, within its budgets."""
 
     code: TeamBlocker
@@ -149,8 +148,7 @@ def _order(blocker: Blocker) -> CollationKey:
     return collation_key(f"{blocker.code.value}|{blocker.pointer['kind']}|{fields}")
 
 
-@dataclass(frozen=True, slots=True)
-class Halt:
+class Halt(Record):
     """A run that stops: blocked for a reason, or broken off because the scenario does not say how it goes on."""
 
     slug: BlockerSlug | None

@@ -6,10 +6,11 @@ Memory holds only what the contract lets an Orchestrator remember. Whatever has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.team.blockers import Blocker, Halt, TeamBlocker, about_artifact, about_state, blocked
 from pytest_workrail.systems.team.event_log import EventLog
@@ -40,8 +41,7 @@ S = WorkflowState
 Status = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Record, frozen=False):
     """What a run remembers between events and forgets when it breaks off."""
 
     waived: set[tuple[AgentName, str]] = field(default_factory=set)  # gates that the user lifted

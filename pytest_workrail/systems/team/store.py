@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.scenarios.clock import SimulatedClock
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_atomically, write_in_place
 from workrail_lint.base.result import Err, Ok
@@ -27,8 +27,7 @@ TASKS = "tasks.yaml"
 HISTORY = "approve-design-history.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class FailingWrite:
+class FailingWrite(Record):
     """The nth write of a file that a trace shows goes wrong; the first is 1."""
 
     file: str

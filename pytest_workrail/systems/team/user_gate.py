@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from pytest_workrail.records import Record
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
 from pytest_workrail.systems.team.run_state import Stage, Status, persistence_failed
 from pytest_workrail.systems.team.simulated_agents import Answer
 from pytest_workrail.systems.team.store import HISTORY, STATUS, json_bytes
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Moot, Refusal
 from workrail_lint.systems.team.state_machine import GATES, LIMITS
@@ -39,8 +40,7 @@ _ACCEPTED = {
 _GIVEN_UP = f"no valid answer after {LIMITS.reasks} re-asks"
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionOutcome:
+class QuestionOutcome(Record):
     """How a question ended."""
 
     ident: str

@@ -1,0 +1,139 @@
+"""Records: values with named members, as dataclasses with slots are, and much cheaper to define.
+
+A dataclass writes and compiles six methods when it is defined. A run defines two hundred kinds of values and makes some
+dozens of them. So records share their methods, and the one that has to be quick, `__init__`, is written when the first
+value is made. What `dataclasses` offers for values (`fields`, `asdict`) takes records too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, field, make_dataclass
+from operator import attrgetter
+from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
+
+
+class _Fields:
+    """What `dataclasses` looks for, made by itself when it looks. Dear: `replace` below does without."""
+
+    def __get__(self, record: object, kind: type[Record]) -> dict[str, Field[Any]]:
+        described = [(name, object, _as_field(given)) for name, given in kind._given.items()]
+        made: Any = make_dataclass(kind.__name__, described)
+        fields: dict[str, Field[Any]] = made.__dataclass_fields__
+        return fields
+
+
+def _as_field(given: Any) -> Any:
+    return given if isinstance(given, Field) else field() if given is MISSING else field(default=given)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class _RecordType(type):
+    """Turns annotations into slots. With `frozen=False` members can be set, and there is no hash."""
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], members: dict[str, Any], *, frozen: bool = True
+    ) -> _RecordType:
+        given: dict[str, Any] = {}
+        for base in bases:
+            given |= getattr(base, "_given", {})
+        own = [name for name, shape in members.get("__annotations__", {}).items() if not shape.startswith("ClassVar")]
+        members["__slots__"] = tuple(name for name in own if name not in given)
+        given |= {name: members.pop(name, MISSING) for name in own}
+        members["_given"] = given
+        members["__match_args__"] = tuple(given)
+        members["_compared"] = _getter([name for name, how in given.items() if not _is_left_out(how, "compare")])
+        members.setdefault("__init__", _first_init)
+        if frozen:
+            members |= {"__setattr__": _refuse_setting, "__delattr__": _refuse_deleting}
+        else:
+            members.setdefault("__hash__", None)
+        return super().__new__(cls, name, bases, members)
+
+
+def _refuse_setting(self: object, name: str, value: object) -> NoReturn:
+    raise AttributeError(f"{name!r} of a {type(self).__name__} can't be set")
+
+
+def _refuse_deleting(self: object, name: str) -> NoReturn:
+    raise AttributeError(f"{name!r} of a {type(self).__name__} can't be deleted")
+
+
+def _is_left_out(given: Any, way: str) -> bool:
+    return isinstance(given, Field) and not getattr(given, way)
+
+
+def _getter(names: list[str]) -> Any:
+    if len(names) > 1:
+        return attrgetter(*names)
+    return staticmethod(lambda record: tuple(getattr(record, name) for name in names))
+
+
+def _first_init(self: Record, *values: Any, **named: Any) -> None:
+    kind = next(each for each in type(self).__mro__ if each.__dict__.get("__init__") is _first_init)
+    kind.__init__ = _written_init(kind)  # type: ignore[misc]  # takes the place of this one
+    kind.__init__(self, *values, **named)  # type: ignore[misc]
+
+
+def _written_init(kind: type[Record]) -> Any:
+    """The `__init__` of a kind of records, as one would write it by hand."""
+    known: dict[str, Any] = {"MISSING": MISSING}
+    parameters, lines = [], []
+    is_frozen = kind.__setattr__ is _refuse_setting
+    for name, given in kind._given.items():
+        has_factory = isinstance(given, Field) and given.default_factory is not MISSING
+        default = given.default if isinstance(given, Field) else given
+        known[f"default_{name}"] = given.default_factory if has_factory else default
+        if has_factory:
+            parameters.append(f"{name}=MISSING")
+            lines.append(f"if {name} is MISSING: {name} = default_{name}()")
+        else:
+            parameters.append(name if default is MISSING else f"{name}=default_{name}")
+        if is_frozen:
+            known[f"set_{name}"] = getattr(kind, name).__set__  # past `__setattr__`, which refuses
+            lines.append(f"set_{name}(self, {name})")
+        else:
+            lines.append(f"self.{name} = {name}")
+    if hasattr(kind, "__post_init__"):
+        lines.append("self.__post_init__()")
+    body = "\n ".join(lines or ["pass"])
+    exec(f"def __init__({', '.join(['self', *parameters])}):\n {body}", known)
+    return known["__init__"]
+
+
+class Record(metaclass=_RecordType, frozen=False):
+    """A value with named members. Two are equal if they are of one kind and their members are."""
+
+    __dataclass_fields__: ClassVar[Any] = _Fields()
+    _given: ClassVar[dict[str, Any]]  # what the class says of each member: its default, a field, or MISSING
+    _compared: ClassVar[Any]  # the members that count when two are compared
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return bool(self._compared(self) == self._compared(other))
+
+    def __hash__(self) -> int:
+        return hash(self._compared(self))
+
+    def __repr__(self) -> str:
+        shown = (name for name, given in self._given.items() if not _is_left_out(given, "repr"))
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), tuple(getattr(self, name) for name in self._given))
+
+
+R = TypeVar("R", bound=Record)
+
+
+def replace(record: R, /, **changes: Any) -> R:
+    """The same record with other values."""
+    kept = {name: getattr(record, name) for name in record._given if name not in changes}
+    return type(record)(**kept, **changes)
+
+
+def _restored(kind: type[Record], values: tuple[object, ...]) -> Record:
+    made = object.__new__(kind)
+    for name, value in zip(kind._given, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
