@@ -20,8 +20,7 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.packs import ContractPack, contract_packs
 from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
-from workrail_lint.systems.workrail.solver.candidates import UNSET
-from workrail_lint.systems.workrail.solver.search import Solver
+from workrail_lint.systems.workrail.solver import UNSET, Solver
 
 Ir = Mapping[str, Any]
 # Turns with a change to the context; later ones change nothing, so that runs come to an end.
