@@ -54,10 +54,11 @@ def nearest_name(name: str, known: Iterable[str]) -> Near | None:
 
 
 class KnownNames:
-    """Names to suggest from, asked about many unknown ones."""
+    """Names to suggest from, some of those in a workflow, asked about many unknown ones."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], in_workflow: int) -> None:
         self._names = sorted(names)
+        self._is_many = in_workflow > _MANY_NAMES
         self._questions = 0
         self._folded: dict[str, list[str]] = {}
         for name in self._names:
@@ -66,7 +67,7 @@ class KnownNames:
     def near(self, name: str) -> list[str]:
         """All that are near the name."""
         self._questions += 1
-        if len(self._names) > _MANY_NAMES or self._questions > _MANY_QUESTIONS:
+        if self._is_many or self._questions > _MANY_QUESTIONS:
             return self._folded.get(fold(name), [])
         return [other for other in self._names if nearest_name(name, (other,)) is not None]
 

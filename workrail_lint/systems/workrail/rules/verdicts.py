@@ -49,7 +49,12 @@ class Judge:
 
     @cached_property
     def known_names(self) -> KnownNames:
-        return KnownNames(self.analysis.all_names)
+        """The names to suggest: those that something sets, or that nobody has asked about so far."""
+        analysis = self.analysis
+        names = analysis.all_names
+        return KnownNames(
+            [name for name in names if name not in analysis.by_name or analysis.setters(name)], len(names)
+        )
 
     @cached_property
     def decisions(self) -> dict[str, Decision]:
