@@ -239,8 +239,8 @@ class EngineDottedId(EngineDefectRule):
             prompts.append(str(node.step.get("prompt", "")))
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
-            if is_dotted and needs_notes and not _NOTES.search(prompts[-1]):
-                if any(_NOTES_ALWAYS.search(prompt) for prompt in prompts):
+            if is_dotted and needs_notes and not ("notes" in prompts[-1] and _NOTES.search(prompts[-1])):
+                if any("notes" in prompt.casefold() and _NOTES_ALWAYS.search(prompt) for prompt in prompts):
                     return  # the agent knows
                 report(
                     node.place,
