@@ -17,7 +17,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import BRACES, LOOP
+from workrail_lint.systems.workrail.rules.facts import BRACES, UNSURE_START
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
 
@@ -47,7 +47,7 @@ class EngineFirstStep(EngineDefectRule):
         "Without its onboarding step (daemon, console, triggers, spawned agents) the engine starts with the first step "
         "whatever its condition says, and leaves out a loop."
     )
-    needs = frozenset({"runCondition", LOOP})
+    needs = frozenset({UNSURE_START})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         first = workflow.steps[0]
@@ -239,8 +239,8 @@ class EngineDottedId(EngineDefectRule):
             prompts.append(str(node.step.get("prompt", "")))
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
-            if is_dotted and needs_notes and not _NOTES.search(prompts[-1]):
-                if any(_NOTES_ALWAYS.search(prompt) for prompt in prompts):
+            if is_dotted and needs_notes and not ("notes" in prompts[-1] and _NOTES.search(prompts[-1])):
+                if any("notes" in prompt.casefold() and _NOTES_ALWAYS.search(prompt) for prompt in prompts):
                     return  # the agent knows
                 report(
                     node.place,

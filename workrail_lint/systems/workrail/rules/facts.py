@@ -28,13 +28,19 @@ UNUSUAL_CONDITION = "<unusual condition>"  # one whose form may be wrong
 DESIGN_FORM = "<design form>"
 WORKSPACE = "<workspace>"  # the files of the project can be looked at
 PLAIN_ID, RESERVED_ID, SIMILAR_IDS = "<id without a namespace>", "<id of the engine>", "<similar step ids>"
-NO_ABOUT, NO_EXAMPLES, NO_METRICS = "<no about>", "<no examples>", "<no metricsProfile>"
+NO_ABOUT, NO_EXAMPLES = "<no about>", "<no examples>"
+UNCOUNTED = "<uncounted>"  # there may be something to count, but there is no metricsProfile
+UNSURE_START = "<unsure start>"  # the first step may not run
 OTHER_SPEC_VERSION = "<other spec version>"
 TERSE, DECORATED_NAME = "<terse name or description>", "<decorated name>"
 CARRIAGE_RETURN, ODD_NUMBERS, ESCAPES = "<carriage return>", "<odd numbers>", "<escapes>"
-HOME_PATH, LONG_TOKEN = "<home path>", "<long token>"
+HOME_PATH, LONG_TOKEN, RESERVED_NAME = "<home path>", "<long token>", "<reserved name>"
+REFS = "<refs>"
 
 MAX_PROMPT = 8192
+VERDICT = "wr.contracts.review_verdict"
+# One of these is in every text about something that is delivered.
+DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
 LONG_SENTENCE = 60
 MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
 _VOICES = ("the agent", "this step", "provide a", "input con")
@@ -42,7 +48,11 @@ _VOICES = ("the agent", "this step", "provide a", "input con")
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"
 TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
 TOKEN_ROW = b"t" * 20
-_MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES), ("metricsProfile", NO_METRICS))
+# The only member that looks like one.
+_LONG_MEMBER = b"validatedAgainstSpecVersion"
+_COMMON = bytes(code for code in range(256) if not (48 <= code <= 57 or 65 <= code <= 90))
+LEAST_RARE = 3  # digits and capitals of a credential
+_MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES))
 # No placeholder for a name or a description is longer.
 _TERSE = 12
 
@@ -68,6 +78,8 @@ def _about_settings(workflow: Workflow) -> Iterator[str]:
         yield ROUTINE
     if workflow.bindings is not None:
         yield BINDINGS
+    if workflow.steps and (workflow.steps[0].kind == "loop" or "runCondition" in workflow.steps[0].step):
+        yield UNSURE_START
     if workflow.workspace is not None:
         yield WORKSPACE
     if workflow.normalized is not None and workflow.normalized.warnings:
@@ -103,6 +115,10 @@ def folded(ident: str) -> str:
 
 def _about_prompts(workflow: Workflow) -> Iterator[str]:
     texts = text_index(workflow)
+    if "metricsProfile" not in workflow.definition and (
+        texts.has(DELIVERED) or any(step.contract == VERDICT for step in workflow.all_steps)
+    ):
+        yield UNCOUNTED
     if has_braces(workflow):
         yield BRACES
     if any(text.text[:64].lstrip(MARKUP)[:9].lower() in _VOICES for _, text in texts.owners[: texts.delivered]):
@@ -140,5 +156,23 @@ def _about_text(text: str) -> Iterator[str]:
     if "/home/" in text or "Users" in text:
         yield HOME_PATH
     data = text.encode("utf-8", "surrogatepass")
-    if b"PRIVATE KEY" in data or TOKEN_ROW in data.translate(TOKEN_ROWS):
+    if b"PRIVATE KEY" in data or _has_token(data):
         yield LONG_TOKEN
+    # An escaped ASCII letter is so rare that such a document is simply checked.
+    if "proto" in text or '"constructor"' in text or (has_escapes and "\\u00" in text):
+        yield RESERVED_NAME
+    if '"refId"' in text:
+        yield REFS
+
+
+def _has_token(data: bytes) -> bool:
+    """Whether a credential may be in a text. Names have few capitals and digits, credentials have some."""
+    rows = data.translate(TOKEN_ROWS)
+    start = rows.find(TOKEN_ROW)
+    while start >= 0:
+        end = rows.find(b" ", start)
+        token = data[start:end] if end >= 0 else data[start:]
+        if token != _LONG_MEMBER and len(token.translate(None, _COMMON)) >= LEAST_RARE:
+            return True
+        start = rows.find(TOKEN_ROW, start + len(token))
+    return False

@@ -18,6 +18,7 @@ from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
+from workrail_lint.systems.workrail.rules.facts import REFS
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members
 
 if TYPE_CHECKING:
@@ -373,7 +374,7 @@ class RefRepeated(WorkflowRule):
     origin = "product"
     summary = "A step includes the same ref twice, or includes a ref that a feature already adds."
     why = "The agent reads the same lines twice, and they count twice against the limit for injected text."
-    needs = frozenset({"promptBlocks"})
+    needs = frozenset({REFS})
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptBlocks" in step_members(workflow) and '"refId"' in workflow.document.text

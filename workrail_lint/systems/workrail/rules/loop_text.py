@@ -145,6 +145,7 @@ def _manual_rounds(text: str) -> str | None:
 class LoopManualIteration(WorkflowRule):
     code = "LP043"
     name = "loop-manual-iteration"
+    words = ("tep", *_REPEATING)
     severity = Severity.INFO
     origin = "doc"
     summary = "The prompt of a step outside of loops asks the agent to iterate."

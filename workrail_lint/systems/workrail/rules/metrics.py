@@ -10,7 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import NO_METRICS
+from workrail_lint.systems.workrail.rules.facts import DELIVERED, UNCOUNTED, VERDICT
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -25,7 +25,7 @@ class MetricsProfileMissing(WorkflowRule):
     origin = "spec"
     summary = "The steps produce commits, reviews or tickets, but the workflow has no `metricsProfile`."
     why = "Without a profile the engine never asks for the outcome, so nothing that a run produces is counted."
-    needs = frozenset({NO_METRICS})
+    needs = frozenset({UNCOUNTED})
 
     def applies(self, workflow: Workflow) -> bool:
         if "metricsProfile" in workflow.definition or workflow.is_routine:
@@ -51,22 +51,18 @@ class MetricsProfileMissing(WorkflowRule):
 
 def _profile_of(step: Step) -> str | None:
     """The profile that matches what a step delivers."""
-    if step.contract == "wr.contracts.review_verdict":
+    if step.contract == VERDICT:
         return "review"
     low = step.prompt.lower()
-    if not any(word in low for word in _DELIVERED):
+    if not any(word in low for word in DELIVERED):
         return None
     # No match runs over the end of a line, and few lines name something that is delivered.
     for line in low.split("\n"):
-        if any(word in line for word in _DELIVERED):
+        if any(word in line for word in DELIVERED):
             match = _deliveries().search(line)
             if match is not None:
                 return match.lastgroup
     return None
-
-
-# One of these is in everything that `_deliveries` matches.
-_DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
 
 
 @cache

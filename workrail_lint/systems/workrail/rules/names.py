@@ -10,8 +10,8 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Condition, ConditionRule, Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import SIMILAR_IDS, folded
+from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import RESERVED_NAME, SIMILAR_IDS, folded
 from workrail_lint.systems.workrail.rules.prose import label
 
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
@@ -72,7 +72,7 @@ class ReservedObjectKey(WorkflowRule):
         "The engine stores these names in plain objects, where they get lost on assignment or exist although nothing "
         "set them. An output called `__proto__` disappears from the rendered prompt."
     )
-    needs = frozenset(_NAME_HOLDERS) | ConditionRule.needs
+    needs = frozenset({RESERVED_NAME})
 
     def applies(self, workflow: Workflow) -> bool:
         # An escaped ASCII letter is so rare that such a document is simply checked.

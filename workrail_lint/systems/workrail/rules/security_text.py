@@ -13,7 +13,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LONG_TOKEN, TOKEN_ROW, TOKEN_ROWS
+from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LEAST_RARE, LONG_TOKEN, TOKEN_ROW, TOKEN_ROWS
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts, text_index
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -71,7 +71,7 @@ def looks_random(token: str) -> bool:
     """Whether a token is likely a secret: not a hash, a UUID, a name made of words, or a placeholder."""
     if len(token) < _LEAST or len(token) > 500 or _HASH.fullmatch(token) or _UUID.search(token):
         return False
-    if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < _LEAST_RARE:
+    if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < LEAST_RARE:
         return False
     mixed = token.lower() != token and token.upper() != token
     letters = (_LOWER_WORD if mixed else _LONG_WORD).findall(token)
@@ -84,13 +84,12 @@ def looks_random_hex(token: str) -> bool:
     """The same for tokens that would otherwise count as a hash."""
     if not _HEX.fullmatch(token) or _PLACEHOLDER.search(token):
         return False
-    return sum(char.isdigit() for char in token) >= _LEAST_RARE and _entropy(token) >= 3
+    return sum(char.isdigit() for char in token) >= LEAST_RARE and _entropy(token) >= 3
 
 
 _HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
-_LEAST_RARE = 3
 _RARE = bytes(114 if 48 <= code <= 57 or 65 <= code <= 90 else 32 for code in range(256))  # digits and capitals
 
 
@@ -111,7 +110,7 @@ def _suspicious(text: str) -> bool:
         end = rows.find(b" ", start)
         end = end if end >= 0 else len(rows)
         # Names have few capitals and digits, credentials have some: no kind has less than these.
-        if rare.count(b"r", start, end) >= _LEAST_RARE:
+        if rare.count(b"r", start, end) >= LEAST_RARE:
             token = data[start:end].decode("ascii")
             if _MARKED.search(token) or looks_random(token) or looks_random_hex(token):
                 return True
