@@ -88,9 +88,10 @@ class JsonDocument:
 
         Code points and UTF-16 sort names alike as long as no character takes two UTF-16 units.
         """
-        if not self.plain_numbers or "\\u" in self.text:
+        text = self.text
+        if not self.plain_numbers or ("\\u" in text and ("\\ud" in text or "\\uD" in text)):
             return False
-        return self.text.isascii() or len(self.text.encode("utf-16-le", "surrogatepass")) == 2 * len(self.text)
+        return text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""

@@ -37,12 +37,13 @@ class Loop:
 class LoopIndex:
     """The loops by id, every step by id, and the ids that run only inside a loop."""
 
-    __slots__ = ("body_ids", "by_id", "loops")
+    __slots__ = ("body_ids", "by_id", "caller_ids", "loops")
 
     def __init__(self) -> None:
         self.by_id: dict[str, Node] = {}
         self.loops: dict[str, Loop] = {}
         self.body_ids: set[str] = set()
+        self.caller_ids: set[str | None] = set()  # of template calls that were expanded
 
     def add(self, nodes: Nodes) -> None:
         """Add steps, but for those whose id is taken: that was reported by C7 or is reported here."""
@@ -50,6 +51,8 @@ class LoopIndex:
         for node in nodes:
             if node.id not in by_id:
                 by_id[node.id] = node
+                if node.origin is not None:
+                    self.caller_ids.add(_caller_id(node))
 
 
 def resolve_loops(nodes: Nodes, workflow_id: str) -> tuple[LoopIndex, list[Finding]]:
@@ -126,7 +129,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         return ()
     pointer = f"{node.pointer}/body"
     target = index.by_id.get(body_id)
-    if target is None and body_id in map(_caller_id, index.by_id.values()):
+    if target is None and body_id in index.caller_ids:
         message = (
             f"loop {quoted(node.id)}: the body names the template call {quoted(body_id)}, whose id no longer exists "
             "after it is expanded; put the call inline in the loop's body"
