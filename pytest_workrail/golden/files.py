@@ -126,10 +126,10 @@ def goldens_below(
 
 def _refuse_links(path: Path) -> None:
     """Raise OSError where a golden, its folder or one between them is a link: a repository can bring one along."""
-    parts = Path(os.path.abspath(path)).parts
+    parts = os.path.abspath(path).split(os.sep)
     first = parts.index(FOLDER) + 1 if FOLDER in parts else len(parts)
     for count in range(first, len(parts) + 1):
-        if os.path.islink(os.path.join(*parts[:count])):
+        if os.path.islink(os.sep.join(parts[:count])):
             what = "it" if count == len(parts) else f"the folder {parts[count - 1]}"
             raise OSError(errno.ELOOP, f"{what} is a symbolic link, which is never followed")
 

@@ -25,6 +25,10 @@ _BEHIND = re.compile(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
 _REFERENCE = re.compile(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
 
 
+# One for all: `json.dumps` makes one at each call, and a golden is a hundred calls.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 class PromptParts(NamedTuple):
     """A prompt: what the engine shows before the author's text, that text, and what the engine appends."""
 
@@ -117,7 +121,7 @@ def _replaced(transcript: list[Any], replace: Callable[[str, str], str]) -> Iter
 
 def text(value: Any, indent: str = "") -> str:
     """JSON as people read it: what is small in one line, the lines of a text below one another."""
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    compact = _encode(value)
     if not value or not isinstance(value, dict | list):
         return compact
     if len(indent) + len(compact) <= _WIDTH and "\\n" not in compact:
@@ -126,7 +130,7 @@ def text(value: Any, indent: str = "") -> str:
     if isinstance(value, list):
         parts = [text(item, inner) for item in value]
     else:
-        parts = [f"{json.dumps(name, ensure_ascii=False)}: {text(item, inner)}" for name, item in value.items()]
+        parts = [f"{_encode(name)}: {text(item, inner)}" for name, item in value.items()]
     opening, closing = "[]" if isinstance(value, list) else "{}"
     separator = f",\n{inner}"
     return f"{opening}\n{inner}{separator.join(parts)}\n{indent}{closing}"

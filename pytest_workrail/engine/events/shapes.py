@@ -101,9 +101,9 @@ class Shape(Generic[T]):
 
 def checker(annotation: Any) -> Check:
     """The check for an annotation."""
-    own = getattr(annotation, "from_wire", None)  # a record's own
+    own: Check | None = getattr(annotation, "from_wire", None)  # a record's own
     if own is not None:
-        return own  # type: ignore[no-any-return]
+        return own
     if annotation in _PLAIN:
         return _PLAIN[annotation]
     plain = getattr(annotation, "__supertype__", None)  # what a NewType is made of

@@ -184,7 +184,7 @@ class _Members:
         # Modules with records do not put off their annotations: to evaluate them from text is what costs.
         for base in reversed(kind.__mro__[: kind.__mro__.index(Wire)]):
             for name, annotation in get_annotations(base, eval_str=True).items():
-                if get_origin(annotation) is not ClassVar:  # type: ignore[comparison-overlap]
+                if get_origin(annotation) is not ClassVar:  # type: ignore[comparison-overlap]  # mypy takes it for no object
                     self.annotations[name] = annotation
                     if name in base.__dict__:
                         self.defaults[name] = base.__dict__[name]
