@@ -9,6 +9,7 @@ from marshal import loads
 from os import sep, stat
 from types import CodeType, ModuleType
 
+from workrail_lint.base.files import read_shipped
 from workrail_lint.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         try:
-            with open(self._compiled, "rb", buffering=0) as file:
-                data = file.readall()
+            data = read_shipped(self._compiled)
             if data[:16] == self._state:
                 code: CodeType = loads(memoryview(data)[16:])
                 return code
