@@ -19,6 +19,7 @@ MAX_DEPTH = 200
 FEW_PROBLEMS, MANY_PROBLEMS = 50, 10_000
 # The engine's stack ends between 4,000 and 4,500 levels; up to this depth it certainly works.
 PARITY_DEPTH = 2_000
+_BLANKS = " \t\n\r"
 
 
 class NumberLexeme:
@@ -100,6 +101,8 @@ class JsonDocument:
         text = _without_bom(self.text)
         try:
             start = skip_space(text, 0)
+            if not pointer and self.readable:
+                return NodeSpan(start, len(text.rstrip(_BLANKS)))
             name: list[int] = []
             for token in pointers.decode(pointer):
                 container = self._containers.get(start)

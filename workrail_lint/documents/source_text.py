@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LINE_END = Pattern(r"\r\n|\r|\n")
-_STRIDE = 2_048
+_STRIDE = 256
 
 
 class Position(NamedTuple):
@@ -71,18 +75,23 @@ class SourceText:
 
     def position(self, offset: int) -> Position:
         """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
-        from bisect import bisect_right  # here, because a clean file has no place to show
-
         starts = self.line_starts
-        line = bisect_right(starts, offset)
+        line = _line_search()(starts, offset)
         byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
         return tuple.__new__(Position, (line, offset - starts[line - 1] + 1, offset, byte_offset))
 
     def span(self, start: int, end: int) -> Span:
-        return Span(self.position(start), self.position(end))
+        return tuple.__new__(Span, (self.position(start), self.position(end)))
 
     def line(self, number: int) -> str:
         """The text of a 1-based line without its terminator."""
         starts = self.line_starts
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r\n")
+
+
+@cache
+def _line_search() -> Callable[[list[int], int], int]:
+    from bisect import bisect_right  # here, because a clean file has no place to show
+
+    return bisect_right

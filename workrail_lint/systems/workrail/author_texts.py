@@ -103,7 +103,7 @@ def top_texts(definition: dict[str, Any]) -> list[Text]:
     ]
     for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples"):
         items = enumerate(_list(definition.get(field)))
-        found += [Text(item, f"/{field}/{index}", field) for index, item in items if isinstance(item, str)]
+        found += [_tuple(Text, (item, f"/{field}/{index}", field)) for index, item in items if isinstance(item, str)]
     return found
 
 

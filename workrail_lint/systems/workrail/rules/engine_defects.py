@@ -26,6 +26,7 @@ _GUIDANCE_BYTES, _ISSUE_BYTES = 950, 512
 _TOKEN = Pattern(r"\{\{((?!wr\.)[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}")
 _NOTES = Pattern(r"\bnotes\b")
 _NOTES_ALWAYS = Pattern(r"(?i)\bnotes (?:with|for|on|at|after) (?:every|each) step\b")
+_NOTES_FOR = Pattern(r"notes (?:with|for|on|at|after) (?:every|each) ")  # in everything that matches, in lower case
 _GENERATING = ("verification", "audit", "synthesis")
 
 
@@ -240,7 +241,7 @@ class EngineDottedId(EngineDefectRule):
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
             if is_dotted and needs_notes and not ("notes" in prompts[-1] and _NOTES.search(prompts[-1])):
-                if any("notes" in prompt.casefold() and _NOTES_ALWAYS.search(prompt) for prompt in prompts):
+                if any(map(_asks_for_notes, prompts)):
                     return  # the agent knows
                 report(
                     node.place,
@@ -254,6 +255,12 @@ class EngineDottedId(EngineDefectRule):
         told = step("begin", "Say what is to be done. Submit notes with every step.")
         verify = step("verify", None, templateCall=call)
         yield Example(workflow(step("begin", "Say what is to be done."), verify), workflow(told, verify))
+
+
+def _asks_for_notes(prompt: str) -> bool:
+    """Whether a prompt asks for notes with every step. A pattern that ignores case takes long to find nothing."""
+    may_ask = _NOTES_FOR.search(prompt.lower()) if prompt.isascii() else "notes" in prompt.casefold()
+    return bool(may_ask) and _NOTES_ALWAYS.search(prompt) is not None
 
 
 class EngineParallelNotes(EngineDefectRule):

@@ -6,12 +6,14 @@ comparison of sets, and each fact is computed once for all rules that need it.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from workrail_lint.base import js
 from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
-from workrail_lint.systems.workrail.rules.prose import has_braces, text_index
+from workrail_lint.systems.workrail.rules.prose import has_braces, sentences, text_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +48,8 @@ MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
 _VOICES = ("the agent", "this step", "provide a", "input con")
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"
-TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
-TOKEN_ROW = b"t" * 20
+_TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
+_TOKEN_ROW = b"t" * 20
 # The only member that looks like one.
 _LONG_MEMBER = b"validatedAgainstSpecVersion"
 _COMMON = bytes(code for code in range(256) if not (48 <= code <= 57 or 65 <= code <= 90))
@@ -64,7 +66,7 @@ def facts_of(workflow: Workflow) -> set[str]:
         present |= step.step.keys()
         if step.kind == "loop":
             present.add(LOOP)
-    present.update(_about_settings(workflow), _about_prompts(workflow), _about_text(workflow.document.text))
+    present.update(_about_settings(workflow), _about_prompts(workflow), _about_text(workflow))
     present.update(_about_names(workflow))
     if workflow.document.odd_numbers:
         present.add(ODD_NUMBERS)
@@ -132,31 +134,24 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
 
 def _repeats(texts: TextIndex) -> bool:
     """Whether a long sentence may occur three times: a quick check with false positives only."""
-    if texts.low.count("\0") >= len(texts.owners):
-        return True  # a text contains the separator
-    plain = texts.low.replace("\n", ". ").replace("\0", ". ")
-    for mark in "!?":
-        if mark in plain:
-            plain = plain.replace(f"{mark} ", ". ")
-    long = [piece.strip(" .!?") for piece in plain.split(". ") if len(piece) >= LONG_SENTENCE - 1]
+    delivered = [text.text for _, text in texts.owners[: texts.delivered] if len(text.text) >= LONG_SENTENCE]
+    long = sentences("\n".join(delivered), LONG_SENTENCE)
     return len(long) - len(set(long)) > 1
 
 
-def _about_text(text: str) -> Iterator[str]:
+def _about_text(workflow: Workflow) -> Iterator[str]:
     """What can be seen in the text of the file."""
+    text = workflow.document.text
     if "\r" in text:
         yield CARRIAGE_RETURN
     has_escapes = "\\u" in text
     if has_escapes:
         yield ESCAPES
     if has_escapes or not text.isascii() or "\x7f" in text or "\\b" in text or "\\f" in text:
-        from workrail_lint.systems.workrail.rules.characters import kinds_in
-
-        yield from kinds_in(text)
+        yield from character_kinds(workflow)
     if "/home/" in text or "Users" in text:
         yield HOME_PATH
-    data = text.encode("utf-8", "surrogatepass")
-    if b"PRIVATE KEY" in data or _has_token(data):
+    if "PRIVATE KEY" in text or long_tokens(workflow):
         yield LONG_TOKEN
     # An escaped ASCII letter is so rare that such a document is simply checked.
     if "proto" in text or '"constructor"' in text or (has_escapes and "\\u00" in text):
@@ -165,14 +160,28 @@ def _about_text(text: str) -> Iterator[str]:
         yield REFS
 
 
-def _has_token(data: bytes) -> bool:
-    """Whether a credential may be in a text. Names have few capitals and digits, credentials have some."""
-    rows = data.translate(TOKEN_ROWS)
-    start = rows.find(TOKEN_ROW)
+@lru_cache(maxsize=1)
+def character_kinds(workflow: Workflow) -> frozenset[str]:
+    """The kinds of unusual characters that the strings of the document may contain."""
+    from workrail_lint.systems.workrail.rules.characters import kinds_in
+
+    return kinds_in(workflow.document.text)
+
+
+@lru_cache(maxsize=1)
+def long_tokens(workflow: Workflow) -> set[bytes]:
+    """What may be a credential. Names have few capitals and digits, credentials have some.
+
+    Translating bytes and searching them for a fixed row is many times faster than any pattern.
+    """
+    data = workflow.document.text.encode("utf-8", "surrogatepass")
+    rows = data.translate(_TOKEN_ROWS)
+    found: set[bytes] = set()
+    start = rows.find(_TOKEN_ROW)
     while start >= 0:
         end = rows.find(b" ", start)
         token = data[start:end] if end >= 0 else data[start:]
         if token != _LONG_MEMBER and len(token.translate(None, _COMMON)) >= LEAST_RARE:
-            return True
-        start = rows.find(TOKEN_ROW, start + len(token))
-    return False
+            found.add(token)
+        start = rows.find(_TOKEN_ROW, start + len(token))
+    return found

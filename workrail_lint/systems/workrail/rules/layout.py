@@ -10,7 +10,7 @@ from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings.fix import Fix, Safety, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
@@ -68,7 +68,7 @@ class FormatNoncanonical(WorkflowRule):
             return
         line = layout_problem(text)
         if line is not None:
-            fix = safe("format the file", Respell(0, len(text), formatted(text)))
+            fix = Fix("format the file", Safety.SAFE, lambda: (Respell(0, len(text), formatted(text)),))
             report("", _message(text, line), fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -89,7 +89,9 @@ def _is_as_written(document: JsonDocument) -> bool:
 
         _encode = partial(orjson.dumps, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     try:
-        return _encode(document.value) == document.text.encode()
+        written, text = _encode(document.value), document.text.encode()
+        # Most other encoders escape everything but ASCII.
+        return written == text or (b"\\u" in text and written.decode().encode("ascii", "backslashreplace") == text)
     except (TypeError, UnicodeEncodeError):
         return False  # a number or a character that it can't write
 

@@ -118,10 +118,10 @@ class LoopPatternProgressive(WorkflowRule):
 # much faster than one that ignores case. "For each" alone does not count, because most prompts with it ask for a list.
 _SPACE = f"[{js.WHITESPACE_CLASS}]+"
 _ROUNDS = (
-    rf"tep{_SPACE}[0-9]+{_SPACE}of{_SPACE}[0-9]+",
-    r"epeat\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times)\b",
-    r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|process|times|over|through|each|every)\b",
-    r"terating until\b",
+    ("tep", rf"tep{_SPACE}[0-9]+{_SPACE}of{_SPACE}[0-9]+"),
+    ("epeat", r"epeat\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times)\b"),
+    ("terat", r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|process|times|over|through|each|every)\b"),
+    ("terat", r"terating until\b"),
 )
 # One of these is in everything that the patterns match, in lower case; the first alone would be in every workflow.
 _COUNTED = Pattern(rf"tep{_SPACE}[0-9]")
@@ -129,14 +129,14 @@ _REPEATING = ("epeat", "terat")
 
 
 @cache
-def _rounds() -> list[re.Pattern[str]]:
-    return [re.compile(pattern) for pattern in _ROUNDS]
+def _rounds() -> list[tuple[str, re.Pattern[str]]]:
+    return [(word, re.compile(pattern)) for word, pattern in _ROUNDS]
 
 
 def _manual_rounds(text: str) -> str | None:
     """The words that ask for iterations."""
-    for pattern in _rounds():
-        match = pattern.search(text, 1)
+    for word, pattern in _rounds():
+        match = pattern.search(text, 1) if word in text else None
         if match:
             return " ".join(text[match.start() - 1 : match.end()].split())
     return None

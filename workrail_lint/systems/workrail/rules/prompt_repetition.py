@@ -31,12 +31,11 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     needs = frozenset({REPETITION})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        found = prompts(workflow)
-        # Most workflows repeat nothing; then it does not matter which step says what.
-        often = {sentence for sentence, count in _repeated(found.sentences(LONG_SENTENCE)).items() if count >= _OFTEN}
+        found = prompts(workflow).sentences(LONG_SENTENCE)
+        counts = Counter([sentence for sentence, _, _ in found])
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for sentence, step, text in found.owned_sentences(LONG_SENTENCE) if often else ():
-            if sentence in often:
+        for sentence, step, text in found:
+            if counts[sentence] >= _OFTEN:
                 owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}
         users = {
@@ -98,11 +97,6 @@ def _never_together(first: list[object], second: list[object], judged: dict[tupl
             if judged[pair]:
                 return True
     return False
-
-
-def _repeated(sentences: list[str]) -> dict[str, int]:
-    """How often each sentence occurs; nothing when none does twice."""
-    return Counter(sentences) if len(set(sentences)) < len(sentences) else {}
 
 
 class PromptVariantDuplication(WorkflowRule):

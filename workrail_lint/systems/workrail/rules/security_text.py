@@ -13,7 +13,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LEAST_RARE, LONG_TOKEN, TOKEN_ROW, TOKEN_ROWS
+from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LEAST_RARE, LONG_TOKEN, long_tokens
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts, text_index
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -90,32 +90,9 @@ def looks_random_hex(token: str) -> bool:
 _HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
-_RARE = bytes(114 if 48 <= code <= 57 or 65 <= code <= 90 else 32 for code in range(256))  # digits and capitals
-
-
-def _suspicious(text: str) -> bool:
-    """Whether a document may contain a credential: a quick check with false positives only.
-
-    Translating bytes and searching them for a fixed row is many times faster than any pattern.
-    """
-    data = text.encode("utf-8", "surrogatepass")
-    if b"PRIVATE KEY" in data:
-        return True
-    rows = data.translate(TOKEN_ROWS)
-    start = rows.find(TOKEN_ROW)
-    if start < 0:
-        return False
-    rare = data.translate(_RARE)
-    while start >= 0:
-        end = rows.find(b" ", start)
-        end = end if end >= 0 else len(rows)
-        # Names have few capitals and digits, credentials have some: no kind has less than these.
-        if rare.count(b"r", start, end) >= LEAST_RARE:
-            token = data[start:end].decode("ascii")
-            if _MARKED.search(token) or looks_random(token) or looks_random_hex(token):
-                return True
-        start = rows.find(TOKEN_ROW, end)
-    return False
+def _suspicious(token: str) -> bool:
+    """Whether a long token may be, or contain, a credential: a quick check with false positives only."""
+    return bool(_MARKED.search(token)) or looks_random(token) or looks_random_hex(token)
 
 
 def credentials(text: str) -> Iterator[tuple[str, str]]:
@@ -147,7 +124,8 @@ class SecretLiteral(WorkflowRule):
     needs = frozenset({LONG_TOKEN})
 
     def applies(self, workflow: Workflow) -> bool:
-        return _suspicious(workflow.document.text)
+        tokens = (token.decode("ascii") for token in long_tokens(workflow))
+        return "PRIVATE KEY" in workflow.document.text or any(map(_suspicious, tokens))
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
         if len(value) < 20:

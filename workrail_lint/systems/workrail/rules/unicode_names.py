@@ -13,6 +13,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import characters, samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import character_kinds
 from workrail_lint.systems.workrail.rules.prose import has_braces, label
 from workrail_lint.systems.workrail.rules.samples import workflow
 from workrail_lint.systems.workrail.rules.unicode import code_points, respelled
@@ -24,7 +25,7 @@ _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 def has_letters(workflow: Workflow) -> bool:
     """Whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
-    kinds = characters.kinds_in(workflow.document.text)
+    kinds = character_kinds(workflow)
     return characters.LETTER in kinds or characters.SURROGATE in kinds
 
 
@@ -173,7 +174,7 @@ class UnicodeNonAsciiToken(WorkflowRule):
     words = ("{{",)
 
     def applies(self, workflow: Workflow) -> bool:
-        return bool(characters.kinds_in(workflow.document.text)) and has_braces(workflow)
+        return bool(character_kinds(workflow)) and has_braces(workflow)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if text.text.isascii() or "{{" not in text.text:

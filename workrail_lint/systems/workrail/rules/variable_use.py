@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.findings import Severity
@@ -15,6 +16,7 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.verdicts import Verdict
 
 # What reads variables.
 _READERS = frozenset(
@@ -25,15 +27,20 @@ _READERS = frozenset(
 )
 
 
+@cache
+def _find_verdicts() -> Callable[[Workflow], dict[str, list[Verdict]]]:
+    from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
+
+    return verdicts
+
+
 class AnalysisRule(WorkflowRule):
     """A rule that reports what the analysis found under its name."""
 
     needs: ClassVar[frozenset[str] | None] = _READERS
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
-
-        for verdict in verdicts(workflow).get(self.name, ()):
+        for verdict in _find_verdicts()(workflow).get(self.name, ()):
             details: dict[str, object] | None = {UNSET_VARIABLE: verdict.unset} if verdict.unset else None
             report(verdict.pointer, verdict.message, severity=verdict.severity, details=details)
 

@@ -162,7 +162,7 @@ def nested_conditions(value: Any, pointer: str, role: str, step: Step) -> Iterat
         condition, place, root = stack.pop()
         if not isinstance(condition, dict):
             continue
-        yield Condition(condition, place, role, root, step)
+        yield tuple.__new__(Condition, (condition, place, role, root, step))
         if "var" in condition and len(condition) <= 2 and condition.keys().isdisjoint(_LOGIC):
             continue  # a comparison, as nearly all are
         below: list[tuple[Any, str, bool]] = []
