@@ -102,11 +102,7 @@ def folded(text: str) -> str:
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:
     """Whether a text has one of the words, in any case and also as a part of another."""
-    lowered = folded(text)
-    for word in words:
-        if word in lowered:
-            return True
-    return False
+    return any(map(folded(text).__contains__, words))
 
 
 def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:

@@ -64,8 +64,8 @@ class Scanner:
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
         found = set(_MARKED.findall(self.whole))
-        words = set(_CALLED_WORD.findall(self.whole))
-        found.update([word for word in words if not word.islower() and word[0].islower() and word.isascii() and word.isalnum()])
+        capital = [word for word in set(_CALLED_WORD.findall(self.whole)) if not word.islower()]
+        found.update([word for word in capital if word[0].islower() and word.isascii() and word.isalnum()])
         for text in self.texts:
             if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
                 found.add(key)

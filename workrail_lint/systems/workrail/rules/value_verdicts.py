@@ -75,8 +75,11 @@ def judge_values(judge: Judge) -> None:
         if name in judge.unset:
             continue
         leaves = [use for use in uses if use.leaf is not None]
-        own = [use for use in leaves if use.origin.via == AUTHORED and not judge.is_dead(use)]
-        if own and not any(judge.analysis.in_scope(name, use) for use in leaves):
+        own = [use for use in leaves if use.origin.via == AUTHORED and use.step not in judge.dead]
+        if not own:
+            continue
+        is_of_loop = judge.analysis.is_of_loop(name)
+        if not (is_of_loop and any(judge.analysis.in_scope(name, use) for use in leaves)):
             _Values(judge, name, leaves, own).judge()
     _judge_branches(judge)
 
