@@ -97,13 +97,13 @@ def _add_config_texts(step: dict[str, Any], pointer: str, found: list[Text]) -> 
 def top_texts(definition: dict[str, Any]) -> list[Text]:
     """The author texts outside the steps."""
     found = [
-        Text(definition[field], f"/{field}", field)
+        _tuple(Text, (definition[field], f"/{field}", field))
         for field in ("name", "description", "about")
         if isinstance(definition.get(field), str)
     ]
     for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples"):
         items = enumerate(_list(definition.get(field)))
-        found += [Text(item, f"/{field}/{index}", field) for index, item in items if isinstance(item, str)]
+        found += [_tuple(Text, (item, f"/{field}/{index}", field)) for index, item in items if isinstance(item, str)]
     return found
 
 

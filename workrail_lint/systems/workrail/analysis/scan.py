@@ -56,9 +56,9 @@ class Scanner:
 
     def __init__(self, texts: list[Text]) -> None:
         self.texts = texts
-        self.whole = _BREAK.join([text.text for text in texts])
-        sizes = [len(text.text) + len(_BREAK) for text in texts]
-        self._starts = [0, *accumulate(sizes[:-1])]
+        strings = [text.text for text in texts]
+        self.whole = _BREAK.join(strings)
+        self._starts = [0, *accumulate(map(len(_BREAK).__add__, map(len, strings)))]  # and one after the end
         self._searches = 0
 
     def candidates(self) -> set[str]:
@@ -73,10 +73,7 @@ class Scanner:
 
     def scan(self, names: Iterable[str], found: Findings) -> None:
         """Add what is said about names that were not looked for yet."""
-        keys: dict[str, list[Text]] = {}
-        for text in self.texts:
-            if text.field == "outputRequired":
-                keys.setdefault(output_key(text.pointer), []).append(text)
+        keys = self._keys
         for name in names:
             if name in found.names:
                 continue
@@ -87,6 +84,15 @@ class Scanner:
                 self._add_key(name, text, found)
             for index, start in self._hits(name):
                 self._read(name, self.texts[index], start, found)
+
+    @cached_property
+    def _keys(self) -> dict[str, list[Text]]:
+        """The texts of `outputRequired` by their keys."""
+        found: dict[str, list[Text]] = {}
+        for text in self.texts:
+            if text.field == "outputRequired":
+                found.setdefault(output_key(text.pointer), []).append(text)
+        return found
 
     def occurs(self, word: str) -> bool:
         """Whether an agent reads the word, in any case."""

@@ -40,9 +40,7 @@ class GateConditionSelf(ConfirmationRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if "requireConfirmation" in step_members(workflow):
-            from workrail_lint.systems.workrail.rules.verdicts import verdicts
-
-            for verdict in verdicts(workflow).get(self.name, ()):
+            for verdict in workflow.verdicts.get(self.name, ()):
                 report(verdict.pointer, verdict.message)
 
     def examples(self) -> Iterable[Example]:

@@ -31,9 +31,7 @@ class AnalysisRule(WorkflowRule):
     needs: ClassVar[frozenset[str] | None] = _READERS
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
-
-        for verdict in verdicts(workflow).get(self.name, ()):
+        for verdict in workflow.verdicts.get(self.name, ()):
             details: dict[str, object] | None = {UNSET_VARIABLE: verdict.unset} if verdict.unset else None
             report(verdict.pointer, verdict.message, severity=verdict.severity, details=details)
 
