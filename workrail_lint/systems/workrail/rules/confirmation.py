@@ -10,6 +10,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import CONDITIONS
 from workrail_lint.systems.workrail.rules.loop_facts import label
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
@@ -37,6 +38,8 @@ class GateConditionSelf(ConfirmationRule):
         "In an interactive run the engine evaluates the condition before the step runs. The variable is unset then, so "
         "the user is never asked. Move the confirmation to the next step."
     )
+
+    needs = frozenset({CONDITIONS})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if "requireConfirmation" in step_members(workflow):

@@ -9,7 +9,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import BRACES
+from workrail_lint.systems.workrail.rules.facts import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.rules.base import Workflow
 
 # What reads variables.
-_READERS = frozenset(
-    (
-        *("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria"),
-        *("loop", BRACES),
-    )
-)
+_READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
 
 
 class AnalysisRule(WorkflowRule):
