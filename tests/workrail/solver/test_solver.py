@@ -260,6 +260,15 @@ def test_what_is_fixed_kept_or_limited_is_not_changed() -> None:
     assert solver.solve([({"var": "role"}, True)]).change == {"role": "host"}
 
 
+def test_a_variable_that_is_surely_set_may_hold_what_a_missing_one_reads_like() -> None:
+    solver = Solver(limits={"note": Values((), False, False)})
+    answer = solver.solve([({"var": "note"}, False), ({"var": "note", "contains": "e"}, False)])
+    assert answer.verdict == POSSIBLE
+    assert answer.assignment is not None
+    assert answer.assignment["note"] in ("", 0)
+    assert solver.solve([({"var": "note", "equals": None}, True)]).verdict == IMPOSSIBLE
+
+
 @pytest.mark.parametrize("broken", [[1], [a()], {"and": {}}, {"var": "a", "in": "x"}, {"zz": 1}, {"not": {"zz": 1}}])
 def test_a_condition_that_can_not_be_evaluated_is_false_also_under_not(broken: Any) -> None:
     assert Solver().solve([(broken, True)]).verdict == IMPOSSIBLE

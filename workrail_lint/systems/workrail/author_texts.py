@@ -97,7 +97,7 @@ def _add_config_texts(step: dict[str, Any], pointer: str, found: list[Text]) -> 
 def top_texts(definition: dict[str, Any]) -> list[Text]:
     """The author texts outside the steps."""
     found = [
-        Text(definition[field], f"/{field}", field)
+        _tuple(Text, (definition[field], f"/{field}", field))
         for field in ("name", "description", "about")
         if isinstance(definition.get(field), str)
     ]

@@ -67,6 +67,8 @@ class Analysis:
     ) -> None:
         self.definition = definition
         self.flow: Flow = build_flow(definition, nodes, loops, trusted)
+        self.steps: list[Step] = self.flow.steps
+        self.loops: dict[str, LoopFacts] = self.flow.loops
         self.is_routine = is_routine  # its caller sets things we can't see
         self.is_complete = is_complete  # false when something that could set variables was not found
         self._catalog = catalog
@@ -74,14 +76,6 @@ class Analysis:
         self._given = given
         self._found = Findings()
         self._nodes: dict[int, Node | None] = {}
-
-    @property
-    def steps(self) -> list[Step]:
-        return self.flow.steps
-
-    @property
-    def loops(self) -> dict[str, LoopFacts]:
-        return self.flow.loops
 
     @cached_property
     def texts(self) -> list[Text]:
@@ -179,6 +173,10 @@ class Analysis:
     def setters(self, name: str) -> list[Definition]:
         """The definitions that count as setting the variable; those of loops are not among them."""
         return [made for made in self.definitions(name) if made.confidence in SET and made.confidence != CERTAIN]
+
+    def is_of_loop(self, name: str) -> bool:
+        """Whether some loop has a variable of that name."""
+        return name in self._loop_definitions
 
     def in_scope(self, name: str, use: Use) -> bool:
         """Whether the name is a variable of the loop around the use (or of the loop whose condition it is)."""

@@ -10,8 +10,8 @@ import re
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any, NamedTuple
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any
-from workrail_lint.systems.workrail.condition_logic import lenient_equal
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any, sentence_at
+from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
 
 MAX_ITEMS = 40
 BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
@@ -34,6 +34,8 @@ _ONE_OF_WORDS = ("one", "either")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
 _NUMBER_WORDS = ("number", "integer", "count")
+# The first characters of the patterns below.
+_BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacni`'-"))
 _ONE_OF = Pattern(
     r"[(:]?\s*(?:be\s+)?(?:exactly\s+|strictly\s+)?(?:one\s+of|either)\b(?:\s+(?:the\s+following|these))?(?:\s+values)?\s*[:(]?\s*",
     re.IGNORECASE,
@@ -87,7 +89,7 @@ class Statement(NamedTuple):
     closed: bool
 
 
-def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> Statement | None:
+def read_domain(text: str, start: int, end: int, role: str) -> Statement | None:
     """The statement that follows the name at these offsets, if there is one."""
     stop = text.find("\n", end, end + WINDOW)
     rest = text[end : stop if stop >= 0 else end + WINDOW]
@@ -103,8 +105,10 @@ def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> St
     if found is None:
         one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " and has_any(rest, _ONE_OF_WORDS) else None
         found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
-    if found is None and role == "stated" and stop >= 0 and sentence.endswith(":") and _SETS.search(sentence):
-        found = _bullets(text, stop + 1)
+    if found is None and role == "stated" and stop >= 0 and rest.rstrip().endswith(":"):
+        sentence = sentence_at(text, start, end)
+        if sentence.endswith(":") and _SETS.search(sentence):
+            found = _bullets(text, stop + 1)
     if found is not None and role == CONDITION and found.kind != BOOLEAN and found.closed:
         return Statement(found.kind, found.values, False)
     return found
@@ -113,17 +117,19 @@ def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> St
 def _statement(rest: str, at: int, lead: str) -> Statement | None:
     # A pattern is asked where the words are that it needs: compiling it takes longer than most checks do.
     said = folded(rest[at:])
-    one_of = _ONE_OF.match(rest, at) if any(word in said for word in _ONE_OF_WORDS) else None
+    first = said[:1]
+    one_of = _ONE_OF.match(rest, at) if "one" in said or "either" in said else None
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
-    if any(word in said for word in _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
+    if first in _BOOLEAN_STARTS and has_any(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
         return Statement(BOOLEAN, (True, False), True)
-    if any(word in said for word in _LIST_WORDS) and _LIST.match(rest, at):
+    if first in _LIST_STARTS and has_any(said, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
-    is_number = any(word in said for word in _NUMBER_WORDS) or any(map(str.isdecimal, said))
-    if is_number and _NUMBER.match(rest, at):
+    if (first in _NUMBER_STARTS or first.isdecimal()) and (
+        (has_any(said, _NUMBER_WORDS) or any(map(str.isdecimal, said))) and _NUMBER.match(rest, at)
+    ):
         return Statement(NUMBER, (), False)
-    found = _listed(rest, at, ALTERNATIVES, lead) if any(mark in said for mark in ("/", "|", "or")) else None
+    found = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
     if found is not None:
         return found
     if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
@@ -204,7 +210,7 @@ def _closed(values: list[Any], separators: set[str], kind: str, lead: str) -> St
 
 def _value(match: re.Match[str]) -> Any:
     """The value that an item names; None when it is none."""
-    text = next(group for group in match.groups() if group is not None).strip()
+    text = match[match.lastindex or 0].strip()
     lowered = text.lower()
     if not text or "." in text or lowered in _NO_VALUE or (" " in text and match[3] is not None and "=" in text):
         return None
@@ -258,6 +264,13 @@ def _bullets(text: str, start: int) -> Statement | None:
 
 def joined(values: list[Any]) -> tuple[Any, ...]:
     """The values without those that the engine takes for one of the others."""
+    texts: dict[str, str] = {}
+    for value in values:
+        if not isinstance(value, str):
+            break
+        texts.setdefault(normal_text(value), value)
+    else:
+        return tuple(texts.values())
     found: list[Any] = []
     for value in values:
         if not any(lenient_equal(value, other) for other in found):

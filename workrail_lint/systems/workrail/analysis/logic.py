@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from workrail_lint.base import js
 from workrail_lint.base.typed import Any
-from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC, comparisons
+from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC
 from workrail_lint.systems.workrail.solver.attempt import Pending, is_impossible
 from workrail_lint.systems.workrail.solver.expression import (
     IMPOSSIBLE,
@@ -87,10 +87,11 @@ def _is_comparison(value: dict[str, Any]) -> bool:
         return False
     if len(value) == 1:
         return True
-    named = comparisons(value)
-    if not named:
+    first, second = value
+    name = second if first == "var" else first
+    literal = value[name]
+    if name in LOGIC:
         return False
-    name, literal = named[0], value[named[0]]
     if name in BOUNDS:
         return js.is_number(literal)
     if name == "in":

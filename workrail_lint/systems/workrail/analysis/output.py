@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.systems.workrail.analysis.prose import sentence_at
 from workrail_lint.systems.workrail.analysis.reach import examples
 from workrail_lint.systems.workrail.analysis.records import CERTAIN
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 Map = Callable[[str], str]
 Row = dict[str, Any]
+
+
+_NOWHERE = (0, 0)  # the span of what is said by a whole text
 
 
 def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> Row:
@@ -72,7 +76,7 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
             "span": list(made.span),
             "kind": made.kind,
             "confidence": made.confidence,
-            "sentence": made.sentence,
+            "sentence": _sentence(made.text, made.span if made.kind != "token" else _NOWHERE),
             "when": made.when,
             "scope": step_id(made.step) if made.confidence == CERTAIN else None,
             "origin": origin(made.origin),
@@ -88,7 +92,7 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
             "kind": item.kind,
             "pointer": source(item.pointer),
             "span": list(item.span),
-            "sentence": item.sentence,
+            "sentence": _sentence(item.text, item.span),
         }
         for name in names
         for item in analysis.statements(name)
@@ -124,6 +128,10 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
         "mentions": _ordered(mentions, "name"),
         "reachability": _ordered(reached, "kind"),
     }
+
+
+def _sentence(text: str, span: tuple[int, int]) -> str:
+    return text[:200] if span == _NOWHERE else sentence_at(text, *span)
 
 
 def _finite(value: Any) -> Any:

@@ -69,13 +69,15 @@ _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
 _CLOSING = "`'\"*_"
+_BETWEEN = " `'\"*:"  # a verb and its name, where no word is
 _BULLETS = ("-", "*", "+", "•")
 _TYPES = ("number", "boolean", "bool", "array", "list", "string", "integer", "object", "enum")
 # What the patterns above need somewhere, or first: compiling one takes longer than reading many sentences without it.
 _STOP_WORDS = ("continue", "stop", "proceed", "exit", "repeat")
 _PREPOSITIONS = ("using", "against", "from", "based", "with", "per", "via", "of", "for", "than")
 _NEGATIONS = ("not", "n't", "never", "without")
-_PASSIVE_STARTS = frozenset("(iams")
+_PASSIVE_STARTS = frozenset("(iamsIAMS\u0130\u0131\u017f")
+_tuple = tuple.__new__
 
 
 class Reading(NamedTuple):
@@ -83,7 +85,6 @@ class Reading(NamedTuple):
 
     role: str  # stated, listed, mentioned, condition or plain
     kind: str  # passive, outputRequired, assignment, verb, heading, bullet, example
-    sentence: str
 
 
 def is_plain_word(name: str) -> bool:
@@ -101,8 +102,7 @@ def folded(text: str) -> str:
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:
     """Whether a text has one of the words, in any case and also as a part of another."""
-    lowered = folded(text)
-    return any(word in lowered for word in words)
+    return any(map(folded(text).__contains__, words))
 
 
 def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
@@ -118,31 +118,46 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     if is_plain_word(text[start:end]) and not _is_marked(text, line_start, start, before, after):
         return None
     rest = after.lstrip(_CLOSING)
-    sentence_start = 0
-    for match in _SENTENCE_END.finditer(before):
-        sentence_start = match.end()
-    prefix = before[sentence_start:]
-    found = _SENTENCE_END.search(after)
-    stop = len(after) if found is None else found.start() + 1
-    sentence = (prefix + text[start:end] + after[:stop]).strip()
-    clause, braced = _clause(prefix)
+    clause, braced = _clause(before[_sentence_start(before) :])
     if braced:
         fenced = before.endswith('"') and after.startswith('"') and rest.lstrip().startswith(":")
         if fenced and _in_fence(text, start):
-            return Reading(LISTED, "example", sentence)
-        return Reading(MENTIONED, "example", sentence)
+            return Reading(LISTED, "example")
+        return Reading(MENTIONED, "example")
     if before.endswith('"') and rest.startswith(":") and after.startswith('"') and _in_fence(text, start):
-        return Reading(LISTED, "example", sentence)
+        return Reading(LISTED, "example")
     role, kind = _role(text, line_start, start, clause, rest, field)
     if role in (STATED, LISTED) and has_any(clause, _NEGATIONS) and _NEGATED.search(clause):
         role = MENTIONED
-    return Reading(role, kind, sentence)
+    return _tuple(Reading, (role, kind))
+
+
+def sentence_at(text: str, start: int, end: int) -> str:
+    """The sentence around a name, within its line."""
+    line_end = text.find("\n", end)
+    before = text[max(text.rfind("\n", 0, start) + 1, start - WINDOW) : start]
+    after = text[end : min(line_end if line_end >= 0 else len(text), end + WINDOW)]
+    if before.endswith("context."):
+        before = before[:-8]
+    found = _SENTENCE_END.search(after)
+    stop = len(after) if found is None else found.start() + 1
+    return (before[_sentence_start(before) :] + text[start:end] + after[:stop]).strip()
+
+
+def _sentence_start(before: str) -> int:
+    # Printable text has no other space than the plain one.
+    if before.isprintable() and not (". " in before or "; " in before or "! " in before or "? " in before):
+        return 0
+    start = 0
+    for match in _SENTENCE_END.finditer(before):
+        start = match.end()
+    return start
 
 
 def _role(text: str, line_start: int, start: int, clause: str, rest: str, field: str) -> tuple[str, str]:
     """The first row of the table that applies."""
     is_condition = _starts_condition(clause) and _WORD.findall(clause)[-1].lower() not in _DIRECT
-    if not is_condition and folded(rest.lstrip()[:1]) in _PASSIVE_STARTS and _PASSIVE.match(rest):
+    if not is_condition and rest.lstrip()[:1] in _PASSIVE_STARTS and _PASSIVE.match(rest):
         return STATED, "passive"
     if is_condition:
         return CONDITION, ""
@@ -230,13 +245,16 @@ def _starts_condition(clause: str) -> bool:
 
 def _verb_strength(clause: str, most: int) -> str | None:
     """Whether the last verb of the clause is about the name that follows it: stated, listed or None."""
-    found = [word.lower() for word in _WORD.findall(clause)]
+    found = _WORD.findall(clause.lower()) if clause.isascii() else [word.lower() for word in _WORD.findall(clause)]
     if _VERBS.isdisjoint(found):
         return None
     last = max(at for at, word in enumerate(found) if word in _VERBS)
     strength = STATED if found[last] in STRONG else LISTED
     verb = next(islice(_WORD.finditer(clause), last, None))
-    gap = _NAME_LIKE.sub("@", clause[verb.end() :])
+    gap = clause[verb.end() :]
+    if not gap.strip(_BETWEEN):
+        return strength
+    gap = _NAME_LIKE.sub("@", gap)
     if has_any(gap, _PREPOSITIONS) and _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]

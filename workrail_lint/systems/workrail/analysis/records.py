@@ -89,7 +89,7 @@ class Definition(NamedTuple):
     span: tuple[int, int]  # of the name in the text
     kind: str
     confidence: str
-    sentence: str
+    text: str  # with the name in it
     when: Condition | None
     origin: Origin
 
@@ -103,7 +103,7 @@ class Domain(NamedTuple):
     kind: str  # one-of, alternatives, boolean, number, list, bullets, value
     pointer: str
     span: tuple[int, int]
-    sentence: str
+    text: str  # with the name in it
 
 
 class Mention(NamedTuple):
@@ -115,7 +115,6 @@ class Mention(NamedTuple):
     span: tuple[int, int]
     role: str  # condition or plain
     field: str
-    sentence: str
 
 
 class Example(NamedTuple):

@@ -56,15 +56,16 @@ class Scanner:
 
     def __init__(self, texts: list[Text]) -> None:
         self.texts = texts
-        self.whole = _BREAK.join([text.text for text in texts])
-        sizes = [len(text.text) + len(_BREAK) for text in texts]
-        self._starts = [0, *accumulate(sizes[:-1])]
+        strings = [text.text for text in texts]
+        self.whole = _BREAK.join(strings)
+        self._starts = [0, *accumulate(map(len(_BREAK).__add__, map(len, strings)))]  # and one after the end
         self._searches = 0
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
         found = set(_MARKED.findall(self.whole))
-        found.update(filter(_is_camel_case, set(_CALLED_WORD.findall(self.whole))))
+        capital = [word for word in set(_CALLED_WORD.findall(self.whole)) if not word.islower()]
+        found.update([word for word in capital if word[0].islower() and word.isascii() and word.isalnum()])
         for text in self.texts:
             if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
                 found.add(key)
@@ -72,10 +73,7 @@ class Scanner:
 
     def scan(self, names: Iterable[str], found: Findings) -> None:
         """Add what is said about names that were not looked for yet."""
-        keys: dict[str, list[Text]] = {}
-        for text in self.texts:
-            if text.field == "outputRequired":
-                keys.setdefault(output_key(text.pointer), []).append(text)
+        keys = self._keys
         for name in names:
             if name in found.names:
                 continue
@@ -86,6 +84,15 @@ class Scanner:
                 self._add_key(name, text, found)
             for index, start in self._hits(name):
                 self._read(name, self.texts[index], start, found)
+
+    @cached_property
+    def _keys(self) -> dict[str, list[Text]]:
+        """The texts of `outputRequired` by their keys."""
+        found: dict[str, list[Text]] = {}
+        for text in self.texts:
+            if text.field == "outputRequired":
+                found.setdefault(output_key(text.pointer), []).append(text)
+        return found
 
     def occurs(self, word: str) -> bool:
         """Whether an agent reads the word, in any case."""
@@ -138,12 +145,13 @@ class Scanner:
 
     def _add_key(self, name: str, text: Text, found: Findings) -> None:
         found.definitions.setdefault(name, []).append(
-            Definition(name, text.step, text.pointer, (0, 0), "key", STATED, text.text[:200], text.when, text.origin)
+            Definition(name, text.step, text.pointer, (0, 0), "key", STATED, text.text, text.when, text.origin)
         )
-        statement = read_domain(f"{name}: {text.text}", 0, len(name), STATED, "")
+        # No sentence sets a key, so that bullets below it are not its values.
+        statement = read_domain(f"{name}: {text.text}", 0, len(name), LISTED)
         if statement is not None:
             found.domains.setdefault(name, []).append(
-                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, (0, 0), text.text[:200])
+                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, (0, 0), text.text)
             )
 
     def _read(self, name: str, text: Text, start: int, found: Findings) -> None:
@@ -151,18 +159,18 @@ class Scanner:
         opening = text.text.rfind("{{", max(0, start - 4), start)
         if opening >= 0 and not text.text[opening + 2 : start].strip():
             if text.field in CALLER_FIELDS:
-                self._define(name, text, (start, end), "token", CALLER, text.text[:200], found)
+                self._define(name, text, (start, end), "token", CALLER, found)
             return
         reading = read_mention(text.text, start, end, text.field)
         if reading is None:
             return
-        role, kind, sentence = reading
+        role, kind = reading
         span = (start, end)
         if text.field in CALLER_FIELDS:
-            self._define(name, text, span, "caller", CALLER, sentence, found)
+            self._define(name, text, span, "caller", CALLER, found)
         elif role in (CONDITION, PLAIN):
             found.mentions.setdefault(name, []).append(
-                _tuple(Mention, (name, text.step, text.pointer, span, role, text.field, sentence))
+                _tuple(Mention, (name, text.step, text.pointer, span, role, text.field))
             )
         else:
             confidence = role
@@ -170,26 +178,20 @@ class Scanner:
                 confidence = MENTIONED
             elif not text.delivered and role in (STATED, LISTED):
                 confidence = UNDELIVERED
-            self._define(name, text, span, kind, confidence, sentence, found)
-        statement = read_domain(text.text, start, end, role, sentence)
+            self._define(name, text, span, kind, confidence, found)
+        statement = read_domain(text.text, start, end, role)
         if statement is not None:
             found.domains.setdefault(name, []).append(
-                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, span, sentence)
+                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, span, text.text)
             )
 
     @staticmethod
-    def _define(
-        name: str, text: Text, span: tuple[int, int], kind: str, confidence: str, sentence: str, found: Findings
-    ) -> None:
-        pointer, step, _, _, when, via, _ = text
+    def _define(name: str, text: Text, span: tuple[int, int], kind: str, confidence: str, found: Findings) -> None:
+        pointer, step, _, _, when, via, whole = text
         origin = _tuple(Origin, (pointer, via))
         found.definitions.setdefault(name, []).append(
-            _tuple(Definition, (name, step, pointer, span, kind, confidence, sentence, when, origin))
+            _tuple(Definition, (name, step, pointer, span, kind, confidence, whole, when, origin))
         )
-
-
-def _is_camel_case(word: str) -> bool:
-    return word[0].islower() and not word.islower() and word.isascii() and word.isalnum()
 
 
 def output_key(pointer: str) -> str:

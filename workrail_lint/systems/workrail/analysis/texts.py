@@ -71,7 +71,7 @@ def build_texts(definition: dict[str, Any], flow: Flow, catalog: Catalog, texts_
             blocks = source.get("promptBlocks")
             if isinstance(blocks, dict):
                 found += _ref_texts(index, blocks, f"{step.pointer}/promptBlocks", catalog)
-                found += [text._replace(step=index) for text in features]
+                found += [_tuple(Text, (text.pointer, index, *text[2:])) for text in features]
         else:
             if step.pointer not in called:
                 called.add(step.pointer)
@@ -107,7 +107,7 @@ def _fragment_condition(step: dict[str, Any], pointer: str) -> Condition | None:
 def _foreign_texts(index: int, step: dict[str, Any], origin: Origin, texts_of: TextsOf) -> Iterator[Text]:
     for text, place, field in texts_of(step, ""):
         when = _fragment_condition(step, place) if field == "fragment" else None
-        yield Text(origin.pointer, index, field, field != "guidance", when, origin.via, text)
+        yield _tuple(Text, (origin.pointer, index, field, field != "guidance", when, origin.via, text))
 
 
 def _arguments(index: int, caller: dict[str, Any], pointer: str) -> Iterator[Text]:
@@ -124,7 +124,7 @@ def _ref_texts(index: int, blocks: dict[str, Any], pointer: str, catalog: Catalo
     lists: list[tuple[Any, str]] = [(blocks.get("goal"), f"{pointer}/goal")]
     for section in LIST_SECTIONS:
         items = blocks.get(section)
-        if isinstance(items, list):
+        if isinstance(items, list) and list in map(type, items):
             lists += [(item, f"{pointer}/{section}/{i}") for i, item in enumerate(items) if type(item) is list]
     for parts, place in lists:
         if type(parts) is list:

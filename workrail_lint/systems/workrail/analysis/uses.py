@@ -32,6 +32,10 @@ _TOKEN = Pattern(r"\{\{([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}
 # Names of the engine's own tokens.
 _RESERVED = ("wr", "context", "workflowId")
 _MAX_DEPTH = 60
+# What holds conditions, apart from loops.
+_HOLDERS = frozenset(
+    ("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria")
+)
 _tuple = tuple.__new__
 
 
@@ -40,12 +44,12 @@ def build_decisions(flow: Flow) -> list[Decision]:
     found: list[Decision] = []
     seen: set[str] = set()
     for index, step in enumerate(flow.steps):
-        if step.damaged:
+        if step.damaged or (step.kind != "loop" and _HOLDERS.isdisjoint(flow.nodes[index].step)):
             continue
         for condition, pointer, kind, origin in _conditions(flow, index):
             if isinstance(condition, dict) and (pointer not in seen or origin.via in FOREIGN):
                 seen.add(pointer)
-                found.append(Decision(pointer, kind, index, condition, origin))
+                found.append(_tuple(Decision, (pointer, kind, index, condition, origin)))
     return found
 
 
@@ -73,10 +77,12 @@ def _conditions(flow: Flow, index: int) -> Iterator[tuple[Any, str, str, Origin]
     data = node.step
     base = step.pointer
     authored = step.origin.via == AUTHORED
-    shared = Origin(base, AUTHORED) if authored else step.origin
 
     def at(place: str) -> tuple[str, Origin]:
-        return (f"{base}/{place}", Origin(f"{base}/{place}", AUTHORED)) if authored else (shared.pointer, shared)
+        if not authored:
+            return step.origin.pointer, step.origin
+        place = f"{base}/{place}"
+        return place, _tuple(Origin, (place, AUTHORED))
 
     run = data.get("runCondition")
     if run:
@@ -94,10 +100,10 @@ def _conditions(flow: Flow, index: int) -> Iterator[tuple[Any, str, str, Origin]
     facts = flow.loops.get(step.id) if step.kind == "loop" else None
     if facts is not None and facts.step == index and facts.condition is not None:
         yield facts.condition, facts.condition_pointer, "loop", Origin(facts.condition_pointer, AUTHORED)
-    for i, item in enumerate(_list(data.get("promptFragments"))):
+    for i, item in enumerate(_list(data["promptFragments"])) if "promptFragments" in data else ():
         if isinstance(item, dict) and "when" in item:
             yield (item["when"], *_pair(at(f"promptFragments/{i}/when"), "fragment"))
-    for i, item in enumerate(_list(data.get("parallelDelegations"))):
+    for i, item in enumerate(_list(data["parallelDelegations"])) if "parallelDelegations" in data else ():
         if isinstance(item, dict) and "runCondition" in item:
             yield (item["runCondition"], *_pair(at(f"parallelDelegations/{i}/runCondition"), "delegation"))
     if "validationCriteria" in data:

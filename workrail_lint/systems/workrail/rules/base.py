@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+    from workrail_lint.systems.workrail.rules.verdicts import Verdict
 
 
 # Count as members of a document: the first in a routine file, the second in a project that has bindings.
@@ -193,6 +194,13 @@ class Workflow:
             trusted=set(known),
             texts_of=lambda step, pointer: known[pointer].texts if pointer in known else step_texts(step, pointer),
         )
+
+    @cached_property
+    def verdicts(self) -> dict[str, list[Verdict]]:
+        """What the analysis finds wrong, by the name of the rule that reports it."""
+        from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
+
+        return verdicts(self)
 
     @cached_property
     def by_id(self) -> dict[str, Step]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from workrail_lint.base.typed import Any
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.rules.base import ConditionRule
+from workrail_lint.systems.workrail.rules.facts import CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.rules.variable_use import AnalysisRule
 
 
 class _ValueRule(AnalysisRule):
-    needs = ConditionRule.needs
+    needs = frozenset({CONDITIONS})
 
 
 def _when(asks: str, *conditions: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import CONDITIONS
 from workrail_lint.systems.workrail.rules.loop_facts import label
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
@@ -38,11 +39,11 @@ class GateConditionSelf(ConfirmationRule):
         "the user is never asked. Move the confirmation to the next step."
     )
 
+    needs = frozenset({CONDITIONS})
+
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if "requireConfirmation" in step_members(workflow):
-            from workrail_lint.systems.workrail.rules.verdicts import verdicts
-
-            for verdict in verdicts(workflow).get(self.name, ()):
+            for verdict in workflow.verdicts.get(self.name, ()):
                 report(verdict.pointer, verdict.message)
 
     def examples(self) -> Iterable[Example]:

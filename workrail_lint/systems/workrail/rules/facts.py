@@ -38,6 +38,7 @@ TERSE, DECORATED_NAME = "<terse name or description>", "<decorated name>"
 CARRIAGE_RETURN, ODD_NUMBERS, ESCAPES = "<carriage return>", "<odd numbers>", "<escapes>"
 HOME_PATH, LONG_TOKEN, RESERVED_NAME = "<home path>", "<long token>", "<reserved name>"
 REFS = "<refs>"
+CONDITIONS = "<conditions>"  # that test a variable, or may: those of a template are not looked for
 
 MAX_PROMPT = 8192
 VERDICT = "wr.contracts.review_verdict"
@@ -55,6 +56,9 @@ _LONG_MEMBER = b"validatedAgainstSpecVersion"
 _COMMON = bytes(code for code in range(256) if not (48 <= code <= 57 or 65 <= code <= 90))
 LEAST_RARE = 3  # digits and capitals of a credential
 _MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES))
+# What holds conditions, and what brings in texts and steps that the document itself does not show.
+_HOLDERS = frozenset(("runCondition", "requireConfirmation", "promptFragments", "validationCriteria"))
+_TAKEN_IN = frozenset(("templateCall", "features", "extensionPoints", REFS))
 # No placeholder for a name or a description is longer.
 _TERSE = 12
 
@@ -70,8 +74,11 @@ def facts_of(workflow: Workflow) -> set[str]:
     present.update(_about_names(workflow))
     if workflow.document.odd_numbers:
         present.add(ODD_NUMBERS)
-    if condition_facts(workflow).unusual:
+    conditions = condition_facts(workflow)
+    if conditions.unusual:
         present.add(UNUSUAL_CONDITION)
+    if conditions.by_variable or not (present.isdisjoint(_HOLDERS) or present.isdisjoint(_TAKEN_IN)):
+        present.add(CONDITIONS)
     return present
 
 

@@ -41,18 +41,18 @@ def _is_contradiction(judge: Judge, decision: Decision) -> bool:
     if "var" in decision.condition:
         return False  # a single comparison can always be true or false
     node = judge.analysis.node(decision.condition)
-    if node is None or _is_malformed(judge, decision, node) or _is_free(node):
-        return False
-    return impossible((node,))
+    return node is not None and not _is_malformed(judge, decision, node) and not _is_free(node) and impossible((node,))
 
 
 def _is_malformed(judge: Judge, decision: Decision, node: Node) -> bool:
     """Whether other rules report the condition, or a part of it."""
-    return decision.pointer in judge.malformed or not node.leaves or _has_empty(node)
+    return decision.pointer in judge.malformed or (node.comparison is None and (not node.leaves or _has_empty(node)))
 
 
 def _is_free(node: Node) -> bool:
     """Whether every variable is compared once: then the condition may hold and may fail, and so may its parts."""
+    if node.comparison is not None:
+        return True
     return is_read_once(node) and not any(leaf.operator == "contains" for leaf in node.leaves)
 
 
@@ -70,16 +70,27 @@ def judge_conditions(judge: Judge) -> None:
         if node is None or _is_malformed(judge, decision, node):
             continue
         uses = analysis.uses_of_decision.get(decision.pointer, ())
-        if any(use.pointer in judge.judged or use.name in judge.unset for use in uses):
+        if judge.judged and any(use.pointer in judge.judged or use.name in judge.unset for use in uses):
             continue
+        is_free = _is_free(node)
         if decision.step in judge.dead:
-            if decision.kind == "runCondition" and _is_contradiction(judge, decision):
+            if decision.kind == "runCondition" and not is_free and impossible((node,)):
                 _report_never(judge, decision, node)
-        elif not (
-            _never(judge, decision, node) or _always(judge, decision, node) or _only_unset(judge, decision, node)
-        ):
-            _parts(judge, decision, node)
-            _never_entered(judge, decision, node)
+            continue
+        enclosing = _enclosing(judge, decision)
+        if enclosing and not _shares_variable(judge, node, enclosing):
+            enclosing = ()
+        if not is_free and impossible((node,)):
+            _report_never(judge, decision, node)
+        elif enclosing and _never_here(judge, decision, enclosing):
+            pass
+        elif not is_free and impossible((), (node,)):
+            judge.report(ALWAYS, Severity.WARNING, decision.pointer, "this condition is always true; remove it")
+        elif not (enclosing and _always_here(judge, decision, enclosing)) and not _only_unset(judge, decision, node):
+            if not is_free:
+                _parts(judge, decision)
+            if decision.kind == "loop":
+                _never_entered(judge, decision, node)
 
 
 def _enclosing(judge: Judge, decision: Decision) -> tuple[Condition, ...]:
@@ -96,19 +107,25 @@ def _names(node: Node) -> list[str]:
     return list(dict.fromkeys(leaf.variable for leaf in node.leaves))
 
 
-def _never(judge: Judge, decision: Decision, node: Node) -> bool:
-    if _is_contradiction(judge, decision):
-        _report_never(judge, decision, node)
-        return True
+def _never_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
+    """Whether a condition contradicts those around it."""
     analysis, condition = judge.analysis, decision.condition
-    enclosing = _enclosing(judge, decision)
-    if not enclosing or not _shares_variable(judge, node, enclosing):
-        return False
     if not analysis.impossible((*enclosing, condition)):
         return False
     cause = next((item for item in enclosing if analysis.impossible((item, condition))), enclosing[0])
     what = consequence(judge, decision.kind, decision.step, False)
     judge.report(NEVER, Severity.WARNING, decision.pointer, f"{what}: {_runs_when(judge, decision, cause)}")
+    return True
+
+
+def _always_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
+    """Whether those around it make a condition true."""
+    analysis, condition = judge.analysis, decision.condition
+    if decision.kind == "loop" or not analysis.impossible(enclosing, (condition,)):
+        return False
+    cause = next((item for item in enclosing if analysis.impossible((item,), (condition,))), enclosing[0])
+    reason = _runs_when(judge, decision, cause)
+    judge.report(ALWAYS, Severity.INFO, decision.pointer, f"this condition is always true here: {reason}; remove it")
     return True
 
 
@@ -136,27 +153,8 @@ def _runs_when(judge: Judge, decision: Decision, cause: Condition) -> str:
     return f"{who} runs only when {in_words(cause)}"
 
 
-def _always(judge: Judge, decision: Decision, node: Node) -> bool:
-    analysis, condition = judge.analysis, decision.condition
-    is_open = "var" in condition or _is_free(node)
-    if not is_open and impossible((), (node,)):
-        judge.report(ALWAYS, Severity.WARNING, decision.pointer, "this condition is always true; remove it")
-        return True
-    enclosing = _enclosing(judge, decision)
-    if not enclosing or decision.kind == "loop" or not _shares_variable(judge, node, enclosing):
-        return False
-    if not analysis.impossible(enclosing, (condition,)):
-        return False
-    cause = next((item for item in enclosing if analysis.impossible((item,), (condition,))), enclosing[0])
-    reason = _runs_when(judge, decision, cause)
-    judge.report(ALWAYS, Severity.INFO, decision.pointer, f"this condition is always true here: {reason}; remove it")
-    return True
-
-
-def _parts(judge: Judge, decision: Decision, node: Node) -> None:
+def _parts(judge: Judge, decision: Decision) -> None:
     """A part that never holds, or always does, in a condition that can be true or false as a whole."""
-    if "var" in decision.condition or _is_free(node):
-        return
     pending = _compound_parts(decision.condition, decision.pointer)
     while pending:
         part, place = pending.pop(0)
@@ -183,11 +181,11 @@ def _compound_parts(condition: Condition, pointer: str) -> list[tuple[Condition,
 
 
 def _only_unset(judge: Judge, decision: Decision, node: Node) -> bool:
-    names = _names(node)
-    if len(names) != 1:
+    comparison = node.comparison
+    name = next(iter(node.leaves)).variable if comparison is None else comparison.variable
+    if comparison is None and any(leaf.variable != name for leaf in node.leaves):
         return False
-    name = names[0]
-    if node.comparison is not None and (node.comparison.operator, node.comparison.operand) == ("gte", 0):
+    if comparison is not None and (comparison.operator, comparison.operand) == ("gte", 0):
         without = exception(judge, decision.kind, decision.step)
         message = f"'gte 0' holds for every count, so {without} only when nothing sets {quoted(name)}"
         judge.report(TESTS_UNSET, Severity.WARNING, decision.pointer, message)
@@ -195,6 +193,8 @@ def _only_unset(judge: Judge, decision: Decision, node: Node) -> bool:
     domain = judge.analysis.domain(name)
     if domain is None or all(leaf.operand is None for leaf in node.leaves):
         return False
+    if comparison is not None and any(comparison.holds(value) is False for value in domain.values):
+        return False  # as nearly always, which is known without a search
     if not impossible((), (node,), {name: Values(domain.values, True, False)}):
         return False
     if not impossible((node,), (), {name: ONLY_UNSET}):
@@ -207,8 +207,6 @@ def _only_unset(judge: Judge, decision: Decision, node: Node) -> bool:
 
 def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
     """A loop whose condition fails before its first round, because nothing has set its variables by then."""
-    if decision.kind != "loop":
-        return
     analysis = judge.analysis
     facts = analysis.loops[analysis.steps[decision.step].id]
     missing = [name for name in _names(node) if not _known_before(judge, name, facts)]

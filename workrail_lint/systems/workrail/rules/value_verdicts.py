@@ -36,6 +36,7 @@ _MARKED_WORD = Pattern(
     r"`([A-Za-z][\w-]{2,59})`|'([A-Za-z][\w-]{2,59})'|\"([A-Za-z][\w-]{2,59})\"|\b([A-Z][\w-]{2,59})\b"
     r"|\b([a-z]+(?:-[a-z]+)+)\b"
 )
+_tuple = tuple.__new__
 
 
 class Literal(NamedTuple):
@@ -52,9 +53,20 @@ def literals_of(use: Use) -> Iterator[Literal]:
     base = use.pointer.removesuffix("/var")
     for name in ("equals", "not_equals"):
         if name in leaf:
-            yield Literal(leaf[name], f"{base}/{name}", name, use)
-    for index, item in enumerate(leaf.get("in") or ()):
-        yield Literal(item, f"{base}/in/{index}", "in", use)
+            yield _tuple(Literal, (leaf[name], f"{base}/{name}", name, use))
+    if "in" in leaf:
+        for index, item in enumerate(leaf["in"] or ()):
+            yield _tuple(Literal, (item, f"{base}/in/{index}", "in", use))
+
+
+def _compared_values(uses: Iterable[Use]) -> list[Any]:
+    """The same of several comparisons, without the places."""
+    found: list[Any] = []
+    for use in uses:
+        leaf = use.leaf or {}
+        found += [leaf[name] for name in ("equals", "not_equals") if name in leaf]
+        found += leaf.get("in") or ()
+    return found
 
 
 def judge_values(judge: Judge) -> None:
@@ -63,8 +75,11 @@ def judge_values(judge: Judge) -> None:
         if name in judge.unset:
             continue
         leaves = [use for use in uses if use.leaf is not None]
-        own = [use for use in leaves if use.origin.via == AUTHORED and not judge.is_dead(use)]
-        if own and not any(judge.analysis.in_scope(name, use) for use in leaves):
+        own = [use for use in leaves if use.origin.via == AUTHORED and use.step not in judge.dead]
+        if not own:
+            continue
+        is_of_loop = judge.analysis.is_of_loop(name)
+        if not (is_of_loop and any(judge.analysis.in_scope(name, use) for use in leaves)):
             _Values(judge, name, leaves, own).judge()
     _judge_branches(judge)
 
@@ -80,7 +95,7 @@ class _Values:
         self.statements = self.analysis.statements(name)
         self.kinds = {statement.kind for statement in self.statements}
         self.domain: KnownDomain | None = self.analysis.domain(name)
-        self.literals = [literal for use in leaves for literal in literals_of(use)]
+        self.compared = _compared_values(leaves)
         self.done: set[str] = set()
         self.known: dict[tuple[type, Any], bool] = {}  # values that were judged, and whether one was wrong
 
@@ -88,9 +103,9 @@ class _Values:
         for use in self.own:
             if use.pointer in self.judge_.judged:
                 continue
-            bound = next((name for name in BOUNDS if name in (use.leaf or {})), None)
-            if bound is not None:
-                self._bound(use, bound)
+            leaf = use.leaf or {}
+            if not BOUNDS.isdisjoint(leaf):
+                self._bound(use, next(name for name in BOUNDS if name in leaf))
                 continue
             for literal in literals_of(use):
                 if literal.value is not None and self._is_wrong(literal):
@@ -113,7 +128,7 @@ class _Values:
         pointer = f"{use.pointer.removesuffix('/var')}/{operator}"
         holds = self._holds()
         if holds is None:
-            text = next((item.value for item in self.literals if _is_text(item.value)), None)
+            text = next((value for value in self.compared if _is_text(value)), None)
             if text is None or NUMBER in self.kinds:
                 return
             what = f"other conditions compare {quoted(self.name)} with text ({shown(text)})"
@@ -160,12 +175,12 @@ class _Values:
     @cached_property
     def _boolean(self) -> bool | None:
         """A boolean that a condition compares the variable with."""
-        return next((item.value for item in self.literals if isinstance(item.value, bool)), None)
+        return next((value for value in self.compared if isinstance(value, bool)), None)
 
     @cached_property
     def _texts(self) -> set[str]:
         """The strings that conditions compare the variable with."""
-        return {normal_text(item.value) for item in self.literals if _is_text(item.value)}
+        return {normal_text(value) for value in self.compared if _is_text(value)}
 
     def _outside(self, literal: Literal) -> bool:
         domain, value = self.domain, literal.value
@@ -231,6 +246,8 @@ class _Values:
     def _usual_spelling(self, value: str) -> str | None:
         """How most conditions join the same words; the engine treats the spellings as different values."""
         written = self._spellings[fold(value)]
+        if len(written) == 1:
+            return None
         counts = Counter(map(normal_text, written))
         usual = max(counts, key=lambda spelling: counts[spelling])
         if usual == normal_text(value):
@@ -241,15 +258,15 @@ class _Values:
     def _spellings(self) -> dict[str, list[str]]:
         """What conditions compare with, by the words it is made of."""
         found: dict[str, list[str]] = {}
-        for item in self.literals:
-            if isinstance(item.value, str):
-                found.setdefault(fold(item.value), []).append(item.value)
+        for value in self.compared:
+            if isinstance(value, str):
+                found.setdefault(fold(value), []).append(value)
         return found
 
     @cached_property
     def _said_values(self) -> list[str]:
         """The compared values that a prompt says."""
-        values = {item.value for item in self.literals if isinstance(item.value, str)}
+        values = {value for value in self.compared if isinstance(value, str)}
         return sorted(filter(self.analysis.scanner.occurs, values))
 
     @cached_property
@@ -345,7 +362,7 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
     uses = analysis.by_name.get(name, [])
     if any(f"{decision.pointer}/var" in judge.judged for decision, _, _ in run):
         return
-    named = [literal.value for use in uses for literal in literals_of(use)]
+    named = _compared_values(uses)
     # Another kind of test may handle every value that is not named.
     if any(use.leaf is not None and not ({"equals", "in"} & use.leaf.keys()) for use in uses):
         return

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import BRACES
+from workrail_lint.systems.workrail.rules.facts import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Workflow
-    from workrail_lint.systems.workrail.rules.verdicts import Verdict
 
 # What reads variables.
-_READERS = frozenset(
-    (
-        *("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria"),
-        *("loop", BRACES),
-    )
-)
-
-
-@cache
-def _find_verdicts() -> Callable[[Workflow], dict[str, list[Verdict]]]:
-    from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
-
-    return verdicts
+_READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
 
 
 class AnalysisRule(WorkflowRule):
@@ -40,7 +26,7 @@ class AnalysisRule(WorkflowRule):
     needs: ClassVar[frozenset[str] | None] = _READERS
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        for verdict in _find_verdicts()(workflow).get(self.name, ()):
+        for verdict in workflow.verdicts.get(self.name, ()):
             details: dict[str, object] | None = {UNSET_VARIABLE: verdict.unset} if verdict.unset else None
             report(verdict.pointer, verdict.message, severity=verdict.severity, details=details)
 

@@ -55,7 +55,9 @@ class _Variable:
     def judge(self) -> None:
         if self.analysis.is_given(self.name):
             return
-        uses = [use for use in self.uses if not self.analysis.in_scope(self.name, use)]
+        uses = self.uses
+        if self.analysis.is_of_loop(self.name):
+            uses = [use for use in uses if not self.analysis.in_scope(self.name, use)]
         if not self.setters:
             self._unset(uses)
             return

@@ -6,7 +6,7 @@ as outside its domain or never true. So the judgements are made in order, and ea
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
@@ -118,7 +118,6 @@ def _goes_both_ways(leaf: Comparison) -> bool:
     return leaf.operator in ("equals", "not_equals", "") and not isinstance(literal, dict | list)
 
 
-@lru_cache(maxsize=1)
 def verdicts(workflow: Workflow) -> dict[str, list[Verdict]]:
     """The findings of all rules that rest on the analysis, by the name of the rule."""
     judge = Judge(workflow)

@@ -88,11 +88,13 @@ class Expression:
         self.members = members
         self.comparison = comparison
         self.leaves: dict[Comparison, None] = {} if comparison is None else {comparison: None}
+        self.size: int = 0 if comparison is None else 1  # counts repeated ones
+        # Whether each part has a value whatever the context is, so that parts can be looked at in any order.
+        self.is_sound: bool = logic != "broken"
         for member in members:
             self.leaves |= member.leaves
-        self.size: int = 1 if comparison else sum(member.size for member in members)  # counts repeated ones
-        # Whether each part has a value whatever the context is, so that parts can be looked at in any order.
-        self.is_sound: bool = logic != "broken" and all(member.is_sound for member in members)
+            self.size += member.size
+            self.is_sound = self.is_sound and member.is_sound
 
     def value(self, truths: dict[Comparison, bool | None]) -> bool | None:
         """What it comes out as; None while too few comparisons are known."""
@@ -178,7 +180,7 @@ class _Reader:
 
 def comparison_of(node: dict[str, Any]) -> Comparison:
     """The comparison that decides among those of a condition on a variable."""
-    variable = js.text(node["var"])
+    variable = node["var"] if type(node["var"]) is str else js.text(node["var"])
     named = comparisons(node)
     operator = named[0] if named else ""
     operand = node[operator] if operator else None

@@ -62,7 +62,7 @@ class Solver:
         for comparison in comparisons_in(*conditions):
             self._known.setdefault(comparison.variable, {})[comparison] = None
         self._read: dict[int, tuple[object, Expression | None]] = {}
-        self._options: dict[tuple[Comparison, ...], dict[_Vector, Any]] = {}
+        self._options: dict[tuple[bool, tuple[Comparison, ...]], dict[_Vector, Any]] = {}
 
     def solve(
         self,
@@ -140,12 +140,14 @@ class Solver:
         answer = _Question(self, parts, variables).answer(fixed)
         return Answer(UNKNOWN) if is_unsure and answer.verdict == POSSIBLE else answer
 
-    def vectors(self, name: str, leaves: tuple[Comparison, ...]) -> dict[_Vector, Any]:
+    def vectors(self, name: str, leaves: tuple[Comparison, ...], *, may_be_unset: bool) -> dict[_Vector, Any]:
         """A value for each list of answers that these comparisons can give, the plainest there is."""
-        known = self._options.get(leaves)
+        known = self._options.get((may_be_unset, leaves))
         if known is None:
-            known = self._options[leaves] = {}
+            known = self._options[may_be_unset, leaves] = {}
             for value in candidates((*leaves, *(each for each in self._known.get(name, ()) if each not in leaves))):
+                if value is UNSET and not may_be_unset:
+                    continue  # some other value of its class may do
                 known.setdefault(_vector(leaves, value), value)
                 if len(known) == 2 and len(leaves) == 1 and None not in next(iter(known)):
                     break
@@ -191,9 +193,8 @@ class _Variable(NamedTuple):
             if self.allowed.may_be_unset:
                 found.setdefault(_vector(self.leaves, UNSET), UNSET)
             return found
-        for vector, value in solver.vectors(self.name, self.leaves).items():
-            if value is UNSET and not self.allowed.may_be_unset:
-                continue
+        may_be_unset = self.allowed.may_be_unset
+        for vector, value in solver.vectors(self.name, self.leaves, may_be_unset=may_be_unset).items():
             found.setdefault(vector, value)
         if exhaustive:
             for value in self._all_texts():
