@@ -294,7 +294,8 @@ class _Container:
         found = self._found
         while token not in found:
             if self._value is not None:
-                self._at = skip_space(text, skip_value(text, self._value))
+                end = skip_value(text, self._value)
+                self._at = end if text[end] == "," else skip_space(text, end)
                 self._value = None
                 if text[self._at] == ",":
                     self._at = skip_space(text, self._at + 1)
@@ -303,7 +304,9 @@ class _Container:
                 raise ValueError(token)
             if self._is_object:
                 name, end = read_string(text, at)
-                self._value = skip_space(text, skip_space(text, end) + 1)
+                # As nearly everybody writes it: a colon, a blank, the value.
+                is_usual = text.startswith(": ", end) and text[end + 2] not in _BLANKS
+                self._value = end + 2 if is_usual else skip_space(text, skip_space(text, end) + 1)
                 found[name] = self._value, at, end
             else:
                 self._value = at

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import accumulate
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from workrail_lint.base.typed import NamedTuple
 
 _LINE_END = Pattern(r"\r\n|\r|\n")
-_STRIDE = 256
+_STRIDE = 1_024
 
 
 class Position(NamedTuple):
@@ -42,11 +38,13 @@ class Edit(NamedTuple):
 class SourceText:
     """A text and its line index, which is built on demand."""
 
-    __slots__ = ("_bytes", "_starts", "text")
+    __slots__ = ("_bytes", "_lines", "_starts", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts: list[int] | None = None
+        # Before every _STRIDE-th code point: how many line ends, and where the last is. None if a line ends in CR.
+        self._lines: list[tuple[int, int]] | None = None
         self._bytes: list[int] | None = None  # of every _STRIDE-th code point; none in plain ASCII
 
     @property
@@ -75,10 +73,28 @@ class SourceText:
 
     def position(self, offset: int) -> Position:
         """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
-        starts = self.line_starts
-        line = _line_search()(starts, offset)
+        line, column = self._place(offset)
         byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
-        return tuple.__new__(Position, (line, offset - starts[line - 1] + 1, offset, byte_offset))
+        return tuple.__new__(Position, (line, column, offset, byte_offset))
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        """The line and column; the lines before the nearest mark are counted once for all places."""
+        text = self.text
+        if self._lines is None:
+            self._lines, total, last = [], 0, -1
+            for at in range(0, len(text) + 1, _STRIDE) if "\r" not in text else ():
+                self._lines.append((total, last))
+                total += text.count("\n", at, at + _STRIDE)
+                last = max(last, text.rfind("\n", at, at + _STRIDE))
+        if not self._lines:
+            from bisect import bisect_right  # here, because few texts have such line ends
+
+            line = bisect_right(self.line_starts, offset)
+            return line, offset - self.line_starts[line - 1] + 1
+        mark = min(offset // _STRIDE, len(self._lines) - 1)
+        total, last = self._lines[mark]
+        total += text.count("\n", mark * _STRIDE, offset)
+        return total + 1, offset - max(last, text.rfind("\n", mark * _STRIDE, offset))
 
     def span(self, start: int, end: int) -> Span:
         return tuple.__new__(Span, (self.position(start), self.position(end)))
@@ -88,10 +104,3 @@ class SourceText:
         starts = self.line_starts
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r\n")
-
-
-@cache
-def _line_search() -> Callable[[list[int], int], int]:
-    from bisect import bisect_right  # here, because a clean file has no place to show
-
-    return bisect_right

@@ -188,7 +188,7 @@ def long_tokens(workflow: Workflow) -> set[bytes]:
     while start >= 0:
         end = rows.find(b" ", start)
         token = data[start:end] if end >= 0 else data[start:]
-        if token != _LONG_MEMBER and len(token.translate(None, _COMMON)) >= LEAST_RARE:
-            found.add(token)
+        found.add(token)
         start = rows.find(_TOKEN_ROW, start + len(token))
-    return found
+    found.discard(_LONG_MEMBER)
+    return {token for token in found if len(token.translate(None, _COMMON)) >= LEAST_RARE}
