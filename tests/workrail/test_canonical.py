@@ -35,7 +35,7 @@ def test_same_bytes_as_the_reference(value: object) -> None:
 def test_each_encoder_of_plain_values_gives_the_same_bytes(value: object) -> None:
     if canonical.is_plain(value):
         expected = rfc8785.dumps(value)  # type: ignore[arg-type]
-        assert canonical._encode(value).encode() == expected
+        assert canonical._encoder()(value).encode() == expected
         assert canonical._orjson_encoder()(value) == expected
 
 
