@@ -216,8 +216,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         value = loads(text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_reject)
     except (ValueError, RecursionError, _Unusual):
         return False
-    # A text with few brackets can't nest deeply, and most have few.
-    if text.count("{") + text.count("[") > MAX_DEPTH and deeper_than(value, MAX_DEPTH):
+    if deeper_than(value, MAX_DEPTH):
         return False
     document.value = value
     document.readable = True
@@ -239,16 +238,20 @@ def _reject(_: str) -> js.Json:
 def deeper_than(value: object, limit: int) -> bool:
     """Whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
     level: list[object] = [value]
-    depth = 0
-    while level := [item for item in level if type(item) is dict or type(item) is list]:
-        depth += 1
-        if depth > limit:
-            return True
+    for _ in range(limit + 1):
         below: list[object] = []
-        for container in level:
-            below += container.values() if type(container) is dict else container
+        is_empty = True
+        for item in level:
+            if type(item) is dict:
+                below += item.values()
+                is_empty = False
+            elif type(item) is list:
+                below += item
+                is_empty = False
+        if is_empty:
+            return False
         level = below
-    return False
+    return True
 
 
 def text_of(data: bytes) -> str:
