@@ -8,11 +8,11 @@ that step, as a loop may have one for each pass. Everything else compares and sh
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_workrail.golden.symbols import joined, lines
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import NamedTuple
 
@@ -20,9 +20,9 @@ PROMPTS = "prompts"
 # What fits into a line of this width stands in one line.
 _WIDTH = 100
 # An author's text that looks like a slot is marked with a backslash, so what is found here is a slot.
-_BEFORE = re.compile(r"(?:⟪(?!PROMPT⟫)[A-Z_]+⟫)*")
-_BEHIND = re.compile(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
-_REFERENCE = re.compile(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
+_BEFORE = Pattern(r"(?:⟪(?!PROMPT⟫)[A-Z_]+⟫)*")
+_BEHIND = Pattern(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
+_REFERENCE = Pattern(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
 
 
 # One for all: `json.dumps` makes one at each call, and a golden is a hundred calls.
