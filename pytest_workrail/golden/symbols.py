@@ -141,9 +141,15 @@ class Symbols:
             item = value[name]
             if type(item) is str and name.endswith("Token"):
                 shown[name] = lines(self.token(item))
+                continue
+            # Nearly all names are plain words, and a plain word that short is no id.
+            key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
+            if type(item) is str:
+                text = self.text(item, abbreviate=abbreviate)
+                shown[key] = lines(text) if "\n" in text else text
+            elif item is True or item is False or item is None:
+                shown[key] = item
             else:
-                # Nearly all names are plain words, and a plain word that short is no id.
-                key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
                 shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
 
