@@ -48,9 +48,9 @@ _MARKED = """
     check_golden(request.config, request.node.nodeid, replace(made, final=final))
 """
 _GOLDENS = 1000
-_ROUNDS = 4
+_ROUNDS = 3
 _UPDATED = 400
-_UPDATES = 5
+_UPDATES = 2
 
 
 def run(quick: bool) -> Iterator[Figure | Growth]:

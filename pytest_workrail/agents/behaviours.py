@@ -18,7 +18,6 @@ from pytest_workrail.agents.correct import (
     loop_decision,
     observation,
 )
-from pytest_workrail.agents.notes import failing_notes
 from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
@@ -80,6 +79,8 @@ def _failing_notes(view: StepView, correct: Submit) -> Submit | None:
     output: dict[str, Any] = view.step.get("output", {})
     if "criteria" not in output or "contract" in output or "assessments" in output:
         return None
+    from pytest_workrail.agents.notes import failing_notes
+
     notes = failing_notes(output["criteria"], view.merged(correct.context))
     return None if notes is None else replace(correct, notes=notes)
 

@@ -12,9 +12,6 @@ from typing import Any
 
 from pytest_workrail.agents.actions import Submit
 from pytest_workrail.agents.agent import StepView
-from pytest_workrail.agents.condition_solver import solve
-from pytest_workrail.agents.notes import fitting_notes
-from pytest_workrail.agents.schema_values import smallest
 from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
@@ -63,6 +60,8 @@ def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str |
         return None
     if "criteria" not in output:
         return plain if requires_notes(step) else None
+    from pytest_workrail.agents.notes import fitting_notes
+
     fitting = fitting_notes(output["criteria"], view.merged(context), plain)
     if fitting is not None or "assessments" not in output:
         return fitting or plain
@@ -100,6 +99,8 @@ def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
 
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
     """The smallest artifact of a kind."""
+    from pytest_workrail.agents.schema_values import smallest
+
     value = smallest(pack.schema, lambda schema, candidate: not validate_artifact(schema, candidate))
     return value if isinstance(value, dict) else None
 
@@ -244,6 +245,8 @@ def _ended(view: StepView, answer: Submit, loop: dict[str, Any], iteration: int)
         case "condition":
             wanted = loop["loop"]["kind"] == "until"
             variables = loop_variables(loop, iteration, context)
+            from pytest_workrail.agents.condition_solver import solve
+
             return _changed(answer, solve(source["condition"], wanted, context, variables))
         case "count" if "variable" in source and iteration >= loop["loop"]["maxIterations"]:
             return _changed(answer, {source["variable"]: iteration})

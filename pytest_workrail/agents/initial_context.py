@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_workrail.agents.agent import StartView
-from pytest_workrail.agents.condition_solver import solve_all
 from pytest_workrail.agents.correct import MAX_ROUNDS, needed_variables
 from pytest_workrail.engine.core.errors import LoopReportError, LoopVariableUnset, MissingContext
 from pytest_workrail.engine.core.loops import loop_variables
@@ -45,6 +44,8 @@ class _Route(NamedTuple):
 
 def _context_for_any_step(start: StartView, added: dict[str, Json]) -> dict[str, Json] | None:
     """Where no step can run: what makes the first of them run whose conditions can be met."""
+    from pytest_workrail.agents.condition_solver import solve_all
+
     for way in _routes(start, added):
         context = merged(start.context, {**added, **way.variables})
         change = solve_all(way.wishes, context, way.shadowed, kept=("goal",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.agent import Agent
@@ -13,6 +12,7 @@ from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.terminal import Style
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Comparison(Record):
 
 # What only says in which form an answer is given, and what the one form tells and the other leaves out.
 _FORM = ("kind", "isComplete", "skipped", "skippedOmitted", "appliedFeatures")
-_ANNOUNCED = re.compile(
+_ANNOUNCED = Pattern(
     r"⟪CONFIRM⟫|\n\n\*\*NEXT INPUT \(System\):\*\*\n- From: [^\n]*\n- Needed: [^\n]*\n- Then: [^\n]*\Z"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +11,7 @@ from pytest_workrail.golden.encoding import FORMAT, METADATA, dumps, encode
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, lines
 from workrail_lint.base.js import Json
+from workrail_lint.base.patterns import Pattern
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.events.kinds import Event
@@ -25,7 +25,7 @@ SNAPSHOT = Symbol("«SNAPSHOT»")
 _CIRCUMSTANCES = {"lastModifiedMs": Symbol("«TIME»"), "gitBranch": Symbol("«BRANCH»")}
 _masks: dict[tuple[str, Profile], SlotMask] = {}
 _MAX_MASKS = 64
-_SLOT = re.compile("⟪([A-Z_]+)⟫")
+_SLOT = Pattern("⟪([A-Z_]+)⟫")
 
 
 def golden_bytes(transcript: Transcript) -> bytes:

@@ -7,20 +7,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.causes import Causes, Group, grouped
 from pytest_workrail.golden.encoding import loads
 from pytest_workrail.golden.keys import PENDING
 from pytest_workrail.golden.modes import Mode, Policy
-from pytest_workrail.golden.pending import pending_bytes, pending_of
-from pytest_workrail.golden.show import group_summary
 from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, InlineRecord, Span, TestRecord
 from pytest_workrail.golden.unused import unused_goldens
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Style
 from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
+
+# Most sessions find no difference, and then nothing is imported to tell of one.
+if TYPE_CHECKING:
+    from pytest_workrail.golden.causes import Causes, Group
 
 _MOST_NAMED = 20
 _INLINE = {GoldenStatus.MISSING: "missing", GoldenStatus.DIFFERS: "different"}
@@ -149,6 +151,8 @@ class GoldenFinish:
         if self.repeated():
             shown[0] += " (each change is shown once; -v lists every test)"
         for group in self._groups[:_MOST_NAMED]:
+            from pytest_workrail.golden.show import group_summary
+
             shown += group_summary(group, style)
         if len(self._groups) > _MOST_NAMED:
             shown.append(f"... and {counted(len(self._groups) - _MOST_NAMED, 'more change')}")
@@ -182,6 +186,11 @@ class GoldenFinish:
 
     def _propose_all(self, claims: Sequence[_Claim]) -> None:
         """Sort what differs by what caused it, and leave it beside the goldens until somebody decides."""
+        if not claims:
+            return
+        from pytest_workrail.golden.causes import Causes, grouped
+        from pytest_workrail.golden.pending import pending_bytes, pending_of
+
         found: list[tuple[str, Causes]] = []
         for claim in claims:
             golden = self._root / claim.record.path
@@ -203,6 +212,8 @@ class GoldenFinish:
     def _drop_pending(self, path: str) -> None:
         folder, name = posixpath.split(path)
         if name + PENDING in self._beside.get(folder, ()):
+            from pytest_workrail.golden.pending import pending_of
+
             pending = pending_of(self._root / path)
             self._succeeded(files.remove(pending), f"{path}: the pending change can't be removed")
 
@@ -210,6 +221,8 @@ class GoldenFinish:
         golden = self._root / path
         if not self._succeeded(files.remove(golden), f"{path} can't be removed"):
             return False
+        from pytest_workrail.golden.pending import pending_of
+
         files.remove(pending_of(golden))
         with suppress(OSError):
             golden.parent.rmdir()  # unless there is something in it

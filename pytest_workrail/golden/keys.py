@@ -14,6 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from pytest_workrail.records import Record
+from workrail_lint.base.patterns import Pattern
 
 FOLDER = "__goldens__"
 ENDING = ".golden.json"
@@ -23,8 +24,8 @@ SCENARIO_ENDING = ".scenario.json"
 # The parameter of the one item that pytest makes when a set of parameters turns out to be empty.
 _EMPTY_SET = "NOTSET"
 # xdist's loadgroup appends `@group` to the id of an item; an identifier can't hold that sign.
-_ITEM = re.compile(r"(?P<name>[^\[@]*)(?P<parameters>\[.*\])?(?:@[^\]]*)?", re.DOTALL)
-_UNSAFE = re.compile(r"[^A-Za-z0-9_\[\]=,+-]")
+_ITEM = Pattern(r"(?P<name>[^\[@]*)(?P<parameters>\[.*\])?(?:@[^\]]*)?", re.DOTALL)
+_UNSAFE = Pattern(r"[^A-Za-z0-9_\[\]=,+-]")
 # File names end at 255 bytes nearly everywhere; ours hold a test, a label, two endings and what a writer appends.
 _LONGEST, _LONGEST_LABEL = 100, 60
 

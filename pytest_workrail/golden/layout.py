@@ -8,11 +8,11 @@ that step, as a loop may have one for each pass. Everything else compares and sh
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_workrail.golden.symbols import joined, lines
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import NamedTuple
 
@@ -20,13 +20,15 @@ PROMPTS = "prompts"
 # What fits into a line of this width stands in one line.
 _WIDTH = 100
 # An author's text that looks like a slot is marked with a backslash, so what is found here is a slot.
-_BEFORE = re.compile(r"(?:⟪(?!PROMPT⟫)[A-Z_]+⟫)*")
-_BEHIND = re.compile(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
-_REFERENCE = re.compile(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
+_BEFORE = Pattern(r"(?:⟪(?!PROMPT⟫)[A-Z_]+⟫)*")
+_BEHIND = Pattern(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
+_REFERENCE = Pattern(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
 
 
 # One for all: `json.dumps` makes one at each call, and a golden is a hundred calls.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_quoted = json.encoder.encode_basestring  # what that one does with texts
+_WORDS = {True: "true", False: "false", None: "null"}
 
 
 class PromptParts(NamedTuple):
@@ -121,16 +123,24 @@ def _replaced(transcript: list[Any], replace: Callable[[str, str], str]) -> Iter
 
 def text(value: Any, indent: str = "") -> str:
     """JSON as people read it: what is small in one line, the lines of a text below one another."""
-    compact = _encode(value)
+    kind = type(value)
+    if kind is str:
+        return _quoted(value)
+    if kind is bool or value is None:
+        return _WORDS[value]
     if not value or not isinstance(value, dict | list):
-        return compact
-    if len(indent) + len(compact) <= _WIDTH and "\\n" not in compact:
-        return compact
+        return _encode(value)
     inner = indent + "  "
-    if isinstance(value, list):
+    is_list = isinstance(value, list)
+    if is_list:
         parts = [text(item, inner) for item in value]
     else:
-        parts = [f"{_encode(name)}: {text(item, inner)}" for name, item in value.items()]
-    opening, closing = "[]" if isinstance(value, list) else "{}"
+        parts = [f"{_quoted(name)}: {text(item, inner)}" for name, item in value.items()]
+    opening, closing = "[]" if is_list else "{}"
+    # What fits in one line is made of parts that do.
+    if len(indent) + sum(map(len, parts)) + 2 * len(parts) <= _WIDTH:
+        compact = f"{opening}{', '.join(parts)}{closing}"
+        if "\n" not in compact and "\\n" not in compact:
+            return compact
     separator = f",\n{inner}"
     return f"{opening}\n{inner}{separator.join(parts)}\n{indent}{closing}"

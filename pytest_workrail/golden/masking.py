@@ -19,9 +19,10 @@ from pytest_workrail.engine.core.packs import contract_packs
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
 from pytest_workrail.golden.symbols import Symbol
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
 
-_PASS = re.compile(r"\bpass ([0-9]+)(?: of |: |\*\*)", re.IGNORECASE)
+_PASS = Pattern(r"\bpass ([0-9]+)(?: of |: |\*\*)", re.IGNORECASE)
 
 
 class _StepSlots(NamedTuple):

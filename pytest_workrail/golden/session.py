@@ -74,7 +74,6 @@ class GoldenSession:
         """
         __tracebackhide__ = True
         from pytest_workrail.golden import document, files
-        from pytest_workrail.golden import failure_text as messages
 
         path = self._root / key.path
         new = run if isinstance(run, bytes) else document.golden_bytes(run)
@@ -86,6 +85,8 @@ class GoldenSession:
         self._claim(key, record)
         if record.status is GoldenStatus.SAME:
             return
+        from pytest_workrail.golden import failure_text as messages
+
         shown = self._shown(path)
         if self._policy.writes(record.status):
             blocked = files.unwritable(path)

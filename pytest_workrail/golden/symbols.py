@@ -14,24 +14,25 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.base.patterns import Pattern
 
 # Ids are made of sixteen random bytes, so that their shape alone tells them from an author's words. Short tokens
 # are not that unlike a variable's name: they are symbols only where a token is expected, and wherever else the
 # same text comes up.
 _ID_KINDS = {"sess": "SESSION", "run": "RUN", "node": "NODE", "attempt": "ATTEMPT", "evt": "EVENT"}
 _TOKEN_KINDS = {"ct_": "CT", "ck_": "CK", "st_": "ST", "ak_": "AK", "st1": "ST", "ack": "AK", "chk": "CK"}
-_SHORT_TOKEN = re.compile(r"(?:ct|ck|st|ak)_[A-Za-z0-9_-]{24}")
-_LONG_TOKEN = re.compile(r"(?:st|ack|chk)1[02-9ac-hj-np-z]{60,}")
-_LONG_BEGINNING = re.compile(r"(?:st|ack|chk)1")
-_ID = re.compile(rf"(?:{'|'.join(_ID_KINDS)})_[a-z2-7]{{26}}(?![a-z2-7])")
-_MINTED = re.compile(rf"(?<![A-Za-z0-9])(?:{_ID.pattern}|{_SHORT_TOKEN.pattern}|{_LONG_TOKEN.pattern})")
+_SHORT_TOKEN = Pattern(r"(?:ct|ck|st|ak)_[A-Za-z0-9_-]{24}")
+_LONG_TOKEN = Pattern(r"(?:st|ack|chk)1[02-9ac-hj-np-z]{60,}")
+_LONG_BEGINNING = Pattern(r"(?:st|ack|chk)1")
+_ID = Pattern(rf"(?:{'|'.join(_ID_KINDS)})_[a-z2-7]{{26}}(?![a-z2-7])")
+_MINTED = Pattern(rf"(?<![A-Za-z0-9])(?:{_ID.source}|{_SHORT_TOKEN.source}|{_LONG_TOKEN.source})")
 # Both begin with a literal, which makes them much faster than a look for the real thing.
-_MAY_HOLD_SHORT = re.compile(r"_[A-Za-z0-9_-]{24}")
-_MAY_HOLD_LONG = re.compile(r"1[02-9ac-hj-np-z]{60}")
+_MAY_HOLD_SHORT = Pattern(r"_[A-Za-z0-9_-]{24}")
+_MAY_HOLD_LONG = Pattern(r"1[02-9ac-hj-np-z]{60}")
 _SHORTEST_MINTED = 27
 
 _KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP"
-_LOOK_ALIKE = re.compile(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
+_LOOK_ALIKE = Pattern(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
 # A folder ends where its name ends: `/work` is no part of `/workshop` or `/work.old`.
 _FOLDER_END = r"(?=[/\\\s\"'`)\]},;:]|\.(?:\s|\Z)|\Z)"
 
@@ -49,7 +50,7 @@ _ORDER = (
     " validation issues suggestions assessmentFollowup skipped skippedOmitted loop because unmet variable operator"
     " expected negated actual appliedFeatures warnings stepContext references"
 )
-_NUMBERED = re.compile(r"«([A-Z]+)([0-9]+)((?: altered)?)»")
+_NUMBERED = Pattern(r"«([A-Z]+)([0-9]+)((?: altered)?)»")
 _RANK = {name: rank for rank, name in enumerate(_ORDER.split())}
 
 
@@ -140,9 +141,15 @@ class Symbols:
             item = value[name]
             if type(item) is str and name.endswith("Token"):
                 shown[name] = lines(self.token(item))
+                continue
+            # Nearly all names are plain words, and a plain word that short is no id.
+            key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
+            if type(item) is str:
+                text = self.text(item, abbreviate=abbreviate)
+                shown[key] = lines(text) if "\n" in text else text
+            elif item is True or item is False or item is None:
+                shown[key] = item
             else:
-                # Nearly all names are plain words, and a plain word that short is no id.
-                key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
                 shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -12,9 +11,10 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_gate import is_gate
 from pytest_workrail.engine.core.prompts import last_step_id
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 
-_ROOT = re.compile(r"\{\{(?!wr\.)([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_.]+)?\}\}")
+_ROOT = Pattern(r"\{\{(?!wr\.)([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_.]+)?\}\}")
 
 
 class DocumentFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
@@ -15,13 +16,22 @@ from workrail_lint.base.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PACKAGE = __name__.partition(".")[0] + "."
+_PACKAGE = __name__.partition(".")[0]
 _TAG = f".{sys.implementation.cache_tag}.pyc"
 
 
 def load_module(name: str) -> ModuleType:
-    """The module of a full name, as `importlib.import_module` finds it, which would have to be imported first."""
-    __import__(name)
+    """The module of a full name, as `importlib.import_module` finds it, which would have to be imported first.
+
+    What importing makes stays, so that looking for garbage among it would be in vain.
+    """
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        __import__(name)
+    finally:
+        if is_collecting:
+            gc.enable()
     return sys.modules[name]
 
 
@@ -45,15 +55,19 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder:
-    """Finds the modules of this package.
+    """Finds the modules of some packages.
 
-    A command imports up to a hundred and fifty of them. The usual way asks several finders for each, and those look for
-    every kind of file it could be: a fifth of the time that it takes to check a clean file.
+    A command imports up to a hundred and fifty of them, a scenario twice as many. The usual way asks several finders
+    for each, and those look for every kind of file it could be: a fifth of what checking a clean file takes.
     """
 
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if path is None or not name.startswith(_PACKAGE):
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self._beginnings = tuple(f"{package}." for package in packages)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if path is None or not name.startswith(self._beginnings):
             return None
         folder, short = path[0], name.rpartition(".")[2]
         inside = None
@@ -78,7 +92,16 @@ class _Finder:
         return spec
 
 
-def load_faster() -> None:
-    """Find the modules of this package faster from now on, where their compiled code is beside them."""
-    if not sys.flags.optimize and sys.pycache_prefix is None and type(__spec__.loader) is SourceFileLoader:
-        sys.meta_path.insert(0, _Finder)
+def load_faster(*packages: str) -> None:
+    """Find the modules of this package, and of others of ours, faster from now on.
+
+    It takes compiled code that is beside the source. Whoever has code made in another way keeps the usual finders,
+    except for pytest, which makes assertions tell more: ours are not for readers of test reports.
+    """
+    kind = type(__spec__.loader)
+    if sys.flags.optimize or sys.pycache_prefix is not None:
+        return
+    if kind is not SourceFileLoader and kind.__module__ != "_pytest.assertion.rewrite":
+        return
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder((_PACKAGE, *packages)))

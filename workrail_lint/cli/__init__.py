@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
     """
     if arguments is not None:
         return _guarded(arguments, program)
-    load_faster()
+    load_faster(program.package.partition(".")[0])
     # What a short run makes is rarely garbage, and never in cycles that matter.
     gc.set_threshold(100_000, 20, 20)
     code = _guarded(sys.argv[1:], program)

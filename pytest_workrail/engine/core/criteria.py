@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -13,6 +12,7 @@ from pytest_workrail.engine.core.logic import Expansion, combination, fold
 from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
 TIME_LIMIT_SECONDS = 30.0
@@ -22,7 +22,7 @@ _REVIEW = "Review validation criteria and adjust output accordingly."
 _NO_OUTPUT = "The output is empty."
 _GIVE_OUTPUT = "Say in the notes what was done in this step."
 _JSON_HINT = "The criteria quote a piece of JSON: make sure that the notes contain it exactly as it is written there."
-_QUOTED_JSON = re.compile(rf"[\"'`][{js.WHITESPACE_CLASS}]*[{{\[]")
+_QUOTED_JSON = Pattern(rf"[\"'`][{js.WHITESPACE_CLASS}]*[{{\[]")
 
 
 class Validation(Record):

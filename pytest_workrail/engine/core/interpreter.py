@@ -56,6 +56,7 @@ class _TopStep(NamedTuple):
     selected: TraceEntry
     trace: tuple[TraceEntry, ...]  # the whole of it when the step is selected at first sight
     skipped: tuple[TraceEntry, PassedOver] | None  # what is said when its condition, if any, does not hold
+    is_plain: bool  # neither a loop nor under a condition
 
 
 class _Progress(NamedTuple):
@@ -88,13 +89,15 @@ class _Plan:
             entry = TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),))
             skipped = entry, PassedOver(step_id, ConditionSolver(condition))
         loop, instance = self.loops.get(step_id), StepInstance(step_id)
-        return _TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped)
+        is_plain = condition is None and loop is None
+        return _TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped, is_plain)
 
-    def open_steps(self, state: Running) -> int:
-        """The steps that are still to be considered. A state made elsewhere is counted afresh."""
-        if isinstance(state.progress, _Progress) and state.progress.plan is self:
-            return state.progress.open_steps
-        return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
+    def progress(self, state: Running) -> _Progress:
+        """Which steps are still to be considered. A state made elsewhere is counted afresh."""
+        known = state.progress
+        if type(known) is _Progress and known.plan is self:
+            return known
+        return _Progress(self, sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed))
 
 
 def _loop_plan(definition: dict[str, Any], index: IrIndex, profile: Profile) -> LoopPlan:
@@ -160,15 +163,15 @@ class Interpreter:
         plan = self._plan
         if not running.loop_stack:
             # Most often the first step that is not completed has no condition, and there is nothing to search.
-            open_steps = plan.open_steps(running)
+            progress = running.progress
+            if type(progress) is not _Progress or progress.plan is not plan:
+                progress = plan.progress(running)
+            open_steps = progress.open_steps
             if open_steps:
                 first = plan.steps[(open_steps & -open_steps).bit_length() - 1]
-                if first.condition is None and first.loop is None:
-                    progress = running.progress
-                    if not isinstance(progress, _Progress) or progress.plan is not plan:
-                        progress = _Progress(plan, open_steps)
-                    chosen = Running(running.completed, (), first.instance, progress)
-                    return Ok(Selection(chosen, first.instance, False, first.trace))
+                if first.is_plain:
+                    step = first.instance
+                    return Ok(Selection(Running(running.completed, (), step, progress), step, False, first.trace))
         tolerant = self.never_stop if never_stop is None else never_stop
         return _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined).run()
 
@@ -184,11 +187,14 @@ class Interpreter:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
         plan = self._plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
-        open_steps, bit = plan.open_steps(state), plan.bits.get(key, 0)
-        if open_steps & bit:
+        progress = state.progress
+        if type(progress) is not _Progress or progress.plan is not plan:
+            progress = plan.progress(state)
+        bit = plan.bits.get(key, 0)
+        if progress.open_steps & bit:
             completed = state.completed.with_new_key(key)
-            return Ok(Running(completed, state.loop_stack, None, _Progress(plan, open_steps ^ bit)))
-        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, _Progress(plan, open_steps)))
+            return Ok(Running(completed, state.loop_stack, None, _Progress(plan, progress.open_steps ^ bit)))
+        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, progress))
 
 
 class _Search:
@@ -227,7 +233,7 @@ class _Search:
         self.is_declined = is_declined
         self.completed: CompletedKeys = state.completed
         self.stack = state.loop_stack
-        self.open_steps = plan.open_steps(state)
+        self.open_steps = plan.progress(state).open_steps
         self.tracer = Tracer()
         self.gaps: list[Reason] = []
         # By step: one that is met again, in a later pass of its loop, is told of once.

@@ -5,126 +5,126 @@ Code asks a profile for its choice and never for its name, so this is the only p
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Literal, TypeAlias
 
 from pytest_workrail.records import Record
 from workrail_lint.base.suggest import hint
+from workrail_lint.base.typed import Enum
 
 
-class LoopLimit(Enum):
+class LoopLimit(str, Enum):
     """What happens when a loop would go beyond `maxIterations`."""
 
     EXIT = "exit"
     REPORT = "report"
 
 
-class LoopDecision(Enum):
+class LoopDecision(str, Enum):
     """What a loop does when nobody submitted the decision it is driven by."""
 
     ASSUME_CONTINUE = "assume_continue"
     REQUIRE = "require"
 
 
-class LoopIdCheck(Enum):
+class LoopIdCheck(str, Enum):
     """Whether the `loopId` of a decision must name the loop it is taken for."""
 
     IGNORE = "ignore"
     MATCH = "match"
 
 
-class LoopGate(Enum):
+class LoopGate(str, Enum):
     """Whether a loop runs the decision step that the compiler added to it."""
 
     LEAVE_OUT = "leave_out"
     RUN = "run"
 
 
-class LoopBanner(Enum):
+class LoopBanner(str, Enum):
     """What the banner of a loop whose body is named by id says about the number of passes."""
 
     AS_ENGINE = "as_engine"
     FULL = "full"
 
 
-class RewindContext(Enum):
+class RewindContext(str, Enum):
     """Which context an older node sees."""
 
     RUN = "run"
     LINEAGE = "lineage"
 
 
-class Recap(Enum):
+class Recap(str, Enum):
     """How recovery text keeps its budget."""
 
     OLDEST_FIRST_24K = "oldest_first_24k"
     NEWEST_FIRST_12K = "newest_first_12k"
 
 
-class Capabilities(Enum):
+class Capabilities(str, Enum):
     """What becomes of a required capability."""
 
     RECORD = "record"
     ENFORCE = "enforce"
 
 
-class CapabilityDowngrade(Enum):
+class CapabilityDowngrade(str, Enum):
     """Whether a tolerant risk policy turns a capability reason into a warning."""
 
     BY_RISK_POLICY = "by_risk_policy"
     NEVER = "never"
 
 
-class Confirmation(Enum):
+class Confirmation(str, Enum):
     """What a confirmation by a person means to an autonomous run."""
 
     INTENT_ONLY = "intent_only"
     USER_DEPENDENCY = "user_dependency"
 
 
-class Divergence(Enum):
+class Divergence(str, Enum):
     """What becomes of a divergence artifact."""
 
     ARTIFACT = "artifact"
     EVENT = "event"
 
 
-class RepeatedGaps(Enum):
+class RepeatedGaps(str, Enum):
     """Whether one advance records a gap twice that says the same."""
 
     RECORD = "record"
     ONCE = "once"
 
 
-class EngineDefects(Enum):
+class EngineDefects(str, Enum):
     """Whether a run marks where the public engine would have failed or answered differently."""
 
     MARK = "mark"
     IGNORE = "ignore"
 
 
-class UnsetCondition(Enum):
+class UnsetCondition(str, Enum):
     """What a run does before it ends although steps wait for variables that are not set."""
 
     PASS_OVER = "pass_over"
     ASK = "ask"
 
 
-class LoopVariable(Enum):
+class LoopVariable(str, Enum):
     """What a loop does whose variable is not set."""
 
     REFUSE = "refuse"
     ASK = "ask"
 
 
-class Answers(Enum):
+class Answers(str, Enum):
     """The form of answers: the engine's own, or a union of kinds whose texts say what their data says."""
 
     ENGINE = "engine"
     UNION = "union"
 
 
-class CriteriaText(Enum):
+class CriteriaText(str, Enum):
     """Which criteria of a step its prompt shows."""
 
     COMPOSITION_ONLY = "composition_only"

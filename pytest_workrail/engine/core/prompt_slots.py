@@ -6,7 +6,6 @@ Each slot has a marker that never changes, so that tests and agents can find it,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from typing import Any, Literal
 
 from pytest_workrail.engine.core.confirmation import Confirmer
@@ -16,13 +15,13 @@ from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, Con
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from workrail_lint.base import js
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import Enum, NamedTuple
 
 _MAX_REQUIREMENTS = 5
 _SHA_KEY = "metrics_commit_shas"
 
 
-class Slot(Enum):
+class Slot(str, Enum):
     """The parts that do not come from the author. Golden files show a name instead of a free-wording body."""
 
     LOOP_FIRST = "LOOP_FIRST"
@@ -43,7 +42,7 @@ class Slot(Enum):
         return self in (Slot.REQS, Slot.RECOVERY, Slot.NEXT_INPUT)
 
 
-class PromptStyle(Enum):
+class PromptStyle(str, Enum):
     """How much scaffolding the agent sees."""
 
     FULL = "full"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,9 +10,10 @@ from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.values import LoopPath, collated
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.patterns import Pattern
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
-_TOKEN = re.compile(rf"\{{\{{(?!wr\.)({_NAME}(?:\.{_NAME})*)\}}\}}")
+_TOKEN = Pattern(rf"\{{\{{(?!wr\.)({_NAME}(?:\.{_NAME})*)\}}\}}")
 _PREVIEW_UNITS = 60
 _PARALLEL_HEADING = "# Parallel Subagent Spawning Phase"
 _MISSING: Any = object()

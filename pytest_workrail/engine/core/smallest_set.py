@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeAlias
 
-from pytest_workrail.engine.core.condition_domains import comparisons, values_for
 from pytest_workrail.engine.core.conditions import Context, compare, evaluate
 from pytest_workrail.engine.core.logic import Members, Negation, combination
 from pytest_workrail.engine.core.vocabulary import RESERVED_KEYS, SYSTEM_KEYS
@@ -53,6 +52,8 @@ class ConditionSolver:
     def variables(self) -> tuple[str, ...]:
         """The variables the condition reads, in reading order."""
         if self._order is None:
+            from pytest_workrail.engine.core.condition_domains import comparisons, values_for
+
             read: dict[str, list[dict[str, Any]]] = {}
             for node in comparisons(self.condition):
                 read.setdefault(js.text(node["var"]), []).append(node)

@@ -84,10 +84,10 @@ class CompletedKeys:
         while end and len(chunks[end - 1]) <= len(grown):
             end -= 1
             grown = chunks[end] | grown
-        result = CompletedKeys.__new__(CompletedKeys)
+        result = _new_keys(CompletedKeys)
         result._chunks = (*chunks[:end], grown)
-        result._ordered = self._ordered
-        result._new = () if self._ordered is None else (*self._new, key)
+        ordered = result._ordered = self._ordered
+        result._new = () if ordered is None else (*self._new, key)
         return result
 
     def __contains__(self, key: object) -> bool:
@@ -112,6 +112,9 @@ class CompletedKeys:
 
     def __repr__(self) -> str:
         return f"CompletedKeys({list(self)!r})"
+
+
+_new_keys = CompletedKeys.__new__
 
 
 class Init(Record):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
 TRUNCATION_MARKER = "\n\n[TRUNCATED]"
@@ -81,10 +81,10 @@ class StepKeyError(NamedTuple):
     message: str
 
 
-_SAFE_ID = re.compile(r"[a-z0-9_-]+")
-_STEP_ID = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_SAFE_ID = Pattern(r"[a-z0-9_-]+")
+_STEP_ID = Pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # Bounded because Python refuses to read a number of many thousand digits.
-_ITERATION = re.compile(r"[0-9]{1,1000}")
+_ITERATION = Pattern(r"[0-9]{1,1000}")
 
 
 def is_safe_id(text: str) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import re
 from typing import Literal, TypeAlias
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
 Base32Fault: TypeAlias = Literal["BASE32_INVALID_CHARACTER", "BASE32_INVALID_LENGTH", "BASE32_NON_CANONICAL"]
 
-_ALPHABET = re.compile(r"[a-z2-7]*")
+_ALPHABET = Pattern(r"[a-z2-7]*")
 # The text lengths, modulo eight, that a whole number of bytes can have.
 _WHOLE = frozenset({0, 2, 4, 5, 7})
 

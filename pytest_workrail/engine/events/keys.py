@@ -7,13 +7,13 @@ plan a second time is recognised as a repetition.
 from __future__ import annotations
 
 import hashlib
-import re
 
 from pytest_workrail.engine.core.vocabulary import MAX_DEDUPE_KEY_LENGTH
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId
 from pytest_workrail.engine.events.payloads import ObservationKey
+from workrail_lint.base.patterns import Pattern
 
-_PLAIN = re.compile(r"[a-z0-9_:>-]+")
+_PLAIN = Pattern(r"[a-z0-9_:>-]+")
 
 
 def is_dedupe_key(text: str) -> bool:

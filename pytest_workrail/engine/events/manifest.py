@@ -9,9 +9,10 @@ from pytest_workrail.engine.events.fields import Digest, EventId, SessionId, Sna
 from pytest_workrail.engine.events.shapes import Holds, Shape, Tagged
 from pytest_workrail.engine.events.wire import CorruptionReason, Index, NonEmpty, Wire, read_record, read_value
 from workrail_lint.base.js import Json
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = Pattern(r"[A-Za-z]:")
 
 
 def escapes(path: str) -> bool:

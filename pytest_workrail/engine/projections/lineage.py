@@ -6,7 +6,6 @@ happened on a sibling branch, or in an attempt that was blocked and left behind,
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 
@@ -27,8 +26,9 @@ from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import run_context
 from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.index import of_kind, of_node
+from workrail_lint.base.patterns import Pattern
 
-_ATTEMPT = re.compile(r"(attempt_[a-z2-7]{26})(?:_([0-9]+))?$")
+_ATTEMPT = Pattern(r"(attempt_[a-z2-7]{26})(?:_([0-9]+))?$")
 
 
 class Lineage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from itertools import pairwise
 
@@ -11,9 +10,10 @@ from pytest_workrail.engine.events.kinds import AdvanceRecorded, Log, NodeOutput
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NodeOutputData, NotesPayload
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order, violation
 from pytest_workrail.records import Record
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
-_RECAP = re.compile(r"out_recap_(attempt_[a-z2-7]{26})")
+_RECAP = Pattern(r"out_recap_(attempt_[a-z2-7]{26})")
 
 
 class Output(Record):

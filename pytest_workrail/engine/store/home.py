@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_workrail.engine.events.ids import IdMint
 from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
-from pytest_workrail.engine.store.disk import DiskFiles
-from pytest_workrail.engine.store.durable import prepare_root
-from pytest_workrail.engine.store.files import Files
-from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.identity import Holder, this_machine
 from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
-from pytest_workrail.engine.store.lock import FileSessionLock
 from pytest_workrail.engine.store.memory import (
     MemoryPinnedWorkflowStore,
     MemorySessionLock,
@@ -23,11 +18,15 @@ from pytest_workrail.engine.store.memory import (
     MemorySnapshotStore,
 )
 from pytest_workrail.engine.store.ports import Clock, Stores
-from pytest_workrail.engine.store.read_only import OverlayAliasIndex, ReadOnlyFiles
 from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
+
+# What is needed on disk alone is imported there: scenarios run in memory.
+if TYPE_CHECKING:
+    from pytest_workrail.engine.store.files import Files
+    from pytest_workrail.engine.store.identity import Holder
 
 ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
 
@@ -61,6 +60,10 @@ def in_memory(clock: Clock, entropy: Entropy) -> Home:
 
 def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main") -> Ok[Home] | Err[str]:
     """A home in a folder, which several processes may share."""
+    from pytest_workrail.engine.store.disk import DiskFiles
+    from pytest_workrail.engine.store.durable import prepare_root
+    from pytest_workrail.engine.store.identity import Holder, this_machine
+
     try:
         made = [folder for folder in (root, *root.parents) if not folder.exists()]
         root.mkdir(parents=True, exist_ok=True)
@@ -76,6 +79,9 @@ def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main")
 
 def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
     """A home on a folder that stays as it is, whoever else uses it. Tokens of it are known; whatever appends fails."""
+    from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
+    from pytest_workrail.engine.store.read_only import OverlayAliasIndex, ReadOnlyFiles
+
     files = ReadOnlyFiles(root)
     sessions = FileSessionStore(files)
     keyring = FileKeyring(files, entropy)
@@ -92,6 +98,9 @@ def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
 
 def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:
     """A home on any file operations."""
+    from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
+    from pytest_workrail.engine.store.lock import FileSessionLock
+
     sessions = FileSessionStore(files)
     keyring = FileKeyring(files, entropy)
     return Home(

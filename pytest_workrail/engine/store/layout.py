@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
+from workrail_lint.base.patterns import Pattern
 
 SESSIONS = "sessions"
 SNAPSHOTS = "snapshots"
@@ -15,8 +14,8 @@ TOKEN_INDEX = f"{KEYS}/token-index.jsonl"
 EVENTS = "events"  # below the folder of a session
 ASIDE = ".tmp"  # how the name of a file ends while it is written
 
-SESSION_NAME = re.compile(r"sess_[A-Za-z0-9_]+")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+SESSION_NAME = Pattern(r"sess_[A-Za-z0-9_]+")
+_UNSAFE = Pattern(r"[^A-Za-z0-9._-]")
 
 
 def session_dir(session_id: SessionId) -> str:

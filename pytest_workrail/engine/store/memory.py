@@ -8,9 +8,15 @@ from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.events.wire import decode_json
 from pytest_workrail.engine.store import log
 from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, ValidatedPrefix
-from pytest_workrail.engine.store.lock import RETRY_AFTER_MS
 from pytest_workrail.engine.store.permit import AppendPermit
-from pytest_workrail.engine.store.ports import ContentError, LockBusy, LockIoError, StoreError, StoreInvariantViolation
+from pytest_workrail.engine.store.ports import (
+    RETRY_AFTER_MS,
+    ContentError,
+    LockBusy,
+    LockIoError,
+    StoreError,
+    StoreInvariantViolation,
+)
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

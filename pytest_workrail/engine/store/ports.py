@@ -118,6 +118,9 @@ class PinnedWorkflowStore(Protocol):
         ...
 
 
+RETRY_AFTER_MS = 250
+
+
 class LockBusy(Record):
     """The session is held; try again later."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
-import re
 
-_ALPHABET = re.compile(r"[A-Za-z0-9_-]*")
+from workrail_lint.base.patterns import Pattern
+
+_ALPHABET = Pattern(r"[A-Za-z0-9_-]*")
 
 
 def encode(raw: bytes) -> str:

@@ -40,7 +40,9 @@ def kind_of(value: dict[str, Any], kinds: Sequence[ScenarioKind]) -> ScenarioKin
 @cache
 def _validator(schema: str) -> Validator:
     # A system that is not ours has its schema where it says.
-    return compile_schema(resolved(schema) if ":" in schema else load_schema(schema))
+    if ":" in schema:
+        return compile_schema(resolved(schema))  # another package's: what is wrong with it is to be known at once
+    return compile_schema(load_schema(schema), on_demand=True)
 
 
 def read_scenario(data: bytes | str, kinds: Sequence[ScenarioKind], describe: Describe) -> ReadScenario:

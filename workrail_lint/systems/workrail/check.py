@@ -21,11 +21,6 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, c
 from workrail_lint.systems.workrail.compiler.pipeline import compile_errors, run_passes
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import facts_of
-from workrail_lint.systems.workrail.rules.prose import text_index
-from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, run_rules, valid_members
-from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.start_check import start_findings
@@ -33,6 +28,7 @@ from workrail_lint.systems.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
     from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.systems.workrail.rules.base import WorkflowRule
     from workrail_lint.systems.workrail.workflow_registry import Mention
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
@@ -120,37 +116,60 @@ def _check_definition(
     if not refused and not any(_prevents_compiling(finding) for finding in found):
         checked.definition, checked.compiled = definition, compiled
     if rules is not None:
-        damaged = damaged_places(violations)
-        workflow = Workflow(
-            checked.document,
-            valid_members(definition, damaged),
-            [] if "/steps" in damaged else build_steps(definition, damaged),
-            settings.catalog,
-            path,
-            bindings=settings.bindings,
-            compiled=checked.compiled,
-            engine=settings.engine,
-            normalized=normalized,
-            is_routine=is_routine,
-            workspace=settings.workspace,
-            source_kind=source_kind(path, settings),
-            options=settings.options,
-        )
-        workflow.found = found
-        for finding in (*refused, *found):
-            if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
-                finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
-        chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
-        found = found + run_rules(chosen, workflow)
-        checked.consulted = workflow.consulted
-        checked.mentions = [
-            mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
-        ]
+        found = found + _lint(checked, normalized, violations, refused, found, path, settings, rules, is_routine)
     if normalized.document is not value:
         for finding in found:
             if not finding.details.get("original"):
                 _map_back(finding, normalized)
     return refused + found
+
+
+def _lint(
+    checked: CheckedDocument,
+    normalized: Normalized,
+    violations: list[Violation],
+    refused: list[Finding],
+    found: list[Finding],
+    path: str,
+    settings: Settings,
+    rules: LazyRules[WorkflowRule],
+    is_routine: bool,
+) -> list[Finding]:
+    """What the rules find in a document, given what was found before. Whoever only compiles imports none of this."""
+    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.facts import facts_of
+    from workrail_lint.systems.workrail.rules.prose import text_index
+    from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, run_rules, valid_members
+    from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
+
+    definition = normalized.document
+    damaged = damaged_places(violations)
+    workflow = Workflow(
+        checked.document,
+        valid_members(definition, damaged),
+        [] if "/steps" in damaged else build_steps(definition, damaged),
+        settings.catalog,
+        path,
+        bindings=settings.bindings,
+        compiled=checked.compiled,
+        engine=settings.engine,
+        normalized=normalized,
+        is_routine=is_routine,
+        workspace=settings.workspace,
+        source_kind=source_kind(path, settings),
+        options=settings.options,
+    )
+    workflow.found = found
+    for finding in (*refused, *found):
+        if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
+            finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
+    chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
+    from_rules = run_rules(chosen, workflow)
+    checked.consulted = workflow.consulted
+    checked.mentions = [
+        mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
+    ]
+    return from_rules
 
 
 def _is_expanded_id(violation: Violation) -> bool:
