@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
@@ -19,7 +20,7 @@ from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import BINDINGS, Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, is_reported, label, listing, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, value_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class BindingNoExtensionPoints(BindingRule):
                 "default": f"routine-{slot.replace('_', '-')}",
             }
             for slot in slots
-            if _SLOT_ID().fullmatch(slot)
+            if _SLOT_ID.fullmatch(slot)
         ]
         if not declared:
             return None
@@ -399,7 +400,7 @@ class BindingHardcoded(_SlotRule):
         for slot in slots_of(workflow):
             default = slot.point.get("default")
             # A plain word may occur in any sentence; only an id surely refers to the slot.
-            if isinstance(default, str) and _ID().fullmatch(default):
+            if isinstance(default, str) and _ID.fullmatch(default):
                 slots.setdefault(default, slot.id)
         for step in workflow.all_steps if slots else ():
             for text in step.texts if not step.calls_template else ():

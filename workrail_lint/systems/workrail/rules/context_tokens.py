@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
@@ -14,7 +15,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, label
+from workrail_lint.systems.workrail.rules.prose import label
 
 # The texts that are rendered with the run's context, including those of generated steps.
 SUBSTITUTED_FIELDS = (
@@ -41,7 +42,7 @@ _PATH = Pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 def _tokens(text: Text, fields: tuple[str, ...]) -> Iterable[re.Match[str]]:
     if "{{" not in text.text or text.field not in fields:
         return ()
-    return (match for match in _BRACES().finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
+    return (match for match in _BRACES.finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
 
 
 def _verb(tokens: Collection[str]) -> str:
@@ -65,7 +66,7 @@ class ContextTokenSpaced(WorkflowRule):
         spaced: dict[str, str] = {}
         for match in _tokens(text, SUBSTITUTED_FIELDS):
             name = js.trim(match[1])
-            if name != match[1] and _PATH().fullmatch(name):
+            if name != match[1] and _PATH.fullmatch(name):
                 spaced[match[0]] = "{{" + name + "}}"
         if spaced:
             shown = ", ".join(map(quoted, spaced))
@@ -95,7 +96,7 @@ class ContextTokenExpression(WorkflowRule):
         odd = [
             match[0]
             for match in _tokens(text, SUBSTITUTED_FIELDS + _NEVER)
-            if (name := js.trim(match[1])) and not _PATH().fullmatch(name)
+            if (name := js.trim(match[1])) and not _PATH.fullmatch(name)
         ]
         if odd:
             shown = ", ".join(map(quoted, dict.fromkeys(odd)))
@@ -124,7 +125,7 @@ class ContextTokenField(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template:
             return
-        found = [match[0] for match in _tokens(text, _NEVER) if _PATH().fullmatch(js.trim(match[1]))]
+        found = [match[0] for match in _tokens(text, _NEVER) if _PATH.fullmatch(js.trim(match[1]))]
         if found:
             shown = ", ".join(map(quoted, dict.fromkeys(found)))
             report(

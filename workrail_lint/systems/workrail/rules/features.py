@@ -351,7 +351,7 @@ class RefInRawPrompt(WorkflowRule):
         for step in workflow.all_steps if "guidance" in step_members(workflow) else ():
             items = None if step.calls_template else step.step.get("guidance")
             for index, item in enumerate(items if isinstance(items, list) else ()):
-                match = _REF_NAME.pattern().search(item) if isinstance(item, str) and "wr.refs." in item else None
+                match = _REF_NAME.pattern.search(item) if isinstance(item, str) and "wr.refs." in item else None
                 if match is not None:
                     named[step.at("guidance", index)] = step, match[0]
         for pointer, (step, ref) in named.items():

@@ -420,7 +420,7 @@ def _kinds(step: Step, workflow: Workflow) -> dict[str, bool]:
         if "wr." not in text.text:
             continue
         passage = texts.passage(step, text)
-        for match in _KIND.pattern().finditer(passage.low):
+        for match in _KIND.pattern.finditer(passage.low):
             kind = f"wr.{match[2]}"
             if kind in packs:
                 asked = not passage.is_negated(match.start(), match.end()) and (

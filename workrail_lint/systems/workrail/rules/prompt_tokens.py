@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace, ReplaceText
@@ -16,7 +17,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, is_reported, label, value_at
+from workrail_lint.systems.workrail.rules.prose import is_reported, label, value_at
 
 # Where binding tokens are resolved, and where an author might expect them to be.
 RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
@@ -40,7 +41,7 @@ SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "
 def normalized_tokens(text: str, workflow: Workflow) -> list[tuple[str, str]]:
     """The misspelled binding tokens of a text, each with its correct spelling, for declared slots."""
     found: dict[str, str] = {}
-    for match in _WHOLE().finditer(text):
+    for match in _WHOLE.finditer(text):
         spelled = "{{" + re.sub(_SPACE, "", match[1]).lower() + "}}"
         slot = TOKEN.fullmatch(spelled)
         if slot is not None and slot[1] in workflow.slots and spelled != match[0]:
@@ -107,7 +108,7 @@ class TokenUnsupportedField(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template or text.field not in UNRESOLVED_FIELDS or "{{" not in text.text:
             return
-        match = _OPENING().search(text.text)
+        match = _OPENING.search(text.text)
         if match is not None:
             report(
                 text.pointer,
@@ -150,8 +151,8 @@ class TokenMalformed(WorkflowRule):
             return  # reported as fragment-wr-token
         if text.field not in RESOLVED_FIELDS and text.field != "fragment":
             return
-        for match in _OPENING().finditer(value):
-            whole = _WHOLE().match(value, match.start())
+        for match in _OPENING.finditer(value):
+            whole = _WHOLE.match(value, match.start())
             if whole is not None and match[0] == "{{wr.":
                 continue  # resolved, or rejected by the compiler
             if is_reported(self.name, text.pointer, workflow):

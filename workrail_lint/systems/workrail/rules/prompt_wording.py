@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -12,7 +13,6 @@ from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRu
 from workrail_lint.systems.workrail.rules.facts import ENGINE_VOICE, MARKUP
 from workrail_lint.systems.workrail.rules.prose import (
     Hit,
-    Pattern,
     Search,
     excerpt,
     label,
@@ -144,8 +144,8 @@ _SCALE = Pattern(r"\d\s?(?:-|–|\.\.|to|/)\s?\d|\b[01]\s?=|\bscore")
 
 def _has_rubric(prompt: str) -> bool:
     """Whether a prompt lists at least two dimensions to be scored."""
-    lines = [line for line in prompt.lower().split("\n") if _BULLET().match(line)]
-    return sum(bool(_SCALE().search(line)) or ("low" in line and "high" in line) for line in lines) > 1
+    lines = [line for line in prompt.lower().split("\n") if _BULLET.match(line)]
+    return sum(bool(_SCALE.search(line)) or ("low" in line and "high" in line) for line in lines) > 1
 
 
 class PromptSelfCertify(WorkflowRule):
@@ -239,7 +239,7 @@ class MetaGuidancePseudoCode(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         items = workflow.definition.get("metaGuidance")
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            match = _CODE().search(item) if isinstance(item, str) and _may_be_code(item) else None
+            match = _CODE.search(item) if isinstance(item, str) and _may_be_code(item) else None
             if match is not None:
                 report(
                     f"/metaGuidance/{index}",

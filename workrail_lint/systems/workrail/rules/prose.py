@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from itertools import accumulate
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
@@ -35,22 +36,6 @@ _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
 ARGUMENT = "argument"  # the field of a text that a template call passes on
-
-
-class Pattern:
-    """A regular expression that is compiled when it is first used: most documents never need it."""
-
-    __slots__ = ("_compiled", "flags", "source")
-
-    def __init__(self, source: str, flags: int = 0) -> None:
-        self.source = source
-        self.flags = flags
-        self._compiled: re.Pattern[str] | None = None
-
-    def __call__(self) -> re.Pattern[str]:
-        if self._compiled is None:
-            self._compiled = re.compile(self.source, self.flags)
-        return self._compiled
 
 
 class Search:
@@ -193,11 +178,11 @@ class Prompts:
     def _match(self, search: Search, place: int) -> re.Match[str] | None:
         low = self._texts.low
         if not search.before:
-            return search.pattern().match(low, place)
+            return search.pattern.match(low, place)
         start = max(0, place - search.before)
         start = max(start, low.rfind("\0", start, place) + 1)
         end = place + _AFTER
-        for match in search.pattern().finditer(low, start, end):
+        for match in search.pattern.finditer(low, start, end):
             # A match that ends with the searched stretch may have been cut off.
             if match.end() > place and (match.end() < end or end >= self._last_end()):
                 return match

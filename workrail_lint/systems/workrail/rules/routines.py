@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
@@ -12,7 +13,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import ROUTINE, Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, label
+from workrail_lint.systems.workrail.rules.prose import excerpt, label
 
 _PATH = "workflows/routines/check.json"
 _LITERAL = Pattern(r"[\"':,\n]")
@@ -101,7 +102,7 @@ class RoutineLiteralBraces(_RoutineRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.loop is not None or text.field not in ("prompt", "title") or "{" not in text.text:
             return
-        literal = [match[0] for match in PLACEHOLDER.finditer(text.text) if _LITERAL().search(match[1])]
+        literal = [match[0] for match in PLACEHOLDER.finditer(text.text) if _LITERAL.search(match[1])]
         if literal:
             report(
                 text.pointer,
@@ -127,7 +128,7 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if "{" not in text.text or text.field not in ("guidance", "agentRole", "fragment", "metaGuidance"):
             return
-        names = [match[0] for match in _NAME().finditer(text.text)]
+        names = [match[0] for match in _NAME.finditer(text.text)]
         if names:
             where = f"{label(step)}: " if step else ""
             advice = "use it in `prompt` or `title`"

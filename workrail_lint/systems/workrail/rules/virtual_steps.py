@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
 from workrail_lint.documents.pointer import parent
@@ -18,7 +19,7 @@ from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
-from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, is_text, label, step_members, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, step_members, value_at
 
 _MAX_CONFIG_PROMPT = 4096
 _MAX_ID = 64
@@ -303,5 +304,5 @@ def _merged_next(step: Step, workflow: Workflow) -> bool:
     siblings = workflow.steps if step.loop is None else step.loop.body
     following = next((other for other in siblings if other.index == step.index + 1), None)
     return following is not None and any(
-        _MERGES().search(text.text) for text in following.texts if text.field != "agentRole"
+        _MERGES.search(text.text) for text in following.texts if text.field != "agentRole"
     )

@@ -32,7 +32,7 @@ def mentions_of(workflow: Workflow) -> list[Mention]:
     found: dict[str, Mention] = {}
     for search in _IDS:
         for phrase in texts.phrases(search, in_code=True):
-            ident = phrase.hit.match[1] if search.pattern().groups else phrase.hit.match[0]
+            ident = phrase.hit.match[1] if search.pattern.compiled.groups else phrase.hit.match[0]
             if ident not in found and not phrase.is_negated:
                 found[ident] = Mention(phrase.pointer, ident, False)
     for phrase in texts.phrases(_NAMED, in_code=True):
