@@ -131,12 +131,12 @@ def text(value: Any, indent: str = "") -> str:
     if not value or not isinstance(value, dict | list):
         return _encode(value)
     inner = indent + "  "
-    is_list = isinstance(value, list)
-    if is_list:
+    if isinstance(value, list):
         parts = [text(item, inner) for item in value]
+        opening, closing = "[]"
     else:
         parts = [f"{_quoted(name)}: {text(item, inner)}" for name, item in value.items()]
-    opening, closing = "[]" if is_list else "{}"
+        opening, closing = "{}"
     # What fits in one line is made of parts that do.
     if len(indent) + sum(map(len, parts)) + 2 * len(parts) <= _WIDTH:
         compact = f"{opening}{', '.join(parts)}{closing}"
