@@ -132,11 +132,11 @@ def text(value: Any, indent: str = "") -> str:
         return _encode(value)
     inner = indent + "  "
     if isinstance(value, list):
-        opening, closing = "[]"
         parts = [text(item, inner) for item in value]
+        opening, closing = "[]"
     else:
-        opening, closing = "{}"
         parts = [f"{_quoted(name)}: {text(item, inner)}" for name, item in value.items()]
+        opening, closing = "{}"
     # What fits in one line is made of parts that do.
     if len(indent) + sum(map(len, parts)) + 2 * len(parts) <= _WIDTH:
         compact = f"{opening}{', '.join(parts)}{closing}"

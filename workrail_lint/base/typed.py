@@ -144,6 +144,15 @@ else:
         def __reduce__(self):
             return type(self), (self.value,)
 
+        @classmethod
+        def __get_pydantic_core_schema__(cls, _, handler):
+            """The models that schemas are generated from see what it stands for."""
+            from enum import Enum as Real
+
+            real = Real(cls.__name__, [(member.name, member.value) for member in cls], type=str)
+            real.__doc__ = cls.__doc__
+            return handler.generate_schema(real)
+
     def _shown(self):
         return f"{type(self).__name__}.{self.name}"
 
