@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, compile_error, walk
+from workrail_lint.systems.workrail.compiler.nodes import authored_nodes, compile_error, walk
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ class Use(NamedTuple):
     pointer: str
 
 
-def builtin_uses(definition: dict[str, Any], nodes: Nodes | None = None) -> Iterator[Use]:
+def builtin_uses(definition: dict[str, Any]) -> Iterator[Use]:
     features = definition.get("features")
     for index, ident in enumerate(features if isinstance(features, list) else ()):
         if isinstance(ident, str):
             yield Use("feature", ident, f"/features/{index}")
-    for node in walk(authored_nodes(definition.get("steps")) if nodes is None else nodes):
+    for node in walk(authored_nodes(definition.get("steps"))):
         step = node.step
         call = step.get("templateCall")
         if isinstance(call, dict):

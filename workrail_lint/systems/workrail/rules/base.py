@@ -15,6 +15,7 @@ from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
 from workrail_lint.systems.workrail.author_texts import step_texts, top_texts
 from workrail_lint.systems.workrail.compiler.bindings import declared_slots
+from workrail_lint.systems.workrail.compiler.builtin_uses import Use, builtin_uses
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 
 if TYPE_CHECKING:
@@ -201,6 +202,11 @@ class Workflow:
         from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
 
         return verdicts(self)
+
+    @cached_property
+    def builtin_uses(self) -> list[Use]:
+        """The builtins that the definition names, and where."""
+        return list(builtin_uses(self.definition))
 
     @cached_property
     def by_id(self) -> dict[str, Step]:

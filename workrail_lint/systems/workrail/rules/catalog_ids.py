@@ -13,7 +13,6 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
@@ -166,7 +165,7 @@ class CatalogHashNotEngine(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         has_blocks = "promptBlocks" in step_members(workflow)
-        for use in builtin_uses(workflow.definition):
+        for use in workflow.builtin_uses:
             if use.kind == "contract" or (use.kind == "feature" and not has_blocks):
                 continue  # adds no text to any prompt
             if use.kind == "template" and not _is_catalog_template(use.id, workflow.catalog):

@@ -13,7 +13,6 @@ from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
@@ -233,7 +232,7 @@ class FeatureMissingMemory(_MissingFeature):
 
     def evidence(self, workflow: Workflow) -> Evidence | None:
         found = _evidence(workflow, _MEMORY_TOOLS)
-        if found and any(use.kind == "ref" and ".memory_" in use.id for use in builtin_uses(workflow.definition)):
+        if found and any(use.kind == "ref" and ".memory_" in use.id for use in workflow.builtin_uses):
             return None  # the same guidance, included by name
         return found
 
@@ -390,7 +389,7 @@ class RefRepeated(WorkflowRule):
             if part.get("kind") == "ref"
         }
         by_step: dict[str, dict[str, str]] = {}
-        for use in builtin_uses(workflow.definition):
+        for use in workflow.builtin_uses:
             if use.kind != "ref":
                 continue
             owner = use.pointer.partition("/promptBlocks/")[0]

@@ -9,7 +9,6 @@ from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import ESCAPES
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
@@ -49,7 +48,7 @@ def _looked_up(workflow: Workflow) -> Iterator[tuple[str, str]]:
         for index, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, dict):
                 found.append((item.get(member), f"/{list_name}/{index}/{member}"))
-    found += [(use.id, use.pointer) for use in builtin_uses(top)]
+    found += [(use.id, use.pointer) for use in workflow.builtin_uses]
     for owner in workflow.all_steps:
         found += [(owner.step.get(member), owner.at(member)) for member in ("id", "body")]
         refs, delegations = owner.step.get("assessmentRefs"), owner.step.get("parallelDelegations")
