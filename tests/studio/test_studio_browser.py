@@ -134,10 +134,13 @@ def test_every_workflow_step_and_variable_is_reached_by_click(opened: Any, built
     for workflow in built[1]["workflows"]:
         opened.click("nav >> text=Workflows")
         opened.click(f"a.name[href='#{workflow['id']}']")
-        cards = opened.locator(".canvas .card")
-        assert cards.count() == len(workflow["layout"]["nodes"])
+        opened.wait_for_selector(".canvas .card")
+        assert opened.locator(".canvas .card").count() == len(workflow["layout"]["nodes"])
         for step in workflow["steps"]:
-            opened.click(f".canvas [data-step='{step['id']}'] >> nth=0")
+            place = f".canvas [data-step='{step['id']}']"
+            opened.click(f"{place} >> nth=0")
+            # The page is drawn anew after a click; one that comes meanwhile would be lost.
+            opened.wait_for_selector(f"{place}[aria-current='step']")
             assert opened.inner_text("#step-title").startswith(step["title"][:10].split("<")[0])
             goals = [p for p in (workflow["coverage"] or {"points": []})["points"] if p["place"].endswith(step["id"])]
             assert opened.locator(".panel .goals > li").count() == len(goals)
