@@ -241,7 +241,7 @@ def imports_write_before_they_look(original):
             document = json.loads(raw)
             from pytest_workrail.engine.store import bundle
 
-            return bundle._records(bundle._BUNDLE.validate_python(document).session)
+            return bundle._records(bundle._BUNDLE.read(document).session)
         except Exception:
             return found
 
