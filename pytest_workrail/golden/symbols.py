@@ -142,7 +142,7 @@ class Symbols:
             if type(item) is str and name.endswith("Token"):
                 shown[name] = lines(self.token(item))
                 continue
-            # Nearly all names are plain words, and a plain word that short is no id.
+            # Nearly all names are plain words, and a plain word that short cannot be an id.
             key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
             if type(item) is str:
                 text = self.text(item, abbreviate=abbreviate)

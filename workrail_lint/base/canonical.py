@@ -100,7 +100,7 @@ def is_plain(root: object) -> bool:
             try:
                 names = "".join(map("".join, objects))
             except TypeError:
-                return False  # a name that is no text
+                return False  # a non-string key
             if not names.isascii() and max(names) >= "\ue000":
                 return False
             for value in objects:

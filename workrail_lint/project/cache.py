@@ -347,7 +347,7 @@ def _fix_record(fix: Fix, operations: list[list[Any]]) -> list[Any]:
 
 
 class _Operations:
-    """The operations of the fixes in one line, read when somebody asks for the first of them."""
+    """The operations of the fixes in one line, parsed when the first of them is needed."""
 
     __slots__ = ("_line", "_read")
 

@@ -38,7 +38,7 @@ def may_precede(analysis: Analysis, made: Definition, use: Use) -> bool:
 
 
 class _Detour(NamedTuple):
-    """How a run gets to a use without a definition: past a step whose condition fails, or in a way nobody knows."""
+    """How a run gets to a use without a definition: past a step whose condition fails, or in a way that is unknown."""
 
     condition: Condition | None
     surely_set: frozenset[str] = frozenset()
