@@ -58,8 +58,8 @@ class JsonDocument:
         "_containers",
         "_nodes",
         "_numbers",
+        "is_plain",
         "odd_numbers",
-        "plain_numbers",
         "problems",
         "readable",
         "source",
@@ -73,8 +73,9 @@ class JsonDocument:
         self.problems: list[Problem] = []
         # True if a number is not written as RFC 8785 writes it.
         self.odd_numbers = False
-        # True if every number is known to be an integer of less than 16 digits.
-        self.plain_numbers = False
+        # True if an ordinary encoder is known to write the value in canonical form: every name is ASCII, every number
+        # an integer of less than 16 digits.
+        self.is_plain = False
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
         self._containers: dict[int, _Container] = {}  # those that were looked into, by their start
@@ -82,17 +83,6 @@ class JsonDocument:
     @property
     def text(self) -> str:
         return self.source.text
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the text alone shows that an ordinary encoder writes its value in canonical form.
-
-        Code points and UTF-16 sort names alike as long as no character takes two UTF-16 units.
-        """
-        text = self.text
-        if not self.plain_numbers or ("\\u" in text and ("\\ud" in text or "\\uD" in text)):
-            return False
-        return text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""
@@ -202,6 +192,15 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
     """Read with the C scanner; False if the recovering parser is needed."""
     odd, plain = False, True
 
+    def members(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
+        nonlocal plain
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            raise _Unusual
+        if not "".join(made).isascii():
+            plain = False
+        return made
+
     def fraction(lexeme: str) -> int | float:
         nonlocal odd, plain
         plain = False
@@ -213,22 +212,15 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         return int(lexeme) if len(lexeme) < 16 and lexeme != "-0" else fraction(lexeme)
 
     try:
-        value = loads(text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_reject)
+        value = loads(text, object_pairs_hook=members, parse_int=integer, parse_float=fraction, parse_constant=_reject)
     except (ValueError, RecursionError, _Unusual):
         return False
     if deeper_than(value, MAX_DEPTH):
         return False
     document.value = value
     document.readable = True
-    document.odd_numbers, document.plain_numbers = odd, plain
+    document.odd_numbers, document.is_plain = odd, plain
     return True
-
-
-def _pairs(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise _Unusual
-    return members
 
 
 def _reject(_: str) -> js.Json:
@@ -237,21 +229,19 @@ def _reject(_: str) -> js.Json:
 
 def deeper_than(value: object, limit: int) -> bool:
     """Whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
-    level: list[object] = [value]
-    for _ in range(limit + 1):
-        below: list[object] = []
-        is_empty = True
+    level: list[js.Json] = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(limit):
+        below: list[js.Json] = []
         for item in level:
-            if type(item) is dict:
-                below += item.values()
-                is_empty = False
-            elif type(item) is list:
-                below += item
-                is_empty = False
-        if is_empty:
+            below += item.values() if type(item) is dict else item  # type: ignore[operator]
+        # Most of a document is text, which needs the shortest test.
+        level = [item for item in below if type(item) is not str and isinstance(item, _CONTAINERS)]
+        if not level:
             return False
-        level = below
-    return True
+    return bool(level)
+
+
+_CONTAINERS = (dict, list)
 
 
 def text_of(data: bytes) -> str:

@@ -18,6 +18,7 @@ from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
+from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
 from workrail_lint.systems.workrail.compiler.pipeline import compile_errors, run_passes
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
@@ -108,8 +109,9 @@ def _check_definition(
     ]
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
-    found += structural_findings(definition)
-    compiled, errors = _compile(definition, settings, normalized, checked.document, path)
+    nodes = authored_nodes(definition.get("steps"))
+    found += structural_findings(definition, nodes)
+    compiled, errors = _compile(definition, nodes, settings, normalized, checked.document, path)
     found = _without_repeats(found + errors + start_findings(definition))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
@@ -213,10 +215,15 @@ def _map_back(finding: Finding, normalized: Normalized) -> None:
 
 
 def _compile(
-    definition: dict[str, Any], settings: Settings, normalized: Normalized, document: JsonDocument, path: str
+    definition: dict[str, Any],
+    nodes: Nodes,
+    settings: Settings,
+    normalized: Normalized,
+    document: JsonDocument,
+    path: str,
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
     overrides = project_overrides(settings.bindings, definition.get("id")).overrides
-    passed = run_passes(definition, settings.catalog, overrides)
+    passed = run_passes(definition, settings.catalog, overrides, nodes)
     errors = compile_errors(definition, settings.catalog, overrides, passed) if settings.engine else []
     result = compile_definition(
         definition,

@@ -38,7 +38,7 @@ def resolve_bindings(
     steps: list[Node], extension_points: object, overrides: dict[str, str]
 ) -> tuple[Bound, list[Finding]]:
     """Replace the tokens in the fields that allow them."""
-    using = [node for node in steps if uses_bindings(node.step)]
+    using = using_bindings(steps)
     if not using:
         return Bound({}, {}), []
     defaults = declared_slots(extension_points)
@@ -83,8 +83,15 @@ def declared_slots(extension_points: object) -> dict[str, str]:
     return slots
 
 
-def uses_bindings(step: Step) -> bool:
-    """A quick test whether this pass would change a step: most steps have no bindings."""
+def using_bindings(steps: list[Node]) -> list[Node]:
+    """The steps that this pass would change: most have no bindings. It is asked before templates are expanded, too."""
+    for node in steps:
+        if node.has_tokens is None:
+            node.has_tokens = _has_tokens(node.step)
+    return [node for node in steps if node.has_tokens]
+
+
+def _has_tokens(step: Step) -> bool:
     prompt = step.get("prompt")
     # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
     if type(prompt) is str and "{" in prompt and PREFIX in prompt:

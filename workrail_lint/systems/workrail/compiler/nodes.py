@@ -30,7 +30,7 @@ class Injection:
 class Rich:
     """A prompt value whose text is final, with the parts of it that the author did not write."""
 
-    __slots__ = ("injections", "parts", "text")
+    __slots__ = ("injections", "parts", "size", "text")
 
     def __init__(
         self, text: str, injections: tuple[Injection, ...], parts: tuple[Injection, ...] | None = None
@@ -39,6 +39,7 @@ class Rich:
         self.injections = injections
         # The same but for their offsets: what stands in many places is one object, by which it is known again.
         self.parts = injections if parts is None else parts
+        self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and the largest ref; known once it was measured
 
 
 class Origin:
@@ -57,6 +58,9 @@ class Origin:
         return f"{self.ref}#{self.part}" if self.part else self.ref
 
 
+_NOTHING: dict[str, Any] = {}
+
+
 class Node:
     """A step on its way through the passes.
 
@@ -64,7 +68,19 @@ class Node:
     step itself, which is the author's or the catalog's.
     """
 
-    __slots__ = ("body", "id", "inserted", "is_loop", "loop_id", "origin", "pointer", "prompt_member", "step")
+    __slots__ = (
+        "added",
+        "body",
+        "has_tokens",
+        "id",
+        "inserted",
+        "is_loop",
+        "loop_id",
+        "origin",
+        "pointer",
+        "prompt_member",
+        "step",
+    )
 
     def __init__(
         self,
@@ -83,6 +99,8 @@ class Node:
         self.body = body  # of a loop with an inline body
         self.origin = origin
         self.loop_id = loop_id  # of the loop whose inline body holds this step
+        self.has_tokens: bool | None = None  # of bindings; known once somebody looked
+        self.added: dict[str, Any] = _NOTHING  # by section, what features add to the prompt blocks
         self.prompt_member = "prompt"  # where the author wrote the prompt
         self.inserted: tuple[tuple[int, Rich], ...] = ()  # what builtins brought into the prompt, and its offset
 

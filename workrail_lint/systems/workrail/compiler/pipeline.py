@@ -9,12 +9,7 @@ from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_err
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
 from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, walk
-from workrail_lint.systems.workrail.compiler.prompt_blocks import (
-    apply_features,
-    feature_ids,
-    render_blocks,
-    resolve_refs,
-)
+from workrail_lint.systems.workrail.compiler.prompt_blocks import apply_features, feature_ids, render_blocks
 from workrail_lint.systems.workrail.compiler.templates import expand_templates
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import scan_tokens
 from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
@@ -47,22 +42,33 @@ class Passed(NamedTuple):
 
 
 def run_passes(
-    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool = False
+    definition: dict[str, Any],
+    catalog: Catalog,
+    overrides: dict[str, str],
+    authored: Nodes | None = None,
+    *,
+    for_engine: bool = False,
 ) -> Passed:
-    resolved, errors = resolve(definition, catalog, overrides, for_engine=for_engine)
+    """All passes. `authored` are the nodes of the definition's steps, if they exist already; they are used up."""
+    resolved, errors = resolve(definition, catalog, overrides, authored, for_engine=for_engine)
     executable, found = index_steps(definition, resolved, catalog)
     return Passed(resolved, executable, errors, found)
 
 
 def resolve(
-    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool
+    definition: dict[str, Any],
+    catalog: Catalog,
+    overrides: dict[str, str],
+    authored: Nodes | None = None,
+    *,
+    for_engine: bool,
 ) -> tuple[Resolved, list[Finding]]:
     """C1 to C6. Features add their text in the order in which the author lists them.
 
     The public engine repeats a feature that is listed twice, and has no budget for injected text.
     """
     features = feature_ids(definition.get("features"))
-    nodes, errors = expand_templates(authored_nodes(definition.get("steps")), catalog)
+    nodes, errors = expand_templates(authored or authored_nodes(definition.get("steps")), catalog)
     steps = walk(nodes)
     bound, found = resolve_bindings(steps, definition.get("extensionPoints"), overrides)
     errors += found
@@ -70,10 +76,9 @@ def resolve(
     with_blocks = [node for node in steps if isinstance(node.step.get("promptBlocks"), dict)]
     unknown_features = apply_features(with_blocks, applied, catalog, definition.get("features"))
     errors += unknown_features
-    errors += resolve_refs(with_blocks, catalog, budgeted=not for_engine)
-    found = render_blocks(with_blocks)
+    of_refs, of_blocks = render_blocks(with_blocks, catalog, budgeted=not for_engine)
     # Blocks may be empty only because a feature is unknown, and then the feature is the problem to fix.
-    errors += [error for error in found if not (unknown_features and error.code == "EMPTY_BLOCKS")]
+    errors += of_refs + [error for error in of_blocks if not (unknown_features and error.code == "EMPTY_BLOCKS")]
     errors += scan_tokens(nodes, definition, overrides)
     return Resolved(nodes, bound), errors
 

@@ -1,12 +1,9 @@
-"""C3 to C5: features are appended to prompt blocks, refs become text, blocks become the prompt.
+"""C3 to C5: features add to prompt blocks, refs become text, blocks become the prompt.
 
-The three passes share one shape: a step's `promptBlocks`. Features and refs are marked when they are inserted, so
-that the rendered prompt knows which parts the author did not write.
+What features and refs insert is marked, so that the rendered prompt knows which parts the author did not write.
 """
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 from workrail_lint.base import js
 from workrail_lint.base.typed import TYPE_CHECKING, Any
@@ -26,20 +23,21 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 LIST_SECTIONS = ("constraints", "procedure", "verify")
+_STRINGS = frozenset((str,))
 MAX_REF_BYTES = 4096
 MAX_INJECTED_BYTES = 16384
 BUDGET_EXCEEDED = "INJECTED_TEXT_BUDGET_EXCEEDED"
 
 
 class _FeatureItems:
-    """What features add at the end of a section: one value, rendered once for each number that its first item gets."""
+    """What features add at the end of a section, rendered once for each number that its first item gets."""
 
-    __slots__ = ("_items", "_rendered", "injections")
+    __slots__ = ("_items", "_parts", "_rendered")
 
     def __init__(self, items: list[Rich]) -> None:
         self._items = items
         self._rendered: dict[int, Rich] = {}
-        self.injections = tuple(injection for item in items for injection in item.injections)
+        self._parts = tuple(injection for item in items for injection in item.injections)
 
     def rendered(self, first: int) -> Rich:
         """The items as lines, numbered from `first`, or with dashes if it is 0."""
@@ -49,7 +47,7 @@ class _FeatureItems:
                 text += ("\n" if text else "") + (f"{number}. " if first else "- ")
                 shifted += [_shifted(injection, len(text)) for injection in item.injections]
                 text += item.text
-            self._rendered[first] = Rich(text, tuple(shifted), self.injections)
+            self._rendered[first] = Rich(text, tuple(shifted), self._parts)
         return self._rendered[first]
 
 
@@ -68,7 +66,7 @@ def feature_ids(features: object) -> list[str]:
 
 
 def apply_features(steps: list[Node], features: list[str], catalog: Catalog, authored: object = None) -> list[Finding]:
-    """C3: append each feature's texts, in the given order, to the steps, which all have prompt blocks.
+    """C3: each feature's texts, in the given order, are added to the steps, which all have prompt blocks.
 
     `authored` is the list as written, to which pointers refer; it may repeat an id or contain values that are not ids.
     """
@@ -84,13 +82,7 @@ def apply_features(steps: list[Node], features: list[str], catalog: Catalog, aut
     except _UnknownRef as unknown:
         return [_broken_feature(unknown, catalog)]
     for node in steps:
-        blocks = node.step["promptBlocks"]
-        lists = {
-            section: [*(blocks.get(section) or ()), items]
-            for section, items in injected.items()
-            if isinstance(blocks.get(section) or [], list)
-        }
-        node.step = {**node.step, "promptBlocks": {**blocks, **lists}}
+        node.added = injected
     return []
 
 
@@ -136,49 +128,45 @@ def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
     return Rich(text, tuple(injections))
 
 
-def resolve_refs(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> list[Finding]:
-    """C4: part lists become text. With `budgeted`, too much injected text in one step is an error."""
-    errors: list[Finding] = []
+def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tuple[list[Finding], list[Finding]]:
+    """C4 and C5: refs become text and prompt blocks the prompt, and the injected parts are recorded.
+
+    The errors are those of each pass. With `budgeted`, too much injected text in one step is an error.
+    """
+    of_refs: list[Finding] = []
+    of_blocks: list[Finding] = []
     for node in steps:
-        blocks = node.step["promptBlocks"]
-        changes: Step = {}
-        place = "goal"
+        step = {**node.step}
+        writer = _PromptWriter(catalog, step.pop("promptBlocks"), node.added)
+        is_known = True
         try:
-            if isinstance(blocks.get("goal"), list):
-                changes["goal"] = _resolved(blocks["goal"], catalog)
-            for section in LIST_SECTIONS:
-                items = _items(blocks, section)
-                if list in map(type, items):
-                    made: list[Any] = []
-                    for index, item in enumerate(items):
-                        place = f"{section}/{index}"
-                        made.append(_resolved(item, catalog) if type(item) is list else item)
-                    changes[section] = made
+            writer.write()
         except _UnknownRef as unknown:
-            errors.append(_unknown_ref(node, f"{place}/{unknown.position}", unknown.ref, catalog))
-            continue
-        if changes:
-            blocks = {**blocks, **changes}
-            node.step = {**node.step, "promptBlocks": blocks}
-        if budgeted and (error := _over_budget(node, blocks)):
-            errors.append(error)
-    return errors
+            is_known = False
+            of_refs.append(_unknown_ref(node, f"{writer.place}/{unknown.position}", unknown.ref, catalog))
+        if is_known and budgeted and writer.inserted and (error := _over_budget(node, writer.inserted)):
+            of_refs.append(error)
+        if js.truthy(step.get("prompt")):
+            of_blocks.append(_both_set(node))
+        elif not is_known:
+            pass
+        elif not writer.sections:
+            of_blocks.append(_empty_blocks(node))
+        else:
+            step["prompt"] = "".join(writer.pieces)
+            node.step, node.inserted, node.prompt_member = step, tuple(writer.inserted), "promptBlocks"
+    return of_refs, of_blocks
 
 
-def _items(blocks: Step, section: str) -> list[Any]:
-    items = blocks.get(section)
-    return items if isinstance(items, list) else []
-
-
-def _over_budget(node: Node, blocks: Step) -> Finding | None:
-    values = [item for section in LIST_SECTIONS for item in _items(blocks, section) if type(item) is not str]
-    values.append(blocks.get("goal"))
-    injections = [value.injections for value in values if type(value) is Rich or type(value) is _FeatureItems]
-    if not injections:
-        return None
-    total, (size, ref) = _sizes(tuple(injections))
+def _over_budget(node: Node, inserted: list[tuple[int, Rich]]) -> Finding | None:
+    total, largest = 0, (0, "")
+    for _, rich in inserted:
+        size, ref = rich.size or _measure(rich)
+        total += size
+        largest = max(largest, ref)
+    size, ref_id = largest
     if size > MAX_REF_BYTES:
-        return _budget_error(node, f"ref {quoted(ref)} has {size} bytes; at most {MAX_REF_BYTES} are allowed")
+        return _budget_error(node, f"ref {quoted(ref_id)} has {size} bytes; at most {MAX_REF_BYTES} are allowed")
     if total > MAX_INJECTED_BYTES:
         return _budget_error(
             node, f"features and refs inject {total} bytes of text; at most {MAX_INJECTED_BYTES} are allowed"
@@ -186,97 +174,88 @@ def _over_budget(node: Node, blocks: Step) -> Finding | None:
     return None
 
 
-@lru_cache(maxsize=256)
-def _sizes(values: tuple[tuple[Injection, ...], ...]) -> tuple[int, tuple[int, str]]:
-    """The bytes that values bring into a step, and the largest of their refs."""
-    total, largest = 0, (0, "")
-    for injections in values:
-        features = [item for item in injections if item.kind == "feature"]
-        # A ref inside a feature's text is part of that text and counts once.
-        total += sum(js.u8_length(item.text) for item in features or injections)
-        refs = [(js.u8_length(item.text), item.id) for item in injections if item.kind == "ref"]
-        largest = max([largest, *refs])
-    return total, largest
+def _measure(rich: Rich) -> tuple[int, tuple[int, str]]:
+    """The bytes that a value brings into a step, and the largest of its refs."""
+    features = [item for item in rich.parts if item.kind == "feature"]
+    # A ref inside a feature's text is part of that text and counts once.
+    total = sum([js.u8_length(item.text) for item in features or rich.parts])
+    rich.size = total, max([(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"] or [_NO_REF])
+    return rich.size
 
 
-def render_blocks(steps: list[Node]) -> list[Finding]:
-    """C5: prompt blocks become the prompt, and the injected parts are recorded."""
-    errors: list[Finding] = []
-    for node in steps:
-        step = {**node.step}
-        blocks = step.pop("promptBlocks")
-        if js.truthy(step.get("prompt")):
-            errors.append(_both_set(node))
-            continue
-        writer = _PromptWriter()
-        writer.blocks(blocks)
-        if writer.unresolved:
-            continue  # C4 reported the ref
-        if not writer.sections:
-            errors.append(_empty_blocks(node))
-            continue
-        step["prompt"] = "".join(writer.pieces)
-        node.step, node.inserted, node.prompt_member = step, tuple(writer.inserted), "promptBlocks"
-    return errors
+_NO_REF = (0, "")
 
 
 class _PromptWriter:
     """Writes the sections in their fixed order and keeps track of the injected text."""
 
-    __slots__ = ("_counted", "_length", "inserted", "pieces", "sections", "unresolved")
+    __slots__ = ("_added", "_blocks", "_catalog", "_counted", "_length", "inserted", "pieces", "place", "sections")
 
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
+    def __init__(self, catalog: Catalog, blocks: Step, added: dict[str, Any]) -> None:
+        self._catalog = catalog
+        self._blocks = blocks
+        self._added: dict[str, _FeatureItems] = added
         self._length = self._counted = 0  # the length of the pieces counted so far
+        self.pieces: list[str] = []
         self.sections = 0
         self.inserted: list[tuple[int, Rich]] = []
-        self.unresolved = False
+        self.place = ""  # of the parts that were resolved last, below the blocks
 
-    def blocks(self, blocks: Step) -> None:
+    def write(self) -> None:
+        """Write all sections. Raises _UnknownRef."""
+        blocks = self._blocks
         if "goal" in blocks:
-            self.heading("Goal")
-            self.value(blocks["goal"])
-        self.items("Constraints", blocks.get("constraints"))
-        self.items("Procedure", blocks.get("procedure"), numbered=True)
+            self._heading("Goal")
+            self._value(blocks["goal"], "goal")
+        self._items("Constraints", "constraints")
+        self._items("Procedure", "procedure", numbered=True)
         output = blocks.get("outputRequired")
         if isinstance(output, dict) and output:
-            self.heading("Output Required")
-            self.pieces.append("\n".join([f"- **{name}**: {js.text(output[name])}" for name in js.keys(output)]))
-        self.items("Verify", blocks.get("verify"))
+            self._heading("Output Required")
+            self.pieces.append("\n".join([f"- **{name}**: {_text(output[name])}" for name in js.keys(output)]))
+        self._items("Verify", "verify")
 
-    def heading(self, title: str) -> None:
+    def _heading(self, title: str) -> None:
         self.pieces.append(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
         self.sections += 1
 
-    def items(self, title: str, values: object, *, numbered: bool = False) -> None:
-        if not isinstance(values, list) or not values:
+    def _items(self, title: str, section: str, *, numbered: bool = False) -> None:
+        values = self._blocks.get(section) or []
+        added = self._added.get(section)
+        if not isinstance(values, list) or not (values or added):
             return
-        self.heading(title)
-        start, write = "", self.pieces.append
-        for number, value in enumerate(values, 1):
-            if type(value) is _FeatureItems:
-                write(start)
-                self.value(value.rendered(number if numbered else 0))
-                return  # always the last
-            mark = f"{start}{number}. " if numbered else f"{start}- "
-            if type(value) is str:
-                write(mark + value)
-            else:
-                write(mark)
-                self.value(value)
-            start = "\n"
+        self._heading(title)
+        write = self.pieces.append
+        if not _STRINGS.issuperset(map(type, values)):
+            for index, value in enumerate(values):
+                line = "\n" if index else ""
+                write(f"{line}{index + 1}. " if numbered else f"{line}- ")
+                self._value(value, f"{section}/{index}")
+        elif values:
+            lines = [f"{number}. {value}" for number, value in enumerate(values, 1)] if numbered else values
+            write("\n".join(lines) if numbered else "- " + "\n- ".join(lines))
+        if added:
+            if values:
+                write("\n")
+            self._insert(added.rendered(len(values) + 1 if numbered else 0))
 
-    def value(self, value: Any) -> None:
-        if type(value) is Rich:
-            if value.injections:
-                self._length += sum(map(len, self.pieces[self._counted :]))
-                self._counted = len(self.pieces)
-                self.inserted.append((self._length, value))
-            self.pieces.append(value.text)
-        elif isinstance(value, list):
-            self.unresolved = True
+    def _value(self, value: Any, place: str) -> None:
+        if isinstance(value, list):
+            self.place = place
+            self._insert(_resolved(value, self._catalog))
         else:
-            self.pieces.append(js.text(value))
+            self.pieces.append(_text(value))
+
+    def _insert(self, value: Rich) -> None:
+        if value.injections:
+            self._length += sum(map(len, self.pieces[self._counted :]))
+            self._counted = len(self.pieces)
+            self.inserted.append((self._length, value))
+        self.pieces.append(value.text)
+
+
+def _text(value: Any) -> str:
+    return value if type(value) is str else js.text(value)
 
 
 def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:

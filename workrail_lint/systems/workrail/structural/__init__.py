@@ -9,14 +9,16 @@ from __future__ import annotations
 from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.checks import assessed_steps
-from workrail_lint.systems.workrail.compiler.nodes import authored_nodes, walk
+from workrail_lint.systems.workrail.compiler.nodes import Nodes, walk
 from workrail_lint.systems.workrail.structural.slots import check_slots
 from workrail_lint.systems.workrail.structural.steps import check_ids, check_references, check_steps
 
 
-def structural_findings(definition: dict[str, Any]) -> list[Finding]:
-    """Every cross-field violation of a definition in the shipping form, whatever shape it is in."""
-    nodes = authored_nodes(definition.get("steps"))
+def structural_findings(definition: dict[str, Any], nodes: Nodes) -> list[Finding]:
+    """Every cross-field violation of a definition in the shipping form, whatever shape it is in.
+
+    `nodes` are those of its steps as they were authored.
+    """
     every = walk(nodes)
     steps = [node for node in every if not node.is_loop]
     found = [*check_ids(nodes), *check_steps(steps)]

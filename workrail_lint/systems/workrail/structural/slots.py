@@ -8,7 +8,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots, uses_bindings
+from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots, using_bindings
 from workrail_lint.systems.workrail.compiler.nodes import Node, name_hint, step_label
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
@@ -26,7 +26,7 @@ def check_slots(definition: Definition, steps: Steps) -> Iterator[Finding]:
     for slot, pointer, first in repeated(pairs):
         message = f"duplicate slot {quoted(slot)}; extensionPoints[{first}] already declares it"
         yield finding("extension-slot-duplicate", pointer, message)
-    using = [node for node in steps if uses_bindings(node.step)]
+    using = using_bindings(steps)
     declared = declared_slots(points) if using else {}
     for node in using:
         for text, pointer in surfaces(node):
