@@ -8,6 +8,7 @@ and keeps all positions. Positions in a clean text are found on demand by skippi
 from __future__ import annotations
 
 from workrail_lint.base import js
+from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import loads, read_string, skip_space, skip_value
@@ -229,19 +230,17 @@ def _reject(_: str) -> js.Json:
 
 def deeper_than(value: object, limit: int) -> bool:
     """Whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
-    level: list[js.Json] = [value] if isinstance(value, _CONTAINERS) else []
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
-        below: list[js.Json] = []
-        for item in level:
-            below += item.values() if type(item) is dict else item  # type: ignore[operator]
-        # Most of a document is text, which needs the shortest test.
-        level = [item for item in below if type(item) is not str and isinstance(item, _CONTAINERS)]
-        if not level:
+        below: list[Any] = []
+        for container in level:
+            for item in container.values() if type(container) is dict else container:
+                if type(item) is not str and (type(item) is dict or type(item) is list):  # nearly all is text
+                    below.append(item)
+        if not below:
             return False
+        level = below
     return bool(level)
-
-
-_CONTAINERS = (dict, list)
 
 
 def text_of(data: bytes) -> str:

@@ -78,10 +78,13 @@ def _escape(pattern: str, index: int, *, in_class: bool) -> str:
 def duplicates(items: Sequence[object]) -> list[tuple[int, int]]:
     """The later and the first index of every element that repeats an earlier one, by deep equality."""
     try:
-        # Python's equality is the coarser one (True == 1), so what it finds distinct is distinct.
-        if len(set(items)) == len(items):
+        # Python's equality is the coarser one (True == 1), so what it finds distinct is distinct; and objects are that
+        # differ in their first member, which mostly is an id.
+        first = items[0]
+        name = next(iter(first), None) if isinstance(first, dict) else None
+        if len(set(items if name is None else [item[name] for item in items])) == len(items):  # type: ignore[index]
             return []
-    except TypeError:
+    except (TypeError, KeyError, IndexError):
         pass  # containers can't be hashed as they are
     seen: dict[tuple[object, ...], int] = {}
     pairs = []

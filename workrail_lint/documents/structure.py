@@ -138,6 +138,16 @@ def _holds(check: _Check | None, value: object) -> bool:
     return True
 
 
+class _Members(dict[str, _Check]):
+    """The checks of members by name; one that was not met before is made by `add`."""
+
+    __slots__ = ("add",)
+    add: Callable[[str], _Check]
+
+    def __missing__(self, name: str) -> _Check:
+        return self.add(name)
+
+
 class _Compiler:
     """Turns schemas into checks; None is a schema that accepts everything."""
 
@@ -164,6 +174,10 @@ class _Compiler:
             return self._typed(schema, shape)
         if schema.keys() - dialect.ANNOTATIONS in _WORDS and schema["type"] == "string":
             return _word(schema, shape)
+        if schema.get("type") == "object" and schema.keys() - dialect.ANNOTATIONS <= _BRANCHES:
+            switch = self._switch(schema, shape)
+            if switch is not None:
+                return switch
         check = self._typed(schema, shape)
         general = [self._general(word, schema, shape) for word in schema if word in dialect.GENERAL]
         return _together([part for part in (check, *general) if part is not None])
@@ -179,8 +193,22 @@ class _Compiler:
             checks[target] = self._compile_for(target, schema, pointer.decode(target[1:])[-1])
         elif rank <= self._ranks[self._owner] and checks.get(target, _accept) is not None:
             # A definition that refers to itself does so, at some point, by referring to one that was met before.
-            return lambda value: [_Entry("", None, "", value, checks[target])]
+            if target == self._owner or not self._is_closed(target):
+                return lambda value: [_Entry("", None, "", value, checks[target])]
         return checks[target]
+
+    def _is_closed(self, target: str) -> bool:
+        """Whether a definition refers to no other, so that no way leads from it to one that refers to it."""
+        stack: list[Any] = [pointer.resolve(self._root, target[1:])]
+        while stack:
+            part = stack.pop()
+            if type(part) is dict:
+                if part.get("$ref", target) != target:
+                    return False
+                stack += part.values()
+            elif type(part) is list:
+                stack += part
+        return True
 
     def _compile_for(self, owner: str, schema: dict[str, Any] | bool, shape: str) -> _Check | None:
         """Compile a part of a definition."""
@@ -231,22 +259,23 @@ class _Compiler:
             default = self.compile(additional, shape)
         if not properties and not required and default is None:
             return lambda value: None if type(value) is dict else other(value)
-        members: dict[str, _Check | None] = {}
         # Most members are plain strings, and asking a function about each would take longer than all the rest.
-        bounds: dict[str, tuple[int, int]] = {}
-        owner, find, bounds_of = self._owner, members.get, bounds.get
+        longest: dict[str, int] = {}
+        owner, longest_of, least = self._owner, longest.get, frozenset(required)
 
-        def add_member(name: str) -> _Check | None:
+        def add_member(name: str) -> _Check:
             if name not in properties:
-                return default
+                return default or _accept
             with self._lock:
-                check = self._compile_for(owner, properties[name], shape)
+                check = self._compile_for(owner, properties[name], shape) or _accept
             bound = self._string_bounds(properties[name])
-            if bound is not None:
-                bounds[name] = bound
+            if bound is not None and bound[0] < 2:
+                longest[name] = bound[1]
             members[name] = check
             return check
 
+        members = _Members()
+        members.add = add_member
         if not self._on_demand:
             for name in properties:
                 add_member(name)
@@ -255,22 +284,14 @@ class _Compiler:
             if type(value) is not dict:
                 return other(value)
             found: _Found = None
-            for name in required:
-                if name not in value:
-                    found = found or []
-                    found.append(_Entry("required", name, shape, value))
+            if not value.keys() >= least:
+                found = [_Entry("required", name, shape, value) for name in required if name not in value]
             for name, item in value.items():
-                if type(item) is str:
-                    bound = bounds_of(name)
-                    if bound is not None and bound[0] <= len(item) <= bound[1]:
-                        continue
-                member = find(name, _UNKNOWN)
-                if member is _UNKNOWN:
-                    member = add_member(name)
-                if member is not None:
-                    inner = member(item)
-                    if inner is not None:
-                        found = _joined(found, inner, name)
+                if type(item) is str and len(item) <= longest_of(name, -1) and item:
+                    continue
+                inner = members[name](item)
+                if inner is not None:
+                    found = _joined(found, inner, name)
             return found
 
         return check
@@ -289,8 +310,7 @@ class _Compiler:
         element = self.compile(schema.get("items", True), shape)
         low, high = schema.get("minItems", 0), schema.get("maxItems")
         unique = schema.get("uniqueItems", False)
-        shortest, longest = self._string_bounds(schema.get("items", True)) or (0, 0)
-        of_strings = longest == _UNBOUNDED and shortest < 2
+        bounds = self._string_bounds(schema.get("items", True))
 
         def check(value: Any) -> _Found:
             if type(value) is not list:
@@ -300,8 +320,7 @@ class _Compiler:
                 found = [_Entry("minItems", low, shape, value)]
             elif high is not None and len(value) > high:
                 found = [_Entry("maxItems", high, shape, value)]
-            is_plain = of_strings and _STRINGS.issuperset(map(type, value)) and not (shortest and "" in value)
-            if element is not None and not is_plain:
+            if element is not None and not (bounds and _are_strings(value, *bounds)):
                 for index, item in enumerate(value):
                     inner = element(item)
                     if inner is not None:
@@ -351,6 +370,41 @@ class _Compiler:
 
         return check
 
+    def _switch(self, schema: dict[str, Any], shape: str) -> _Check | None:
+        """What depends on one member of an object: a look at it instead of a test for each branch.
+
+        None if the branches depend on something else.
+        """
+        name, by_tag, present = "", dict[str, _Check](), None
+        rest: Any = schema
+        while present is None and type(rest) is dict and "if" in rest:
+            condition: dict[str, Any] = rest["if"]
+            tags = None
+            if len(condition.get("required", ())) == 1 and name in ("", condition["required"][0]):
+                name = condition["required"][0]
+                tags = () if condition.keys() == {"required"} else _tags(condition, name)
+            if tags is None:
+                break
+            then = self.compile(rest.get("then", True), shape) or _accept
+            for tag in tags:
+                by_tag.setdefault(tag, then)
+            present = None if tags else then
+            rest = rest.get("else", True)
+        if not by_tag:
+            return None
+        absent = self.compile(rest, shape) or _accept
+        other, refuse = present or absent, _refuse(("object",), shape)
+
+        def check(value: Any) -> _Found:
+            if type(value) is not dict:
+                return refuse(value)
+            if name not in value:
+                return absent(value)
+            tag = value[name]
+            return (by_tag.get(tag, other) if type(tag) is str else other)(value)
+
+        return check
+
     def _conditional(self, schema: dict[str, Any], shape: str) -> _Check:
         test = self._test(schema["if"])
         then = self.compile(schema.get("then", True), shape) or _accept
@@ -371,10 +425,9 @@ class _Compiler:
                 return lambda value: type(value) is not dict or name in value
             if words == {"type", "required"} and schema["type"] == "object":
                 return lambda value: type(value) is dict and name in value
-            if words == {"type", "required", "properties"} and schema["type"] == "object":
-                tags = _tags(schema["properties"], name)
-                if tags is not None:
-                    return lambda value: type(value) is dict and value.get(name) in tags
+            tags = _tags(schema, name)
+            if tags is not None:
+                return lambda value: type(value) is dict and value.get(name) in tags
         check = self.compile(schema, "")
         return lambda value: _holds(check, value)
 
@@ -394,10 +447,6 @@ def _joined(found: _Found, inner: list[_Entry], token: pointer.Token) -> list[_E
 
 def _accept(value: object) -> _Found:
     return None
-
-
-def _UNKNOWN(value: object) -> _Found:  # noqa: N802 - stands for a member that was not met before
-    raise AssertionError
 
 
 def _refuse(types: tuple[str, ...], shape: str) -> _Check:
@@ -422,6 +471,16 @@ def _together(checks: list[_Check]) -> _Check | None:
     return check
 
 
+def _are_strings(values: list[Any], shortest: int, longest: int) -> bool:
+    """Whether all values are strings of these lengths."""
+    if not _STRINGS.issuperset(map(type, values)):
+        return False
+    if longest == _UNBOUNDED and shortest < 2:
+        return not (shortest and "" in values)
+    lengths = list(map(len, values)) or [shortest]
+    return shortest <= min(lengths) and max(lengths) <= longest
+
+
 def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
     low, high, pattern = schema.get("minLength", 0), schema.get("maxLength"), schema.get("pattern")
     if not low and high is None and pattern is None:
@@ -440,15 +499,15 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
         return bounded
     search: Callable[[str], object] | None = None
 
+    most = _UNBOUNDED if high is None else high
+
     def check(value: Any) -> _Found:
         nonlocal search
-        found = bounded(value)
-        if found is None and type(value) is str:
-            if search is None:  # a pattern costs more to compile than a document to check
-                search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
-            if search(value) is None:
-                return [_Entry("pattern", pattern, shape, value)]
-        return found
+        if type(value) is not str or not low <= len(value) <= most:
+            return bounded(value)
+        if search is None:  # a pattern costs more to compile than a document to check
+            search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
+        return None if search(value) is not None else [_Entry("pattern", pattern, shape, value)]
 
     return check
 
@@ -456,6 +515,7 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
 _UNBOUNDED = sys.maxsize
 _STRINGS = frozenset((str,))
 _NOT_ONLY_LENGTH = dialect.GENERAL | {"pattern"}
+_BRANCHES = {"type", "if", "then", "else"}
 _WORDS = ({"type", "enum"}, {"type", "const"})
 
 
@@ -531,8 +591,11 @@ def _size(keyword: str, holds: Callable[[int, int], bool], bound: int, shape: st
     return check
 
 
-def _tags(members: dict[str, Any], name: str) -> tuple[str, ...] | None:
-    """The words one member may be, when that is all that is asked of the members."""
+def _tags(schema: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    """The words that a member of an object must be, when a schema asks nothing else."""
+    if schema.keys() != {"type", "required", "properties"} or schema["type"] != "object":
+        return None
+    members = schema["properties"]
     if members.keys() != {name} or members[name].keys() not in ({"enum"}, {"const"}):
         return None
     tags = members[name].get("enum", (members[name].get("const"),))
