@@ -59,8 +59,9 @@ class JsonDocument:
         "_containers",
         "_nodes",
         "_numbers",
-        "is_plain",
+        "names",
         "odd_numbers",
+        "plain_numbers",
         "problems",
         "readable",
         "source",
@@ -74,9 +75,9 @@ class JsonDocument:
         self.problems: list[Problem] = []
         # True if a number is not written as RFC 8785 writes it.
         self.odd_numbers = False
-        # True if an ordinary encoder is known to write the value in canonical form: every name is ASCII, every number
-        # an integer of less than 16 digits.
-        self.is_plain = False
+        # True if every number is known to be an integer of less than 16 digits.
+        self.plain_numbers = False
+        self.names: set[str] = set()  # of all members, if the text is clean
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
         self._containers: dict[int, _Container] = {}  # those that were looked into, by their start
@@ -84,6 +85,11 @@ class JsonDocument:
     @property
     def text(self) -> str:
         return self.source.text
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether an ordinary encoder is known to write the value in canonical form."""
+        return self.plain_numbers and "".join(self.names).isascii()
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""
@@ -193,13 +199,13 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
     """Read with the C scanner; False if the recovering parser is needed."""
     odd, plain = False, True
 
+    add_names = document.names.update
+
     def members(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
-        nonlocal plain
         made = dict(pairs)
         if len(made) != len(pairs):
             raise _Unusual
-        if not "".join(made).isascii():
-            plain = False
+        add_names(made)
         return made
 
     def fraction(lexeme: str) -> int | float:
@@ -220,7 +226,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         return False
     document.value = value
     document.readable = True
-    document.odd_numbers, document.is_plain = odd, plain
+    document.odd_numbers, document.plain_numbers = odd, plain
     return True
 
 

@@ -50,13 +50,13 @@ _SPACE = Pattern(r"[ \t\n\r]*")
 
 def loads(data: bytes | str, **hooks: Callable[..., object]) -> Any:
     """What `json.loads` makes of a text. Raises ValueError for one that is not JSON, and RecursionError."""
-    text = (data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")).strip(" \t\n\r")
+    text = data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")
     scan = make_scanner(_Reading(**hooks)) if hooks else _scan
     try:
-        value, end = _answer(scan, text, 0)
+        value, end = _answer(scan, text, 0 if text.startswith("{") else skip_space(text, 0))
     except StopIteration as at:
         raise ValueError(f"no value at {at}") from None
-    if end != len(text):
+    if text[end:].strip(" \t\n\r"):
         raise ValueError(f"more than one value: the first ends at {end}")
     return value
 

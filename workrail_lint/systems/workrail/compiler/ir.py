@@ -107,7 +107,7 @@ def _common(node: Node) -> Step:
     made: Step = {
         "id": node.id,
         "title": step["title"],
-        "confirmation": _confirmation(step.get("requireConfirmation", False)),
+        "confirmation": _confirmation(step["requireConfirmation"]) if "requireConfirmation" in step else {"kind": "never"},
         "notes": "optional" if step.get("notesOptional") is True else "required",
         "provenance": _provenance(node),
     }

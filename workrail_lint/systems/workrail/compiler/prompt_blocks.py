@@ -5,6 +5,8 @@ What features and refs insert is marked, so that the rendered prompt knows which
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from workrail_lint.base import js
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
@@ -56,9 +58,9 @@ def _shifted(item: Injection, start: int) -> Injection:
 
 
 class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
-    def __init__(self, ref: object, position: int) -> None:
+    def __init__(self, ref: object, place: str) -> None:
         self.ref = ref
-        self.position = position
+        self.place = place  # of the part that names it, below the blocks
 
 
 def feature_ids(features: object) -> list[str]:
@@ -104,12 +106,12 @@ def _feature_items(features: tuple[str, ...], catalog: Catalog) -> dict[str, _Fe
 
 def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
     """A feature's value, the same for every step."""
-    inner = _resolved(value, catalog) if isinstance(value, list) else Rich(js.text(value), ())
+    inner = _resolved(value, catalog, "") if isinstance(value, list) else Rich(js.text(value), ())
     whole = Injection("feature", feature, inner.text, 0, len(inner.text))
     return Rich(inner.text, (whole, *inner.injections))
 
 
-def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
+def _resolved(parts: list[Any], catalog: Catalog, place: str) -> Rich:
     """A list of parts as one string, with refs replaced by their text."""
     text = ""
     injections: list[Injection] = []
@@ -121,7 +123,7 @@ def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
             continue
         ref = part.get("refId")
         if not isinstance(ref, str) or ref not in catalog.refs:
-            raise _UnknownRef(ref, position)
+            raise _UnknownRef(ref, f"{place}/{position}")
         inserted = catalog.refs[ref].text
         injections.append(Injection("ref", ref, inserted, len(text), len(text) + len(inserted)))
         text += inserted
@@ -137,24 +139,24 @@ def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tup
     of_blocks: list[Finding] = []
     for node in steps:
         step = {**node.step}
-        writer = _PromptWriter(catalog, step.pop("promptBlocks"), node.added)
+        writer = _PromptWriter(catalog)
         is_known = True
         try:
-            writer.write()
+            writer.write(step.pop("promptBlocks"), node.added)
         except _UnknownRef as unknown:
             is_known = False
-            of_refs.append(_unknown_ref(node, f"{writer.place}/{unknown.position}", unknown.ref, catalog))
+            of_refs.append(_unknown_ref(node, unknown, catalog))
         if is_known and budgeted and writer.inserted and (error := _over_budget(node, writer.inserted)):
             of_refs.append(error)
         if js.truthy(step.get("prompt")):
             of_blocks.append(_both_set(node))
         elif not is_known:
             pass
-        elif not writer.sections:
+        elif not writer.pieces:
             of_blocks.append(_empty_blocks(node))
         else:
             step["prompt"] = "".join(writer.pieces)
-            node.step, node.inserted, node.prompt_member = step, tuple(writer.inserted), "promptBlocks"
+            node.step, node.inserted, node.prompt_member = step, writer.offsets(), "promptBlocks"
     return of_refs, of_blocks
 
 
@@ -163,7 +165,8 @@ def _over_budget(node: Node, inserted: list[tuple[int, Rich]]) -> Finding | None
     for _, rich in inserted:
         size, ref = rich.size or _measure(rich)
         total += size
-        largest = max(largest, ref)
+        if ref > largest:
+            largest = ref
     size, ref_id = largest
     if size > MAX_REF_BYTES:
         return _budget_error(node, f"ref {quoted(ref_id)} has {size} bytes; at most {MAX_REF_BYTES} are allowed")
@@ -189,69 +192,65 @@ _NO_REF = (0, "")
 class _PromptWriter:
     """Writes the sections in their fixed order and keeps track of the injected text."""
 
-    __slots__ = ("_added", "_blocks", "_catalog", "_counted", "_length", "inserted", "pieces", "place", "sections")
+    __slots__ = ("_catalog", "inserted", "pieces")
 
-    def __init__(self, catalog: Catalog, blocks: Step, added: dict[str, Any]) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._blocks = blocks
-        self._added: dict[str, _FeatureItems] = added
-        self._length = self._counted = 0  # the length of the pieces counted so far
         self.pieces: list[str] = []
-        self.sections = 0
-        self.inserted: list[tuple[int, Rich]] = []
-        self.place = ""  # of the parts that were resolved last, below the blocks
+        self.inserted: list[tuple[int, Rich]] = []  # by the index of their piece
 
-    def write(self) -> None:
+    def write(self, blocks: Step, added: dict[str, _FeatureItems]) -> None:
         """Write all sections. Raises _UnknownRef."""
-        blocks = self._blocks
+        pieces = self.pieces
         if "goal" in blocks:
-            self._heading("Goal")
+            pieces.append("\n\n## Goal\n")
             self._value(blocks["goal"], "goal")
-        self._items("Constraints", "constraints")
-        self._items("Procedure", "procedure", numbered=True)
+        self._items("\n\n## Constraints\n", "constraints", blocks, added)
+        self._items("\n\n## Procedure\n", "procedure", blocks, added)
         output = blocks.get("outputRequired")
         if isinstance(output, dict) and output:
-            self._heading("Output Required")
-            self.pieces.append("\n".join([f"- **{name}**: {_text(output[name])}" for name in js.keys(output)]))
-        self._items("Verify", "verify")
+            pieces.append("\n\n## Output Required\n")
+            pieces.append("\n".join([f"- **{name}**: {_text(output[name])}" for name in js.keys(output)]))
+        self._items("\n\n## Verify\n", "verify", blocks, added)
+        if pieces:
+            pieces[0] = pieces[0][2:]
 
-    def _heading(self, title: str) -> None:
-        self.pieces.append(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
-        self.sections += 1
-
-    def _items(self, title: str, section: str, *, numbered: bool = False) -> None:
-        values = self._blocks.get(section) or []
-        added = self._added.get(section)
-        if not isinstance(values, list) or not (values or added):
+    def _items(self, heading: str, section: str, blocks: Step, added: dict[str, _FeatureItems]) -> None:
+        values = blocks.get(section) or []
+        if not isinstance(values, list) or not (values or section in added):
             return
-        self._heading(title)
-        write = self.pieces.append
+        pieces = self.pieces
+        pieces.append(heading)
+        numbered = section == "procedure"
         if not _STRINGS.issuperset(map(type, values)):
-            for index, value in enumerate(values):
-                line = "\n" if index else ""
-                write(f"{line}{index + 1}. " if numbered else f"{line}- ")
-                self._value(value, f"{section}/{index}")
+            for number, value in enumerate(values, 1):
+                start = "\n" if number > 1 else ""
+                pieces.append(f"{start}{number}. " if numbered else f"{start}- ")
+                self._value(value, f"{section}/{number - 1}")
+        elif numbered:
+            pieces.append("\n".join([f"{number}. {value}" for number, value in enumerate(values, 1)]))
         elif values:
-            lines = [f"{number}. {value}" for number, value in enumerate(values, 1)] if numbered else values
-            write("\n".join(lines) if numbered else "- " + "\n- ".join(lines))
-        if added:
+            pieces.append("- " + "\n- ".join(values))
+        if section in added:
             if values:
-                write("\n")
-            self._insert(added.rendered(len(values) + 1 if numbered else 0))
+                pieces.append("\n")
+            rich = added[section].rendered(len(values) + 1 if numbered else 0)
+            self.inserted.append((len(pieces), rich))
+            pieces.append(rich.text)
 
     def _value(self, value: Any, place: str) -> None:
         if isinstance(value, list):
-            self.place = place
-            self._insert(_resolved(value, self._catalog))
+            rich = _resolved(value, self._catalog, place)
+            if rich.injections:
+                self.inserted.append((len(self.pieces), rich))
+            self.pieces.append(rich.text)
         else:
             self.pieces.append(_text(value))
 
-    def _insert(self, value: Rich) -> None:
-        if value.injections:
-            self._length += sum(map(len, self.pieces[self._counted :]))
-            self._counted = len(self.pieces)
-            self.inserted.append((self._length, value))
-        self.pieces.append(value.text)
+    def offsets(self) -> tuple[tuple[int, Rich], ...]:
+        """What was inserted, by its offset in the prompt."""
+        starts = [0, *accumulate(map(len, self.pieces))]
+        return tuple([(starts[index], rich) for index, rich in self.inserted])
 
 
 def _text(value: Any) -> str:
@@ -271,15 +270,15 @@ def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
     )
 
 
-def _unknown_ref(node: Node, place: str, ref: object, catalog: Catalog) -> Finding:
-    hint, details = catalog_hint(str(ref), catalog.refs)
+def _unknown_ref(node: Node, unknown: _UnknownRef, catalog: Catalog) -> Finding:
+    hint, details = catalog_hint(str(unknown.ref), catalog.refs)
     return compile_error(
         "UNKNOWN_REF",
         "ref-unknown",
         "C4",
         node,
-        f"{step_label(node)}: unknown ref {quoted(ref)}{hint}",
-        f"{node.pointer}/promptBlocks/{place}/refId",
+        f"{step_label(node)}: unknown ref {quoted(unknown.ref)}{hint}",
+        f"{node.pointer}/promptBlocks/{unknown.place}/refId",
         details=details,
     )
 
