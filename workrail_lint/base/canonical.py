@@ -123,10 +123,10 @@ _PLAIN_KINDS = {dict, list, str, int, bool, type(None)}
 def canonical_object(members: dict[str, object], encoded: dict[str, bytes], encode: Encoder = canonical_bytes) -> bytes:
     """The canonical bytes of an object some of whose values are already canonical bytes; all names plain ASCII.
 
-    What many documents have in common is encoded once that way; the rest by `encode`.
+    What many documents have in common is encoded once that way; the other members by `encode`.
     """
     parts: list[bytes | memoryview] = []  # joined once, because a copy of a large document takes a while
-    rest = sorted(members)
+    rest = sorted(members.keys() - encoded.keys())
     for name in sorted(encoded):
         before = [other for other in rest if other < name]
         rest = rest[len(before) :]

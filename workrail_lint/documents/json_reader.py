@@ -7,6 +7,8 @@ and keeps all positions. Positions in a clean text are found on demand by skippi
 
 from __future__ import annotations
 
+from itertools import chain
+
 from workrail_lint.base import js
 from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
@@ -59,7 +61,7 @@ class JsonDocument:
         "_containers",
         "_nodes",
         "_numbers",
-        "names",
+        "_objects",
         "odd_numbers",
         "plain_numbers",
         "problems",
@@ -77,9 +79,9 @@ class JsonDocument:
         self.odd_numbers = False
         # True if every number is known to be an integer of less than 16 digits.
         self.plain_numbers = False
-        self.names: set[str] = set()  # of all members, if the text is clean
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
+        self._objects: list[dict[str, js.Json]] = []  # all that are in the value, if the text is clean
         self._containers: dict[int, _Container] = {}  # those that were looked into, by their start
 
     @property
@@ -89,7 +91,7 @@ class JsonDocument:
     @property
     def is_plain(self) -> bool:
         """Whether an ordinary encoder is known to write the value in canonical form."""
-        return self.plain_numbers and "".join(self.names).isascii()
+        return self.plain_numbers and all(map(str.isascii, chain.from_iterable(self._objects)))
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""
@@ -199,13 +201,14 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
     """Read with the C scanner; False if the recovering parser is needed."""
     odd, plain = False, True
 
-    add_names = document.names.update
+    objects = document._objects
+    keep = objects.append
 
     def members(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
         made = dict(pairs)
         if len(made) != len(pairs):
             raise _Unusual
-        add_names(made)
+        keep(made)
         return made
 
     def fraction(lexeme: str) -> int | float:
@@ -222,7 +225,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         value = loads(text, object_pairs_hook=members, parse_int=integer, parse_float=fraction, parse_constant=_reject)
     except (ValueError, RecursionError, _Unusual):
         return False
-    if deeper_than(value, MAX_DEPTH):
+    if _may_hold(text, "[", MAX_DEPTH - len(objects)) and deeper_than(value, MAX_DEPTH):
         return False
     document.value = value
     document.readable = True
@@ -232,6 +235,15 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
 
 def _reject(_: str) -> js.Json:
     raise _Unusual
+
+
+def _may_hold(text: str, bracket: str, most: int) -> bool:
+    """Whether a bracket occurs more often than `most` times; few containers can't be deep, and most documents have few."""
+    at = text.find(bracket) if most >= 0 else 0
+    while at >= 0 and most > 0:
+        most -= 1
+        at = text.find(bracket, at + 1)
+    return at >= 0
 
 
 def deeper_than(value: object, limit: int) -> bool:

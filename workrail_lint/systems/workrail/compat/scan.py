@@ -22,27 +22,29 @@ def is_design_form(document: dict[str, Any]) -> bool:
     if isinstance(features, list) and any(isinstance(feature, dict) for feature in features):
         return True
     steps = document.get("steps")
-    return isinstance(steps, list) and any(_marks_step(step) for step in steps)
+    for step in steps if isinstance(steps, list) else ():
+        if type(step) is dict and (_marks_members(step) or ("body" in step and _marks_body(step["body"]))):
+            return True
+    return False
 
 
-def _marks_step(step: object) -> bool:
-    if not isinstance(step, dict):
-        return False
-    if _marks_members(step):
-        return True
-    body = step.get("body")
+def _marks_body(body: object) -> bool:
     if isinstance(body, list):
         return any(isinstance(inner, dict) and _marks_members(inner) for inner in body)
     return isinstance(body, dict)
 
 
 def _marks_members(step: dict[str, Any]) -> bool:
-    if not STEP_MEMBERS.isdisjoint(step) or step.get("type") == "template_call":
-        return True
     identifier = step.get("id")
-    if isinstance(identifier, str) and "_" in identifier:
+    if type(identifier) is str and "_" in identifier:
         return True
-    if isinstance(step.get("body"), dict):
+    names = step.keys()
+    if names.isdisjoint(_SUSPECT):
+        return False
+    if not names.isdisjoint(STEP_MEMBERS) or step.get("type") == "template_call" or isinstance(step.get("body"), dict):
         return True
     criteria = step.get("validationCriteria")
     return criteria is not None and has_criteria_work(criteria)
+
+
+_SUSPECT = STEP_MEMBERS | {"body", "type", "validationCriteria"}

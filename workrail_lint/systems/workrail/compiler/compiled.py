@@ -134,14 +134,13 @@ class CompiledWorkflow:
     @cached_property
     def ir_bytes(self) -> bytes:
         """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
-        members = {name: value for name, value in self.ir.items() if name != "contracts"}
         packs = {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)}
-        return canonical_object(members, packs, canonical_record if self._has_plain_ir() else canonical_bytes)
+        return canonical_object(self.ir, packs, canonical_record if self._has_plain_ir() else canonical_bytes)
 
     def _has_plain_ir(self) -> bool:
         """What the passes add to a plain definition is text, but for the steps of routines and the names of slots."""
         added = [node.step for node in walk(self._executable.nodes) if node.origin is not None]
-        return self._plain_source() and "".join(self.resolved_bindings).isascii() and is_plain(added)
+        return self._plain_source() and "".join(self.resolved_bindings).isascii() and (not added or is_plain(added))
 
     @cached_property
     def hash(self) -> str:

@@ -79,15 +79,16 @@ def _features(definition: dict[str, Any], side: SideModel | None) -> list[dict[s
 
 def _contracts(steps: list[Step], catalog: Catalog) -> list[dict[str, Any]]:
     refs: set[str] = set()
-    for step in steps:
-        for item in (step, *step.get("body", ())):
-            output = item.get("output", {})
+    loops = [step for step in steps if "loop" in step]
+    for step in (*steps, *[inner for loop in loops for inner in loop["body"]]):
+        output = step.get("output")
+        if output:
             if "contract" in output:
                 refs.add(output["contract"]["ref"])
             if "assessments" in output:
                 refs.add(ASSESSMENT)
-        if step.get("loop", {}).get("source", {}).get("kind") == "artifact":
-            refs.add(LOOP_CONTROL)
+    if any(loop["loop"]["source"]["kind"] == "artifact" for loop in loops):
+        refs.add(LOOP_CONTROL)
     packs = [(ref, catalog.contracts[ref]) for ref in sorted(refs) if ref in catalog.contracts]
     return [
         {
@@ -102,14 +103,15 @@ def _contracts(steps: list[Step], catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
-def _common(node: Node) -> Step:
+def _common(node: Node, kind: str) -> Step:
     step = node.step
     made: Step = {
         "id": node.id,
         "title": step["title"],
-        "confirmation": _confirmation(step["requireConfirmation"]) if "requireConfirmation" in step else {"kind": "never"},
+        "confirmation": _confirmation(step.get("requireConfirmation", False)),
         "notes": "optional" if step.get("notesOptional") is True else "required",
         "provenance": _provenance(node),
+        "type": kind,
     }
     if "runCondition" in step:
         made["runCondition"] = step["runCondition"]
@@ -117,12 +119,11 @@ def _common(node: Node) -> Step:
 
 
 def _provenance(node: Node) -> dict[str, Any]:
-    made: dict[str, Any] = {"source": node.origin.source if node.origin else "authored", "injected": []}
-    if node.inserted:
-        made["injected"] = list(_injected(tuple([rich.parts for _, rich in node.inserted])))
-    if node.origin:
-        made["origin"] = node.origin.text
-    return made
+    origin = node.origin
+    injected = list(_injected(tuple([rich.parts for _, rich in node.inserted]))) if node.inserted else []
+    if origin is None:
+        return {"source": "authored", "injected": injected}
+    return {"source": origin.source, "injected": injected, "origin": origin.text}
 
 
 @lru_cache(maxsize=256)
@@ -155,24 +156,21 @@ def _confirmation(rule: Any) -> dict[str, Any]:
 
 def _step(node: Node) -> Step:
     step = node.step
-    made = _common(node)
     if step.get("type") == "parallel":
-        made["type"] = "parallel"
-        made["delegations"] = step["parallelDelegations"]
-        return made
-    made |= {
-        "type": "step",
-        "prompt": step["prompt"],
-        "guidance": step.get("guidance", []),
-        "output": _output(step, node.origin.capability if node.origin else None),
-        "fragments": step.get("promptFragments", []),
-        "functions": step.get("functionDefinitions", []),
-        "functionCalls": step.get("functionCalls", []),
-        "functionReferences": step.get("functionReferences", []),
-    }
-    for name in ("agentRole", "modelTier"):
-        if name in step:
-            made[name] = step[name]
+        return {**_common(node, "parallel"), "delegations": step["parallelDelegations"]}
+    find = step.get
+    made = _common(node, "step")
+    made["prompt"] = step["prompt"]
+    made["guidance"] = find("guidance", [])
+    made["output"] = _output(step, node.origin.capability if node.origin else None)
+    made["fragments"] = find("promptFragments", [])
+    made["functions"] = find("functionDefinitions", [])
+    made["functionCalls"] = find("functionCalls", [])
+    made["functionReferences"] = find("functionReferences", [])
+    if "agentRole" in step:
+        made["agentRole"] = step["agentRole"]
+    if "modelTier" in step:
+        made["modelTier"] = step["modelTier"]
     return made
 
 
@@ -201,8 +199,7 @@ def _loop(loop: Loop) -> Step:
         variables["item"] = config.get("itemVar") or "currentItem"
         variables["index"] = config.get("indexVar") or "currentIndex"
     made = {
-        **_common(loop.node),
-        "type": "loop",
+        **_common(loop.node, "loop"),
         "loop": {
             "kind": kind,
             "maxIterations": config["maxIterations"],
