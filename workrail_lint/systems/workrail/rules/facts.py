@@ -44,7 +44,7 @@ MAX_PROMPT = 8192
 VERDICT = "wr.contracts.review_verdict"
 # One of these is in every text about something that is delivered.
 DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
-LONG_SENTENCE = 60
+LONG_SENTENCE, OFTEN = 60, 3  # characters, and how many prompts with the same one are too many
 MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
 _VOICES = ("the agent", "this step", "provide a", "input con")
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
@@ -132,18 +132,26 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
         yield BRACES
     if any(text.text[:64].lstrip(MARKUP)[:9].lower() in _VOICES for _, text in texts.owners[: texts.delivered]):
         yield ENGINE_VOICE
-    if len(workflow.all_steps) > 2 and _repeats(texts):
+    if len(workflow.all_steps) >= OFTEN and repeated_sentences(texts):
         yield REPETITION
     nodes = walk(workflow.compiled.nodes) if workflow.compiled is not None else ()
     if any(len(node.step.get("prompt") or "") > MAX_PROMPT for node in nodes):
         yield LONG_PROMPT
 
 
-def _repeats(texts: TextIndex) -> bool:
-    """Whether a long sentence may occur three times: a quick check with false positives only."""
+@lru_cache(maxsize=1)
+def repeated_sentences(texts: TextIndex) -> frozenset[str]:
+    """The long sentences that occur often in all that is delivered."""
     delivered = [text.text for _, text in texts.owners[: texts.delivered] if len(text.text) >= LONG_SENTENCE]
     long = sentences("\n".join(delivered), LONG_SENTENCE)
-    return len(long) - len(set(long)) > 1
+    if len(long) - len(set(long)) < OFTEN - 1:
+        return frozenset()
+    counts: dict[str, int] = {}
+    for sentence in long:
+        counts[sentence] = counts.get(sentence, 0) + 1
+    return frozenset(
+        [sentence for sentence, count in counts.items() if count >= OFTEN and len(sentence) >= LONG_SENTENCE]
+    )
 
 
 def _about_text(workflow: Workflow) -> Iterator[str]:
