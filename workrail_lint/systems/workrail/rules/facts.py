@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE
@@ -35,7 +36,7 @@ UNCOUNTED = "<uncounted>"  # there may be something to count, but there is no me
 UNSURE_START = "<unsure start>"  # the first step may not run
 OTHER_SPEC_VERSION = "<other spec version>"
 TERSE, DECORATED_NAME = "<terse name or description>", "<decorated name>"
-CARRIAGE_RETURN, ODD_NUMBERS, ESCAPES = "<carriage return>", "<odd numbers>", "<escapes>"
+CARRIAGE_RETURN, ODD_NUMBERS = "<carriage return>", "<odd numbers>"
 HOME_PATH, LONG_TOKEN, RESERVED_NAME = "<home path>", "<long token>", "<reserved name>"
 REFS = "<refs>"
 CONDITIONS = "<conditions>"  # that test a variable, or may: those of a template are not looked for
@@ -53,6 +54,9 @@ _TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(2
 _TOKEN_ROW = b"t" * 20
 # The only member that looks like one.
 _LONG_MEMBER = b"validatedAgainstSpecVersion"
+# An escape other than that of a line break or a quote.
+_ESCAPE, _ESCAPED_ASCII = Pattern(r"\\[ubf]"), Pattern(r"\\u00[0-7]")
+_RESERVED = ("__proto__", 'prototype"', '"constructor"')
 _COMMON = bytes(code for code in range(256) if not (48 <= code <= 57 or 65 <= code <= 90))
 LEAST_RARE = 3  # digits and capitals of a credential
 _MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES))
@@ -159,17 +163,15 @@ def _about_text(workflow: Workflow) -> Iterator[str]:
     text = workflow.document.text
     if "\r" in text:
         yield CARRIAGE_RETURN
-    has_escapes = "\\u" in text
-    if has_escapes:
-        yield ESCAPES
-    if has_escapes or not text.isascii() or "\x7f" in text or "\\b" in text or "\\f" in text:
+    has_escapes = _ESCAPE.search(text) is not None
+    if has_escapes or not text.isascii() or "\x7f" in text:
         yield from character_kinds(workflow)
     if "/home/" in text or "Users" in text:
         yield HOME_PATH
     if "PRIVATE KEY" in text or long_tokens(workflow):
         yield LONG_TOKEN
     # An escaped ASCII letter is so rare that such a document is simply checked.
-    if "proto" in text or '"constructor"' in text or (has_escapes and "\\u00" in text):
+    if any(name in text for name in _RESERVED) or (has_escapes and _ESCAPED_ASCII.search(text)):
         yield RESERVED_NAME
     if '"refId"' in text:
         yield REFS
