@@ -31,7 +31,9 @@ _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-_RARE = "{<[`\"_/'(:-"
+# Characters that many texts do not have; of the first ones the others have few.
+_RARE, _SELDOM = '{<["zj/(', "_'`:-"
+_UNUSUAL = 200  # or fewer characters from one to the next
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
@@ -72,9 +74,29 @@ class Hit:
 
 
 @cache
-def _rarest(word: str) -> str:
-    """A character of a word that many texts do not have."""
-    return next((char for char in _RARE if char in word), word)
+def _rarest(word: str) -> tuple[str, int]:
+    """The character of a word that fewest texts have, "" if most have all, and, if few have many, where it is."""
+    char = next((char for char in _RARE + _SELDOM if char in word), "")
+    return char, word.find(char) if char and char in _RARE else -1
+
+
+def _first_place(word: str, low: str) -> int:
+    """Where a word occurs first, -1 if it does not.
+
+    A single character is found many times as fast as a word, so a word with a rare one is looked for where that is,
+    unless the text has unusually many of them.
+    """
+    char, offset = _rarest(word)
+    at = low.find(char)
+    if offset < 0:
+        return low.find(word) if at >= 0 else -1
+    for _ in range(len(low) // _UNUSUAL):
+        if at < 0:
+            return -1
+        if at >= offset and low.startswith(word, at - offset):
+            return at - offset
+        at = low.find(char, at + 1)
+    return low.find(word, max(0, at - offset)) if at >= 0 else -1
 
 
 class TextIndex:
@@ -103,8 +125,7 @@ class TextIndex:
         for word in words:
             first = known.get(word)
             if first is None:
-                # A single character is found, or not, many times as fast as a word.
-                first = known[word] = low.find(word) if _rarest(word) in low else -1
+                first = known[word] = _first_place(word, low)
             if first >= 0:
                 return True
         return False
@@ -197,6 +218,10 @@ class Prompts:
     def has(self, *words: str) -> bool:
         """Whether one of some words may occur."""
         return self._texts.is_delivered(words)
+
+    def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
+        """Whether a word somewhere is the beginning of one of some phrases."""
+        return any(self._texts.low.startswith(phrases, place) for place in self._texts.places(word))
 
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
