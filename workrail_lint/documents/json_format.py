@@ -23,13 +23,15 @@ def layout_problem(text: str) -> int | None:
     string, a bracket) are recognized by their ends, without compiling a regular expression.
     """
     plain = _with_newlines(text)
-    if _is_expanded(plain):
+    doubtful = _first_doubt(plain)
+    if doubtful is None:
         return None
+    first, column = doubtful
     lines = plain.split("\n")
-    indent = ""
-    quote = '"'  # how a line starts on this level
+    indent = " " * column
+    quote = indent + '"'  # how a line starts on this level
     opened = False  # by the line before
-    for number, line in enumerate(lines[:-1], 1):
+    for number, line in enumerate(lines[first - 1 : -1], first):
         opens: int | None = 0
         if line.startswith(quote):
             if line.endswith(_STRING_ENDS) and _is_strings(line, len(quote)):
@@ -60,28 +62,30 @@ def layout_problem(text: str) -> int | None:
     return len(lines) if lines[-1] or len(lines) == 1 else None
 
 
-def _is_expanded(text: str) -> bool:
-    """Whether the format is certainly right: a quick test, false for every list or object of strings on one line.
+def _first_doubt(text: str) -> tuple[int, int] | None:
+    """The first line that may be wrong, and the column it starts at: a quick test. None if all are right.
 
-    The text between two strings is one of a few dozen, so each of these is analyzed only once.
+    Every list or object of strings on one line is doubtful. The text between two strings is one of a few dozen, so
+    each of these is analyzed only once.
     """
     if "\\\\" in text:
-        return False  # a quote after it may or may not be escaped
+        return 1, 0  # a quote after it may or may not be escaped
     between = text.replace('\\"', "").split('"')[::2]
     if between[0] != "{\n  " or len(between) < 2:
-        return False
+        return 1, 0
     known: dict[str, tuple[int, int] | None] = {}
     indent = 2
-    for glue in between[1:-1]:
+    last = len(between) - 1
+    for index, glue in enumerate(between[1:], 1):
         if glue == ": ":
             continue
         move = known.get(glue)
-        if move is None:
-            move = known[glue] = _move(glue, False)
-        if move is None or move[0] != indent:
-            return False
+        if move is None or index == last:
+            move = known[glue] = _move(glue, index == last)
+        if move is None or move[0] != indent or (index == last and move[1]):
+            return 1 + "".join(between[:index]).count("\n"), indent
         indent = move[1]
-    return _move(between[-1], True) == (indent, 0)
+    return None
 
 
 def _is_hollow(glue: str) -> bool:

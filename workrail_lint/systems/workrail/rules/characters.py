@@ -13,6 +13,8 @@ INVISIBLE_CHARACTERS = "\u00ad\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u
 # The most common ones in prose, none of which is a part of a name.
 _TYPOGRAPHY = "–—‘’“”…•→←↔≤≥≠×✓✅❌⚠️─│├└"
 _ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
+# Two escapes that spell one character, as for emoji; after a backslash the first may not be an escape.
+_PAIRS = Pattern(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _ASCII = bytes(range(128))
 
 
@@ -24,11 +26,15 @@ def kinds_in(text: str) -> frozenset[str]:
         rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
         found.update(_kind(ord(char)) for char in set(rare))
     escapes = set(_ESCAPES.findall(text))
+    if any("d800" <= code.lower() <= "dfff" for code in escapes):
+        pairs = set(_PAIRS.compiled.findall(text))
+        found.update(_kind((int(high, 16) - 0xD800 << 10) + int(low, 16) + 0x2400) for high, low in pairs)
+        escapes = set(_ESCAPES.findall(_PAIRS.sub(" ", text)))
     found.update(_kind(int(code, 16)) if code else CONTROL for code in escapes)
     if "\x7f" in text:
         found.add(CONTROL)
     if SURROGATE in found:
-        found.add(TAG)  # may be written as two escapes
+        found.add(TAG)  # which two escapes may spell
     return frozenset(found)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE
@@ -35,7 +36,7 @@ UNCOUNTED = "<uncounted>"  # there may be something to count, but there is no me
 UNSURE_START = "<unsure start>"  # the first step may not run
 OTHER_SPEC_VERSION = "<other spec version>"
 TERSE, DECORATED_NAME = "<terse name or description>", "<decorated name>"
-CARRIAGE_RETURN, ODD_NUMBERS, ESCAPES = "<carriage return>", "<odd numbers>", "<escapes>"
+CARRIAGE_RETURN, ODD_NUMBERS = "<carriage return>", "<odd numbers>"
 HOME_PATH, LONG_TOKEN, RESERVED_NAME = "<home path>", "<long token>", "<reserved name>"
 REFS = "<refs>"
 CONDITIONS = "<conditions>"  # that test a variable, or may: those of a template are not looked for
@@ -44,7 +45,7 @@ MAX_PROMPT = 8192
 VERDICT = "wr.contracts.review_verdict"
 # One of these is in every text about something that is delivered.
 DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
-LONG_SENTENCE = 60
+LONG_SENTENCE, OFTEN = 60, 3  # characters, and how many prompts with the same one are too many
 MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
 _VOICES = ("the agent", "this step", "provide a", "input con")
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
@@ -53,6 +54,9 @@ _TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(2
 _TOKEN_ROW = b"t" * 20
 # The only member that looks like one.
 _LONG_MEMBER = b"validatedAgainstSpecVersion"
+# An escape other than that of a line break or a quote.
+_ESCAPE, _ESCAPED_ASCII = Pattern(r"\\[ubf]"), Pattern(r"\\u00[0-7]")
+_RESERVED = ("__proto__", 'prototype"', '"constructor"')
 _COMMON = bytes(code for code in range(256) if not (48 <= code <= 57 or 65 <= code <= 90))
 LEAST_RARE = 3  # digits and capitals of a credential
 _MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES))
@@ -132,18 +136,26 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
         yield BRACES
     if any(text.text[:64].lstrip(MARKUP)[:9].lower() in _VOICES for _, text in texts.owners[: texts.delivered]):
         yield ENGINE_VOICE
-    if len(workflow.all_steps) > 2 and _repeats(texts):
+    if len(workflow.all_steps) >= OFTEN and repeated_sentences(texts):
         yield REPETITION
     nodes = walk(workflow.compiled.nodes) if workflow.compiled is not None else ()
     if any(len(node.step.get("prompt") or "") > MAX_PROMPT for node in nodes):
         yield LONG_PROMPT
 
 
-def _repeats(texts: TextIndex) -> bool:
-    """Whether a long sentence may occur three times: a quick check with false positives only."""
+@lru_cache(maxsize=1)
+def repeated_sentences(texts: TextIndex) -> frozenset[str]:
+    """The long sentences that occur often in all that is delivered."""
     delivered = [text.text for _, text in texts.owners[: texts.delivered] if len(text.text) >= LONG_SENTENCE]
     long = sentences("\n".join(delivered), LONG_SENTENCE)
-    return len(long) - len(set(long)) > 1
+    if len(long) - len(set(long)) < OFTEN - 1:
+        return frozenset()
+    counts: dict[str, int] = {}
+    for sentence in long:
+        counts[sentence] = counts.get(sentence, 0) + 1
+    return frozenset(
+        [sentence for sentence, count in counts.items() if count >= OFTEN and len(sentence) >= LONG_SENTENCE]
+    )
 
 
 def _about_text(workflow: Workflow) -> Iterator[str]:
@@ -151,17 +163,15 @@ def _about_text(workflow: Workflow) -> Iterator[str]:
     text = workflow.document.text
     if "\r" in text:
         yield CARRIAGE_RETURN
-    has_escapes = "\\u" in text
-    if has_escapes:
-        yield ESCAPES
-    if has_escapes or not text.isascii() or "\x7f" in text or "\\b" in text or "\\f" in text:
+    has_escapes = _ESCAPE.search(text) is not None
+    if has_escapes or not text.isascii() or "\x7f" in text:
         yield from character_kinds(workflow)
     if "/home/" in text or "Users" in text:
         yield HOME_PATH
     if "PRIVATE KEY" in text or long_tokens(workflow):
         yield LONG_TOKEN
     # An escaped ASCII letter is so rare that such a document is simply checked.
-    if "proto" in text or '"constructor"' in text or (has_escapes and "\\u00" in text):
+    if any(name in text for name in _RESERVED) or (has_escapes and _ESCAPED_ASCII.search(text)):
         yield RESERVED_NAME
     if '"refId"' in text:
         yield REFS

@@ -90,10 +90,14 @@ def _is_as_written(document: JsonDocument) -> bool:
         _encode = partial(orjson.dumps, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     try:
         written, text = _encode(document.value), document.text.encode()
-        # Most other encoders escape everything but ASCII.
-        return written == text or (b"\\u" in text and written.decode().encode("ascii", "backslashreplace") == text)
+        # Other encoders and authors escape some of what is not ASCII, or all.
+        return written == text or (b"\\u" in text and _in_ascii(written.decode()) == _in_ascii(document.text))
     except (TypeError, UnicodeEncodeError):
         return False  # a number or a character that it can't write
+
+
+def _in_ascii(text: str) -> bytes:
+    return text.encode("ascii", "backslashreplace")
 
 
 _WORTH_AN_IMPORT = 300

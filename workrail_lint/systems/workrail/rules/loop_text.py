@@ -116,15 +116,16 @@ class LoopPatternProgressive(WorkflowRule):
 
 # The words lack their first letter, so that they match with and without a capital: a pattern with a literal prefix is
 # much faster than one that ignores case. "For each" alone does not count, because most prompts with it ask for a list.
-_SPACE = f"[{js.WHITESPACE_CLASS}]+"
+_SPACE, _BREAK = f"[{js.WHITESPACE_CLASS}]+", f"[{js.WHITESPACE_CLASS}\0]+"
 _ROUNDS = (
     ("tep", rf"tep{_SPACE}[0-9]+{_SPACE}of{_SPACE}[0-9]+"),
     ("epeat", r"epeat\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times)\b"),
     ("terat", r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|process|times|over|through|each|every)\b"),
     ("terat", r"terating until\b"),
 )
-# One of these is in everything that the patterns match, in lower case; the first alone would be in every workflow.
-_COUNTED = Pattern(rf"tep{_SPACE}[0-9]")
+# One of these is in everything that the patterns match, in lower case. The index has a `\0` where a prompt has a line
+# break between two of its texts.
+_COUNTED = Pattern(rf"tep{_BREAK}[0-9]+{_BREAK}of{_BREAK}[0-9]")
 _REPEATING = ("epeat", "terat")
 
 

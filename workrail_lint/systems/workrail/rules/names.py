@@ -74,11 +74,6 @@ class ReservedObjectKey(WorkflowRule):
     )
     needs = frozenset({RESERVED_NAME})
 
-    def applies(self, workflow: Workflow) -> bool:
-        # An escaped ASCII letter is so rare that such a document is simply checked.
-        text = workflow.document.text
-        return "proto" in text or '"constructor"' in text or "\\u00" in text
-
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.step.keys().isdisjoint(_NAME_HOLDERS):
             return

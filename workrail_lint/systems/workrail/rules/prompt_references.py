@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
 _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_ID})\1")
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
-_PHASE = Search(("phase",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
+_PHASE = Search(("phase ",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
 _TITLED = Search(("(step ", "(phase "), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)")
 # A step that does not exist yet, or one of something else.
 _NOT_OURS = Pattern(
@@ -103,7 +103,7 @@ def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
                 message = _judge_id(ident, phrase, is_sure, workflow)
                 if message:
                     yield phrase, ident, message
-    if texts.has("phase"):
+    if texts.has(*_PHASE.words):
         yield from _unknown_phases(workflow)
     for phrase in texts.phrases(_TITLED):
         message = _judge_title(phrase, workflow)

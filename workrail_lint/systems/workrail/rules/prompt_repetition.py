@@ -11,10 +11,9 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import LONG_SENTENCE, REPETITION
-from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts
+from workrail_lint.systems.workrail.rules.facts import LONG_SENTENCE, OFTEN, REPETITION, repeated_sentences
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, text_index
 
-_OFTEN = 3
 _ALIKE = 0.8
 _COMPARED = 50  # steps with a common line; more are not compared
 # What two variants of one step may differ in.
@@ -26,24 +25,23 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     name = "prompt-boundary-boilerplate"
     severity = Severity.INFO
     origin = "spec"
-    summary = f"The same sentence of at least {LONG_SENTENCE} characters is in {_OFTEN} or more prompts of one run."
+    summary = f"The same sentence of at least {LONG_SENTENCE} characters is in {OFTEN} or more prompts of one run."
     why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."
     needs = frozenset({REPETITION})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        found = prompts(workflow).sentences(LONG_SENTENCE)
-        counts = Counter([sentence for sentence, _, _ in found])
+        repeated = repeated_sentences(text_index(workflow))
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for sentence, step, text in found:
-            if counts[sentence] >= _OFTEN:
+        for sentence, step, text in prompts(workflow).sentences(LONG_SENTENCE):
+            if sentence in repeated:
                 owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}
         users = {
-            sentence: _shown_together(places, judged) for sentence, places in owners.items() if len(places) >= _OFTEN
+            sentence: _shown_together(places, judged) for sentence, places in owners.items() if len(places) >= OFTEN
         }
         groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
-            if len(places) >= _OFTEN and len(sentence) >= LONG_SENTENCE:
+            if len(places) >= OFTEN:
                 groups.setdefault(tuple(places), []).append(sentence)
         for names, shared in groups.items():
             more = f" and {counted(len(shared) - 1, 'other')} are" if len(shared) > 1 else " is"

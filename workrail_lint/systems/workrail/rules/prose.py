@@ -31,7 +31,9 @@ _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-_RARE = "{<[`\"_/'(:-"
+# Characters that many texts do not have; of the first ones the others have few.
+_RARE, _SELDOM = '{<["zj/(', "_'`:-"
+_UNUSUAL = 200  # or fewer characters from one to the next
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
@@ -72,9 +74,29 @@ class Hit:
 
 
 @cache
-def _rarest(word: str) -> str:
-    """A character of a word that many texts do not have."""
-    return next((char for char in _RARE if char in word), word)
+def _rarest(word: str) -> tuple[str, int]:
+    """The character of a word that fewest texts have, "" if most have all, and, if few have many, where it is."""
+    char = next((char for char in _RARE + _SELDOM if char in word), "")
+    return char, word.find(char) if char and char in _RARE else -1
+
+
+def _first_place(word: str, low: str) -> int:
+    """Where a word occurs first, -1 if it does not.
+
+    A single character is found many times as fast as a word, so a word with a rare one is looked for where that is,
+    unless the text has unusually many of them.
+    """
+    char, offset = _rarest(word)
+    at = low.find(char)
+    if offset < 0:
+        return low.find(word) if at >= 0 else -1
+    for _ in range(len(low) // _UNUSUAL):
+        if at < 0:
+            return -1
+        if at >= offset and low.startswith(word, at - offset):
+            return at - offset
+        at = low.find(char, at + 1)
+    return low.find(word, max(0, at - offset)) if at >= 0 else -1
 
 
 class TextIndex:
@@ -83,41 +105,46 @@ class TextIndex:
     Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
     """
 
-    __slots__ = ("_found", "_starts", "delivered", "low", "owners")
+    __slots__ = ("_first", "_places", "delivered", "low", "owners", "starts")
 
     def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
         self.owners = delivered + others
         self.delivered = len(delivered)  # how many of them
         # No pattern matches the separator, so no match runs over from one text into the next.
         # One by one, because most are plain ASCII, which is made lower case many times as fast.
-        self.low = "\0".join([text.text.lower() for _, text in self.owners])
-        self._starts: list[int] | None = None
-        self._found: dict[str, list[int] | bool] = {}  # where a word occurs, or, at first, whether it does
+        texts = [text.text.lower() for _, text in self.owners]
+        self.low = "\0".join(texts)
+        # Where each text starts, and where the last one would be followed by another.
+        self.starts = [0, *accumulate([len(text) + 1 for text in texts])]
+        self._first: dict[str, int] = {}  # where a word occurs first, -1 if it does not
+        self._places: dict[str, list[int]] = {}  # everywhere
 
     def has(self, words: Iterable[str]) -> bool:
         """Whether one of some words occurs at all."""
-        known, low = self._found, self.low
+        known, low = self._first, self.low
         for word in words:
-            found = known.get(word)
-            if found is None:
-                # A single character is found, or not, many times as fast as a word.
-                found = known[word] = _rarest(word) in low and word in low
-            if found:
+            first = known.get(word)
+            if first is None:
+                first = known[word] = _first_place(word, low)
+            if first >= 0:
                 return True
         return False
+
+    def is_delivered(self, words: Iterable[str]) -> bool:
+        """Whether one of some words occurs in a text that reaches the agent."""
+        return any(self.has((word,)) and self._first[word] < self.starts[self.delivered] for word in words)
 
     def places(self, word: str) -> list[int]:
         """Where a word occurs."""
         if not self.has((word,)):
             return []
-        found = self._found[word]
-        if isinstance(found, bool):
-            found = []
-            place = self.low.find(word)
+        found = self._places.get(word)
+        if found is None:
+            found = self._places[word] = []
+            place = self._first[word]
             while place >= 0:
                 found.append(place)
                 place = self.low.find(word, place + 1)
-            self._found[word] = found
         return found
 
     def having(self, words: Iterable[str]) -> list[int]:
@@ -132,17 +159,6 @@ class TextIndex:
     def index(self, place: int) -> int:
         """Which text contains a place."""
         return bisect_right(self.starts, place) - 1
-
-    @property
-    def starts(self) -> list[int]:
-        """Where each text starts, and where the last one would be followed by another."""
-        if self._starts is None:
-            sizes = [len(text.text) for _, text in self.owners]
-            if sum(sizes) + len(sizes) - 1 != len(self.low):
-                # Lower-casing a few letters makes two of one.
-                sizes = [len(text.text.lower()) for _, text in self.owners]
-            self._starts = [0, *accumulate(size + 1 for size in sizes)]
-        return self._starts
 
 
 class Prompts:
@@ -166,13 +182,16 @@ class Prompts:
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
         seen: set[int] = set()
+        end = self._texts.starts[self._texts.delivered]
         for word in search.words:
             for place in self._texts.places(word):
+                if place >= end:
+                    break  # in what does not reach the agent
                 match = self._match(search, place)
                 if match is not None and match.start() not in seen:
                     seen.add(match.start())
-                    hit = self._hit(match)
-                    if hit is not None and (wanted is None or wanted(match)):
+                    hit = self._hit(match) if wanted is None or wanted(match) else None
+                    if hit is not None:
                         yield hit
 
     def _match(self, search: Search, place: int) -> re.Match[str] | None:
@@ -197,8 +216,12 @@ class Prompts:
         return self._end
 
     def has(self, *words: str) -> bool:
-        """Whether one of some words may occur at all."""
-        return self._texts.has(words)
+        """Whether one of some words may occur."""
+        return self._texts.is_delivered(words)
+
+    def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
+        """Whether a word somewhere is the beginning of one of some phrases."""
+        return any(self._texts.low.startswith(phrases, place) for place in self._texts.places(word))
 
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)

@@ -125,8 +125,9 @@ def _jumps(workflow: Workflow) -> Iterator[tuple[Phrase, str, bool]]:
     for phrase in texts.phrases(_ARE_SKIPPED):
         if _is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
             yield phrase, phrase.hit.match[1], True
-    subject = _subject(workflow)
-    if subject and texts.has("skip"):
+    subject = _subject(workflow) if texts.has("skip") else ""
+    # The pattern is made only for a phrase that it may match.
+    if subject and texts.begins("skip", tuple(f"{start}{subject}" for start in _SKIPS)):
         for phrase in texts.phrases(_skip_subject(subject)):
             yield phrase, subject, True
 
@@ -161,6 +162,7 @@ def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: Workflow
     )
 
 
+_SKIPS = tuple(f"{verb} {which}" for verb in ("skip", "skipping") for which in ("", "the ", "this ", "all "))
 _GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "and", "of", "for", "to"))
 
 

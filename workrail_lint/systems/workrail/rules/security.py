@@ -10,7 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import ESCAPES
+from workrail_lint.systems.workrail.rules.characters import CONTROL
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 
@@ -22,7 +22,7 @@ class IdNullByte(WorkflowRule):
     origin = "load"
     summary = "An id or a path contains the character U+0000."
     why = "Lookups and file systems cut the name there or reject it, so it is not found, or another one is."
-    needs = frozenset({ESCAPES})
+    needs = frozenset({CONTROL})
 
     def applies(self, workflow: Workflow) -> bool:
         return "\\u0000" in workflow.document.text
