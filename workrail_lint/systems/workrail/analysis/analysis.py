@@ -22,11 +22,10 @@ from workrail_lint.systems.workrail.analysis.records import (
     Mention,
     Origin,
     Step,
-    Text,
     Use,
 )
 from workrail_lint.systems.workrail.analysis.scan import Findings, Scanner, is_identifier
-from workrail_lint.systems.workrail.analysis.texts import TextsOf, build_texts
+from workrail_lint.systems.workrail.analysis.texts import Texts, TextsOf
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
 from workrail_lint.systems.workrail.author_texts import step_texts
 
@@ -78,16 +77,8 @@ class Analysis:
         self._nodes: dict[int, Node | None] = {}
 
     @cached_property
-    def texts(self) -> list[Text]:
-        return build_texts(self.definition, self.flow, self._catalog, self._texts_of)
-
-    @cached_property
-    def texts_of_step(self) -> dict[int, list[Text]]:
-        found: dict[int, list[Text]] = {}
-        for text in self.texts:
-            if text.step is not None:
-                found.setdefault(text.step, []).append(text)
-        return found
+    def texts(self) -> Texts:
+        return Texts(self.definition, self.flow, self._catalog, self._texts_of)
 
     @cached_property
     def decisions(self) -> list[Decision]:

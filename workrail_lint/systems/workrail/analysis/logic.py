@@ -20,7 +20,7 @@ from workrail_lint.systems.workrail.solver.expression import (
     Comparison,
     Expression,
     Values,
-    comparison_of,
+    made_comparison,
 )
 
 __all__ = [
@@ -65,7 +65,8 @@ class _Parser:
         if self._count > _MAX_NODES or depth > _MAX_DEPTH or not isinstance(value, dict) or not value.keys() <= _KNOWN:
             return None
         if "var" in value:
-            return Expression("is", comparison=comparison_of(value)) if _is_comparison(value) else None
+            comparison = _comparison(value)
+            return None if comparison is None else Expression("is", (), comparison)
         if len(value) != 1:
             return None
         ((logic, inner),) = value.items()
@@ -82,21 +83,24 @@ class _Parser:
         return Expression(logic, tuple(members))
 
 
-def _is_comparison(value: dict[str, Any]) -> bool:
-    if type(value["var"]) is not str or len(value) > 2:
-        return False
-    if len(value) == 1:
-        return True
-    first, second = value
-    name = second if first == "var" else first
-    literal = value[name]
-    if name in LOGIC:
-        return False
-    if name in BOUNDS:
-        return js.is_number(literal)
-    if name == "in":
-        return isinstance(literal, list)
-    return name != "contains" or isinstance(literal, str)
+def _comparison(value: dict[str, Any]) -> Comparison | None:
+    """One comparison with a fitting operand, or none at all."""
+    variable = value["var"]
+    if type(variable) is not str or len(value) > 2:
+        return None
+    operator, operand = "", None
+    for name, literal in value.items():
+        if name != "var":
+            operator, operand = name, literal
+    if operator in BOUNDS:
+        fits = js.is_number(operand)
+    elif operator == "in":
+        fits = isinstance(operand, list)
+    elif operator == "contains":
+        fits = isinstance(operand, str)
+    else:
+        fits = operator not in LOGIC
+    return made_comparison(variable, operator, operand) if fits else None
 
 
 def satisfy(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate
+from itertools import filterfalse
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.analysis.domains import read_domain
@@ -22,14 +21,14 @@ from workrail_lint.systems.workrail.analysis.records import (
     Origin,
     Text,
 )
-from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
+from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS, Texts
 
-_BREAK = "\n\0\n"
 # A search for each name is cheaper than an index of all words as long as the names are few.
 _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
 _MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
 _CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
+_IN_NAMES = ("_", "$")  # besides letters and digits
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _tuple = tuple.__new__
 
@@ -52,47 +51,34 @@ class Findings:
 
 
 class Scanner:
-    """All texts of a workflow as one, so that a name is found by one search."""
+    """Finds names in all texts at once."""
 
-    def __init__(self, texts: list[Text]) -> None:
+    def __init__(self, texts: Texts) -> None:
         self.texts = texts
-        strings = [text.text for text in texts]
-        self.whole = _BREAK.join(strings)
-        self._starts = [0, *accumulate(map(len(_BREAK).__add__, map(len, strings)))]  # and one after the end
+        self.whole = texts.whole
         self._searches = 0
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
         found = set(_MARKED.findall(self.whole))
-        capital = [word for word in set(_CALLED_WORD.findall(self.whole)) if not word.islower()]
-        found.update([word for word in capital if word[0].islower() and word.isascii() and word.isalnum()])
-        for text in self.texts:
-            if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
-                found.add(key)
+        capital = " ".join(filterfalse(str.islower, set(self.whole.split())))  # of which the whole has little
+        words = [word for word in set(_CALLED_WORD.findall(capital)) if not word.islower()]
+        found.update([word for word in words if word[0].islower() and word.isascii() and word.isalnum()])
+        found.update(filter(_KEY.fullmatch, self.texts.outputs))
         return found
 
     def scan(self, names: Iterable[str], found: Findings) -> None:
         """Add what is said about names that were not looked for yet."""
-        keys = self._keys
         for name in names:
             if name in found.names:
                 continue
             found.names.add(name)
             if not is_identifier(name):
                 continue  # no prompt can ask for it by such a name
-            for text in keys.get(name, ()):
-                self._add_key(name, text, found)
-            for index, start in self._hits(name):
-                self._read(name, self.texts[index], start, found)
-
-    @cached_property
-    def _keys(self) -> dict[str, list[Text]]:
-        """The texts of `outputRequired` by their keys."""
-        found: dict[str, list[Text]] = {}
-        for text in self.texts:
-            if text.field == "outputRequired":
-                found.setdefault(output_key(text.pointer), []).append(text)
-        return found
+            for number in self.texts.outputs.get(name, ()):
+                self._add_key(name, self.texts[number], found)
+            for at in self._hits(name):
+                self._read(name, *self.texts.at(at), found)
 
     def occurs(self, word: str) -> bool:
         """Whether an agent reads the word, in any case."""
@@ -108,33 +94,33 @@ class Scanner:
 
     @cached_property
     def _lowered(self) -> str:
-        return "\n".join([text.text for text in self.texts if text.delivered]).lower()
+        return "\n".join(self.texts.read).lower()
 
-    def _hits(self, name: str) -> Iterator[tuple[int, int]]:
-        """Where the name is a word of its own, as (text, offset)."""
+    def _hits(self, name: str) -> list[int]:
+        """Where the name is a word of its own."""
         whole, size = self.whole, len(name)
-        self._searches += 1
+        found: list[int] = []
         for at in self._places(name):
-            if whole[at - 1 : at] != "." or whole.endswith("context.", 0, at):
-                if _in_name(whole[at + size : at + size + 1]):
-                    continue
-                index = bisect_right(self._starts, at) - 1
-                yield index, at - self._starts[index]
+            before, after = whole[at - 1 : at], whole[at + size : at + size + 1]
+            if before.isalnum() or after.isalnum() or before in _IN_NAMES or after in _IN_NAMES:
+                continue
+            if before != "." or whole.endswith("context.", 0, at):
+                found.append(at)
+        return found
 
-    def _places(self, name: str) -> Iterator[int]:
-        """Where a word begins that begins with the name."""
+    def _places(self, name: str) -> list[int]:
+        """Where the name is, or a word that it is a part of."""
         whole = self.whole
+        self._searches += 1
         if self._searches > _FEW_NAMES:
             first = _WORD.match(name)
-            for at in self._words.get(first[0], ()) if first else ():
-                if whole.startswith(name, at):
-                    yield at
-            return
+            return [at for at in self._words.get(first[0], ()) if whole.startswith(name, at)] if first else []
+        found: list[int] = []
         at = whole.find(name)
         while at >= 0:
-            if not _in_name(whole[at - 1 : at]):
-                yield at
+            found.append(at)
             at = whole.find(name, at + len(name))
+        return found
 
     @cached_property
     def _words(self) -> dict[str, list[int]]:
@@ -192,15 +178,6 @@ class Scanner:
         found.definitions.setdefault(name, []).append(
             _tuple(Definition, (name, step, pointer, span, kind, confidence, whole, when, origin))
         )
-
-
-def output_key(pointer: str) -> str:
-    """The key that an `outputRequired` text belongs to."""
-    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-
-
-def _in_name(character: str) -> bool:
-    return character.isalnum() or character == "_" or character == "$"
 
 
 def _in_word(character: str) -> bool:

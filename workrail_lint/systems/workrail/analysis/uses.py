@@ -14,12 +14,12 @@ from workrail_lint.systems.workrail.analysis.records import (
     Condition,
     Decision,
     Origin,
-    Text,
     Use,
 )
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.flow import Flow
+    from workrail_lint.systems.workrail.analysis.texts import Texts
 
 # The texts that are rendered with the run's context.
 TOKEN_FIELDS = frozenset(
@@ -53,7 +53,7 @@ def build_decisions(flow: Flow) -> list[Decision]:
     return found
 
 
-def build_uses(flow: Flow, decisions: list[Decision], texts: list[Text]) -> list[Use]:
+def build_uses(flow: Flow, decisions: list[Decision], texts: Texts) -> list[Use]:
     """Every place that reads a variable, conditions first."""
     found: list[Use] = []
     for decision in decisions:
@@ -188,9 +188,9 @@ def _mappings(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:
             yield Use(name, "", index, place, "mapping", None, None, place, Origin(place, AUTHORED), "")
 
 
-def _tokens(flow: Flow, texts: list[Text]) -> Iterator[Use]:
+def _tokens(flow: Flow, texts: Texts) -> Iterator[Use]:
     passed: dict[str, str] = {}
-    for text in [text for text in texts if "{{" in text.text]:
+    for text in texts.having("{{"):
         if text.step is None or text.field not in TOKEN_FIELDS:
             continue
         if flow.steps[text.step].damaged:

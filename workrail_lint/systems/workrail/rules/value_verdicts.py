@@ -273,11 +273,9 @@ class _Values:
     def _marked_words(self) -> list[str]:
         """The quoted, capitalised or hyphenated words of the steps that set the variable."""
         steps = {made.step for made in self.analysis.setters(self.name) if made.step is not None}
-        found: set[str] = set()
-        for step in steps:
-            for text in self.analysis.texts_of_step.get(step, ()):
-                for match in _MARKED_WORD.finditer(text.text) if text.delivered else ():
-                    found.add(next(group for group in match.groups() if group is not None))
+        texts = self.analysis.texts.read_in_step
+        whole = "\n".join(text for step in steps for text in texts.get(step, ()))
+        found = set(map("".join, _MARKED_WORD.findall(whole)))
         return sorted(word for word in found if word not in self.analysis.by_name and word != self.name)
 
     def _where(self, word: str) -> str:

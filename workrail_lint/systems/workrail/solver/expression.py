@@ -184,6 +184,10 @@ def comparison_of(node: dict[str, Any]) -> Comparison:
     named = comparisons(node)
     operator = named[0] if named else ""
     operand = node[operator] if operator else None
+    return made_comparison(variable, operator, operand)
+
+
+def made_comparison(variable: str, operator: str, operand: Any) -> Comparison:
     return tuple.__new__(Comparison, (repr((variable, operator, operand)), variable, operator, operand))
 
 
