@@ -150,9 +150,12 @@ class Texts:
             return _tuple(Text, (pointer, None, field, field in CALLER_FIELDS, None, via, text))
         when = _fragment_condition(data, pointer) if field == "fragment" else None
         if via == AUTHORED and field in _BLOCK_OF:
-            # The prompt of a verification, audit or synthesis is shown by the step made from it.
-            step, via = self._virtual.get((self._steps[step].pointer, _BLOCK_OF[field]), step), VIRTUAL
+            step, via = self._shown_by(step, field), VIRTUAL
         return _tuple(Text, (place or pointer, step, field, field != _GUIDANCE, when, via, text))
+
+    def _shown_by(self, step: int, field: str) -> int:
+        """The step made from a verification, audit or synthesis shows its prompt."""
+        return self._virtual.get((self._steps[step].pointer, _BLOCK_OF[field]), step)
 
     def at(self, place: int) -> tuple[Text, int]:
         """The text at a place of the whole, and where in that text it is."""
@@ -210,12 +213,15 @@ class Texts:
         for (step, data, via, _), first, end in zip(self._sources, self._firsts, ends, strict=True):
             if step is None:
                 continue
+            shown = found.setdefault(step, [])
             if via != BINDING and data.keys().isdisjoint(_WITH_OTHER_TEXTS):
-                found.setdefault(step, []).extend(self._strings[first:end])
+                shown += self._strings[first:end]
                 continue
-            for text in map(self.__getitem__, range(first, end)):
-                if text.delivered and text.step is not None:
-                    found.setdefault(text.step, []).append(text.text)
+            for text, _, field in self._written[first:end]:
+                if via == AUTHORED and field in _BLOCK_OF:
+                    found.setdefault(self._shown_by(step, field), []).append(text)
+                elif field != _GUIDANCE:
+                    shown.append(text)
         return found
 
 

@@ -212,14 +212,13 @@ class _Values:
         value = literal.value
         if self.domain is not None or not isinstance(value, str) or len(value) < _SHORTEST or not _is_text(value):
             return False
-        setters = self.analysis.setters(self.name)
         scanner = self.analysis.scanner
         key = f"spelled {value}"
         usual = self._usual_spelling(value)
         if usual is not None:
             message = f"other conditions on {quoted(self.name)} say {shown(usual)}, this one {shown(value)}"
             return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; use one spelling", key)
-        if not setters or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
+        if not self.analysis.is_set(self.name) or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
             return False
         for other in respelled(value):
             if scanner.occurs(other):

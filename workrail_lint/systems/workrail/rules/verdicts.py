@@ -52,9 +52,7 @@ class Judge:
         """The names to suggest: those that something sets, or that nobody has asked about so far."""
         analysis = self.analysis
         names = analysis.all_names
-        return KnownNames(
-            [name for name in names if name not in analysis.by_name or analysis.setters(name)], len(names)
-        )
+        return KnownNames([name for name in names if name not in analysis.by_name or analysis.is_set(name)], len(names))
 
     @cached_property
     def decisions(self) -> dict[str, Decision]:
