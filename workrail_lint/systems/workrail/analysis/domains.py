@@ -33,6 +33,7 @@ _LEAD = Pattern(
 )
 _LEADING = frozenset("(:=<atimsM")  # what that begins with
 _ONE_OF_WORDS = ("one", "either")
+_ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
 _NUMBER_WORDS = ("number", "integer", "count")
@@ -105,7 +106,8 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
     lead = _LEAD.match(rest, at) if following[:1] in _LEADING else None
     found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
     if found is None:
-        one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " and has_any(rest, _ONE_OF_WORDS) else None
+        is_led = following[:1] in _ONE_OF_STARTS and rest[at : at + 1] == " " and has_any(following, _ONE_OF_WORDS)
+        one_of = _ONE_OF.match(rest, at) if is_led else None
         found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
     if found is None and stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
         sentence = sentence_at(text, start, end)

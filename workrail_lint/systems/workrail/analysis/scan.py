@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from itertools import filterfalse
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import NamedTuple, cached_property
 from workrail_lint.systems.workrail.analysis.domains import read_domain
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
 from workrail_lint.systems.workrail.analysis.records import (
@@ -191,7 +191,7 @@ class Scanner:
 
     @cached_property
     def _lowered(self) -> str:
-        return "\n".join(self.texts.read).lower()
+        return "\n".join(map(str.lower, self.texts.read))  # one by one: most are ASCII, which is far faster
 
     def _hits(self, name: str) -> list[int]:
         """Where the name is a word of its own."""

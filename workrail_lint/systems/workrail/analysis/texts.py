@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import islice
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.base.typed import TYPE_CHECKING, cached_property
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import LIST
@@ -181,11 +180,13 @@ class _Variable:
     def _gates(self, uses: list[Use]) -> None:
         for use in uses:
             if use.kind == "gate" and self.analysis.steps[use.step].kind != "loop":
-                own = [made for made in self.setters if made.step == use.step]
-                others = [
-                    made for made in self.setters if made.step != use.step and may_precede(self.analysis, made, use)
-                ]
-                if own and not others and not self._is_mentioned_before(use):
+                if any(
+                    made.step != use.step and may_precede(self.analysis, made, use)
+                    for made in self.analysis.each_setter(self.name)
+                ):
+                    continue
+                own = any(made.step == use.step for made in self.setters)
+                if own and not self._is_mentioned_before(use):
                     self.judge_.gate_names.setdefault(use.root, []).append(use)
 
     def _is_mentioned_before(self, use: Use, *, surely: bool = False) -> bool:
