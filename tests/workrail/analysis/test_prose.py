@@ -99,7 +99,7 @@ def domain(text: str, name: str = NAME) -> tuple[str, tuple[Any, ...], bool] | N
     start = text.index(name)
     reading = read_mention(text, start, start + len(name), "prompt")
     assert reading is not None
-    found = read_domain(text, start, start + len(name), reading.role)
+    found = read_domain(text, start, start + len(name), lambda: reading.role)
     return None if found is None else (found.kind, found.values, found.closed)
 
 
@@ -170,5 +170,5 @@ def test_any_text_can_be_read_and_reads_alike_twice(text: str) -> None:
         first = read_mention(text, start, start + len(NAME), "prompt")
         assert first == read_mention(text, start, start + len(NAME), "prompt")
         for known in ("stated", "condition", "plain"):
-            read_domain(text, start, start + len(NAME), known)
+            read_domain(text, start, start + len(NAME), lambda role=known: role)
         start = text.find(NAME, start + 1)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.systems.workrail.analysis import domains
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
@@ -13,7 +12,6 @@ from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     CERTAIN,
     ENGINE,
-    SET,
     STATED,
     Condition,
     Decision,
@@ -22,11 +20,10 @@ from workrail_lint.systems.workrail.analysis.records import (
     Mention,
     Origin,
     Step,
-    Text,
     Use,
 )
-from workrail_lint.systems.workrail.analysis.scan import Findings, Scanner, is_identifier
-from workrail_lint.systems.workrail.analysis.texts import TextsOf, build_texts
+from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
+from workrail_lint.systems.workrail.analysis.texts import Texts, TextsOf
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
 from workrail_lint.systems.workrail.author_texts import step_texts
 
@@ -74,20 +71,12 @@ class Analysis:
         self._catalog = catalog
         self._texts_of = texts_of
         self._given = given
-        self._found = Findings()
+        self._said: dict[str, Said] = {}
         self._nodes: dict[int, Node | None] = {}
 
     @cached_property
-    def texts(self) -> list[Text]:
-        return build_texts(self.definition, self.flow, self._catalog, self._texts_of)
-
-    @cached_property
-    def texts_of_step(self) -> dict[int, list[Text]]:
-        found: dict[int, list[Text]] = {}
-        for text in self.texts:
-            if text.step is not None:
-                found.setdefault(text.step, []).append(text)
-        return found
+    def texts(self) -> Texts:
+        return Texts(self.definition, self.flow, self._catalog, self._texts_of)
 
     @cached_property
     def decisions(self) -> list[Decision]:
@@ -122,32 +111,42 @@ class Analysis:
         return Scanner(self.texts)
 
     @cached_property
-    def _used(self) -> Findings:
-        names = {*self.by_name, *(facts.items for facts in self.loops.values() if facts.items)}
-        self.scanner.scan(sorted(names), self._found)
-        return self._found
-
-    @cached_property
     def all_names(self) -> frozenset[str]:
         """Every name that is used, set or looks like a variable. The texts are read for one when it is asked about."""
-        return frozenset({*self._used.names, *self.scanner.candidates()})
+        items = (facts.items for facts in self.loops.values() if facts.items)
+        return frozenset({*self._said, *self.by_name, *items, *self.scanner.candidates()})
 
     def definitions(self, name: str) -> list[Definition]:
         """Everything that sets the variable or might, the loop variables of that name first."""
-        found = self._scanned(name).definitions.get(name, [])
+        found = self._of(name).definitions
         own = self._loop_definitions.get(name)
         return [*own, *found] if own else found
 
     def mentions(self, name: str) -> list[Mention]:
-        return self._scanned(name).mentions.get(name, [])
+        return self._of(name).mentions
 
     def statements(self, name: str) -> list[Domain]:
-        return self._scanned(name).domains.get(name, [])
+        return self._of(name).statements
 
-    def _scanned(self, name: str) -> Findings:
-        found = self._used
-        if name not in found.names:
-            self.scanner.scan((name,), found)
+    def setters(self, name: str) -> list[Definition]:
+        """The definitions that count as setting the variable; those of loops are not among them."""
+        return list(self.each_setter(name))
+
+    def each_setter(self, name: str) -> Iterator[Definition]:
+        """The same one by one: the first ones mostly are enough, and then no other places are read."""
+        said, number = self._of(name), 0
+        while (made := said.setter(number)) is not None:
+            yield made
+            number += 1
+
+    def is_set(self, name: str) -> bool:
+        """Whether there is one."""
+        return self._of(name).setter(0) is not None
+
+    def _of(self, name: str) -> Said:
+        found = self._said.get(name)
+        if found is None:
+            found = self._said[name] = self.scanner.said(name)
         return found
 
     @cached_property
@@ -169,10 +168,6 @@ class Analysis:
         if not self.is_given(name):
             return None
         return Definition(name, None, "", (0, 0), "given", ENGINE, "", None, Origin("", AUTHORED))
-
-    def setters(self, name: str) -> list[Definition]:
-        """The definitions that count as setting the variable; those of loops are not among them."""
-        return [made for made in self.definitions(name) if made.confidence in SET and made.confidence != CERTAIN]
 
     def is_of_loop(self, name: str) -> bool:
         """Whether some loop has a variable of that name."""
@@ -275,7 +270,7 @@ def _known_domain(statements: list[Domain]) -> KnownDomain | None:
 
 def surely_set_before(analysis: Analysis, name: str, step: Step) -> bool:
     """Whether an unconditional step outside loops, before this one, is told to set the variable."""
-    for made in analysis.setters(name):
+    for made in analysis.each_setter(name):
         if made.step is None:
             return True
         other = analysis.steps[made.step]

@@ -7,10 +7,12 @@ A statement follows the name directly. It is closed when it says that these are 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any, sentence_at
+from workrail_lint.systems.workrail.analysis.records import STATED
 from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
 
 MAX_ITEMS = 40
@@ -31,6 +33,7 @@ _LEAD = Pattern(
 )
 _LEADING = frozenset("(:=<atimsM")  # what that begins with
 _ONE_OF_WORDS = ("one", "either")
+_ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
 _NUMBER_WORDS = ("number", "integer", "count")
@@ -89,8 +92,8 @@ class Statement(NamedTuple):
     closed: bool
 
 
-def read_domain(text: str, start: int, end: int, role: str) -> Statement | None:
-    """The statement that follows the name at these offsets, if there is one."""
+def read_domain(text: str, start: int, end: int, role: Callable[[], str | None]) -> Statement | None:
+    """The statement that follows the name at these offsets, if there is one; few depend on the role of the name."""
     stop = text.find("\n", end, end + WINDOW)
     rest = text[end : stop if stop >= 0 else end + WINDOW]
     bare = rest.lstrip(_QUOTES)
@@ -103,13 +106,14 @@ def read_domain(text: str, start: int, end: int, role: str) -> Statement | None:
     lead = _LEAD.match(rest, at) if following[:1] in _LEADING else None
     found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
     if found is None:
-        one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " and has_any(rest, _ONE_OF_WORDS) else None
+        is_led = following[:1] in _ONE_OF_STARTS and rest[at : at + 1] == " " and has_any(following, _ONE_OF_WORDS)
+        one_of = _ONE_OF.match(rest, at) if is_led else None
         found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
-    if found is None and role == "stated" and stop >= 0 and rest.rstrip().endswith(":"):
+    if found is None and stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
         sentence = sentence_at(text, start, end)
         if sentence.endswith(":") and _SETS.search(sentence):
             found = _bullets(text, stop + 1)
-    if found is not None and role == CONDITION and found.kind != BOOLEAN and found.closed:
+    if found is not None and found.closed and found.kind != BOOLEAN and role() == CONDITION:
         return Statement(found.kind, found.values, False)
     return found
 

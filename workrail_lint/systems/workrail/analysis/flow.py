@@ -26,7 +26,7 @@ class LoopFacts(NamedTuple):
     variables: dict[str, str]  # name to iteration, item or index
     items: str | None
     condition: Condition | None  # the context condition that decides it
-    condition_pointer: str
+    condition_place: str  # below the loop step
     surely_entered: bool
 
 
@@ -66,26 +66,30 @@ def build_flow(definition: dict[str, Any], nodes: Nodes, loops: dict[str, Loop],
 
 
 def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, trusted: set[str] | None) -> None:
-    data = node.step
-    conditions: tuple[Condition, ...] = ()
-    for condition in (data.get("runCondition"), None if loop is None else loop.step.get("runCondition")):
-        if isinstance(condition, dict) and condition:
-            conditions += (condition,)
-    via = AUTHORED if node.origin is None else _VIA.get(node.origin.source, AUTHORED)
-    kind = data.get("type")
+    data, pointer = node.step, node.pointer
+    own, kind = data.get("runCondition"), data.get("type")
+    conditions: tuple[Condition, ...] = (own,) if own and isinstance(own, dict) else ()
+    loop_id, surely_entered = None, True
+    if loop is not None:
+        loop_id = loop.id
+        surely_entered = flow.loops[loop_id].surely_entered
+        around = loop.step.get("runCondition")
+        if around and isinstance(around, dict):
+            conditions += (around,)
+    origin = (pointer, AUTHORED) if node.origin is None else (node.place, _VIA.get(node.origin.source, AUTHORED))
     flow.steps.append(
         _tuple(
             Step,
             (
                 node.id,
-                node.pointer,
+                pointer,
                 position,
-                None if loop is None else loop.id,
+                loop_id,
                 conditions,
                 kind if kind in ("loop", "parallel") else "standard",
-                _tuple(Origin, (node.place, via)),
-                loop is None or flow.loops[loop.id].surely_entered,
-                trusted is not None and node.pointer not in trusted,
+                _tuple(Origin, origin),
+                surely_entered,
+                trusted is not None and pointer not in trusted,
             ),
         )
     )
@@ -112,7 +116,7 @@ def _loop_facts(node: Node, loop: Loop, step: int) -> LoopFacts:
         variables,
         items if kind == "forEach" and isinstance(items, str) else None,
         condition if isinstance(condition, dict) else None,
-        f"{node.pointer}/{place}",
+        place,
         counted or source.get("kind") == "artifact_contract",
     )
 

@@ -20,7 +20,7 @@ from workrail_lint.systems.workrail.solver.expression import (
     Comparison,
     Expression,
     Values,
-    comparison_of,
+    made_comparison,
 )
 
 __all__ = [
@@ -53,50 +53,51 @@ def parse(condition: object) -> Node | None:
     """A condition as a tree; None when the engine would not evaluate all of it, or it is too large to be judged."""
     if condition == {}:
         return Expression("and")  # of nothing, which holds
-    return _Parser().expression(condition, 0)
+    return _parsed(condition, 0, [_MAX_NODES])
 
 
-class _Parser:
-    def __init__(self) -> None:
-        self._count = 0
-
-    def expression(self, value: object, depth: int) -> Expression | None:
-        self._count += 1
-        if self._count > _MAX_NODES or depth > _MAX_DEPTH or not isinstance(value, dict) or not value.keys() <= _KNOWN:
+def _parsed(value: object, depth: int, left: list[int]) -> Expression | None:
+    """A part at some depth, with as many parts as are left."""
+    left[0] -= 1
+    if left[0] < 0 or depth > _MAX_DEPTH or not isinstance(value, dict) or not value.keys() <= _KNOWN:
+        return None
+    if "var" in value:
+        comparison = _comparison(value)
+        return None if comparison is None else Expression("is", (), comparison)
+    if len(value) != 1:
+        return None
+    ((logic, inner),) = value.items()
+    if logic == "not":
+        inner = [inner]
+    elif logic not in LOGIC or not isinstance(inner, list):
+        return None
+    members = []
+    for part in inner:
+        member = _parsed(part, depth + 1, left)
+        if member is None:
             return None
-        if "var" in value:
-            return Expression("is", comparison=comparison_of(value)) if _is_comparison(value) else None
-        if len(value) != 1:
-            return None
-        ((logic, inner),) = value.items()
-        if logic == "not":
-            inner = [inner]
-        elif logic not in LOGIC or not isinstance(inner, list):
-            return None
-        members = []
-        for part in inner:
-            member = self.expression(part, depth + 1)
-            if member is None:
-                return None
-            members.append(member)
-        return Expression(logic, tuple(members))
+        members.append(member)
+    return Expression(logic, tuple(members))
 
 
-def _is_comparison(value: dict[str, Any]) -> bool:
-    if type(value["var"]) is not str or len(value) > 2:
-        return False
-    if len(value) == 1:
-        return True
-    first, second = value
-    name = second if first == "var" else first
-    literal = value[name]
-    if name in LOGIC:
-        return False
-    if name in BOUNDS:
-        return js.is_number(literal)
-    if name == "in":
-        return isinstance(literal, list)
-    return name != "contains" or isinstance(literal, str)
+def _comparison(value: dict[str, Any]) -> Comparison | None:
+    """One comparison with a fitting operand, or none at all."""
+    variable = value["var"]
+    if type(variable) is not str or len(value) > 2:
+        return None
+    operator, operand = "", None
+    for name, literal in value.items():
+        if name != "var":
+            operator, operand = name, literal
+    if operator in BOUNDS:
+        fits = js.is_number(operand)
+    elif operator == "in":
+        fits = isinstance(operand, list)
+    elif operator == "contains":
+        fits = isinstance(operand, str)
+    else:
+        fits = operator not in LOGIC
+    return made_comparison(variable, operator, operand) if fits else None
 
 
 def satisfy(

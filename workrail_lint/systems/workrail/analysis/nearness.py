@@ -21,55 +21,68 @@ class Near(NamedTuple):
     close: bool
 
 
+class _Name:
+    """A name that is not known, compared with many that are."""
+
+    __slots__ = ("_folded", "_letters", "_limit", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._folded = fold(name)
+        self._letters = set(name)
+        self._limit = 1 if len(name) < 5 else 2 if len(name) < 12 else 3
+
+    def distance(self, other: str, folded: str) -> tuple[bool, int] | None:
+        """How far the other name is, and whether it only begins or ends with this one; None if it is not near."""
+        name, limit = self._name, self._limit
+        if other == name or len(other) > _LONG:
+            return None
+        if folded == self._folded:
+            return False, 0
+        difference = abs(len(other) - len(name))
+        # An edit takes away one letter at most and adds one.
+        if difference <= limit and len(self._letters.symmetric_difference(other)) <= 2 * limit:
+            distance = edit_distance(name, other, limit)
+            if distance >= min(len(name), len(other)):
+                return None  # short names with nothing in common
+            if distance <= limit:
+                return False, distance
+        return (True, difference) if _is_part(self._folded, folded) else None
+
+
 def nearest_name(name: str, known: Iterable[str]) -> Near | None:
     """The nearest of the known names; of equally near ones the first by code points."""
     if len(name) > _LONG:
         return None
-    folded = fold(name)
-    letters = set(name)
-    limit = 1 if len(name) < 5 else 2 if len(name) < 12 else 3
-    best: tuple[int, str] | None = None
-    partial: tuple[int, str] | None = None
+    wanted = _Name(name)
+    best: tuple[bool, int, str] | None = None
     for other in known:
-        if other == name or len(other) > _LONG:
-            continue
-        if fold(other) == folded:
-            distance = 0
-        elif abs(len(other) - len(name)) <= limit:
-            # An edit takes away one letter at most and adds one.
-            is_far = len(letters.symmetric_difference(other)) > 2 * limit
-            distance = limit + 1 if is_far else edit_distance(name, other, limit)
-            if distance >= min(len(name), len(other)):
-                continue  # short names with nothing in common
-        else:
-            distance = limit + 1
-        if distance <= limit:
-            best = min(best or (distance, other), (distance, other))
-        elif _is_part(folded, fold(other)):
-            difference = abs(len(other) - len(name))
-            partial = min(partial or (difference, other), (difference, other))
-    if best is not None:
-        return Near(best[1], True)
-    return Near(partial[1], False) if partial is not None else None
+        found = wanted.distance(other, fold(other))
+        if found is not None and (best is None or (*found, other) < best):
+            best = (*found, other)
+    return None if best is None else Near(best[2], not best[0])
 
 
 class KnownNames:
     """Names to suggest from, some of those in a workflow, asked about many unknown ones."""
 
     def __init__(self, names: Iterable[str], in_workflow: int) -> None:
-        self._names = sorted(names)
+        self._names = [(name, fold(name)) for name in names]
         self._is_many = in_workflow > _MANY_NAMES
         self._questions = 0
         self._folded: dict[str, list[str]] = {}
-        for name in self._names:
-            self._folded.setdefault(fold(name), []).append(name)
+        for name, folded in self._names:
+            self._folded.setdefault(folded, []).append(name)
 
     def near(self, name: str) -> list[str]:
         """All that are near the name."""
         self._questions += 1
         if self._is_many or self._questions > _MANY_QUESTIONS:
             return self._folded.get(fold(name), [])
-        return [other for other in self._names if nearest_name(name, (other,)) is not None]
+        if len(name) > _LONG:
+            return []
+        wanted = _Name(name)
+        return [other for other, folded in self._names if wanted.distance(other, folded) is not None]
 
 
 def fold(name: str) -> str:

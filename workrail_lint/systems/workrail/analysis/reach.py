@@ -26,7 +26,8 @@ def examples(analysis: Analysis) -> list[Example]:
             continue
         # A while loop ends when its condition fails, an until loop when it holds.
         holds, fails = ((facts.condition,), ()) if facts.kind == "until" else ((), (facts.condition,))
-        found.append(_example(analysis, facts.condition_pointer, "loop exit", holds, fails))
+        pointer = f"{analysis.steps[facts.step].pointer}/{facts.condition_place}"
+        found.append(_example(analysis, pointer, "loop exit", holds, fails))
     return found
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import accumulate
+from functools import partial
+from itertools import filterfalse
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import NamedTuple, cached_property
 from workrail_lint.systems.workrail.analysis.domains import read_domain
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, read_mention
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
 from workrail_lint.systems.workrail.analysis.records import (
     CALLER,
     LISTED,
     MENTIONED,
+    SET,
     STATED,
     UNDELIVERED,
     Definition,
@@ -22,15 +22,16 @@ from workrail_lint.systems.workrail.analysis.records import (
     Origin,
     Text,
 )
-from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
+from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS, Texts
 
-_BREAK = "\n\0\n"
 # A search for each name is cheaper than an index of all words as long as the names are few.
 _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
 _MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
 _CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
+_IN_NAMES = ("_", "$")  # besides letters and digits
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_TOKEN = Reading(PLAIN, "")
 _tuple = tuple.__new__
 
 
@@ -39,60 +40,142 @@ def is_identifier(name: str) -> bool:
     return name.isascii() and name[:1] != "-" and name.replace("$", "_").replace("-", "_").isidentifier()
 
 
-class Findings:
-    """What the texts say about each name."""
+class _Place(NamedTuple):
+    """Where a text has the name."""
 
-    __slots__ = ("definitions", "domains", "mentions", "names")
+    text: Text
+    start: int
+    is_token: bool  # in braces
 
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.definitions: dict[str, list[Definition]] = {}
-        self.mentions: dict[str, list[Mention]] = {}
-        self.domains: dict[str, list[Domain]] = {}
+
+class Said:
+    """What the texts say about one name. The places are read one after the other, as far as somebody asks."""
+
+    __slots__ = ("_definitions", "_keys", "_mentions", "_name", "_places", "_roles", "_setters", "_statements")
+
+    def __init__(self, name: str, keys: list[Text], places: list[_Place]) -> None:
+        self._name = name
+        self._keys = keys  # the texts of `outputRequired` under this name
+        self._places = places
+        self._roles: list[str | None] = []  # of the places that were read
+        self._definitions = [
+            Definition(name, text.step, text.pointer, (0, 0), "key", STATED, text.text, text.when, text.origin)
+            for text in keys
+        ]
+        self._setters = self._definitions.copy()
+        self._mentions: list[Mention] = []
+        self._statements: list[Domain] | None = None
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """What sets the variable or might."""
+        self._read_until(len(self._places))
+        return self._definitions
+
+    @property
+    def mentions(self) -> list[Mention]:
+        self._read_until(len(self._places))
+        return self._mentions
+
+    def setter(self, number: int) -> Definition | None:
+        """One of the definitions that count as setting the variable, in the order of the texts."""
+        while len(self._setters) <= number:
+            if len(self._roles) == len(self._places):
+                return None
+            self._read()
+        return self._setters[number]
+
+    @property
+    def statements(self) -> list[Domain]:
+        """What is said about the values."""
+        if self._statements is None:
+            self._statements = self._read_statements()
+        return self._statements
+
+    def _read_until(self, count: int) -> None:
+        while len(self._roles) < count:
+            self._read()
+
+    def _read(self) -> None:
+        """Read the next place."""
+        text, start, is_token = self._places[len(self._roles)]
+        pointer, step, field, delivered, when, via, whole = text
+        span = (start, start + len(self._name))
+        reading = _TOKEN if is_token else read_mention(whole, *span, field)
+        if reading is None:
+            self._roles.append(None)
+            return
+        role, kind = reading
+        self._roles.append(role)
+        confidence = role
+        if field in CALLER_FIELDS:
+            confidence, kind = CALLER, "token" if is_token else "caller"
+        elif role in (CONDITION, PLAIN):
+            self._mentions.append(_tuple(Mention, (self._name, step, pointer, span, role, field)))
+            return
+        elif step is None:
+            confidence = MENTIONED
+        elif not delivered and role in (STATED, LISTED):
+            confidence = UNDELIVERED
+        origin = _tuple(Origin, (pointer, via))
+        made = _tuple(Definition, (self._name, step, pointer, span, kind, confidence, whole, when, origin))
+        self._definitions.append(made)
+        if confidence in SET:
+            self._setters.append(made)
+
+    def _role(self, number: int) -> str | None:
+        self._read_until(number + 1)
+        return self._roles[number]
+
+    def _read_statements(self) -> list[Domain]:
+        name, size = self._name, len(self._name)
+        found: list[Domain] = []
+        for text in self._keys:
+            # No sentence sets a key, so that bullets below it are not its values.
+            said = read_domain(f"{name}: {text.text}", 0, size, lambda: LISTED)
+            if said is not None:
+                found.append(Domain(name, said.values, said.closed, said.kind, text.pointer, (0, 0), text.text))
+        is_word = is_plain_word(name)
+        for number, (text, start, is_token) in enumerate(self._places):
+            if is_token or (is_word and self._role(number) is None):
+                continue
+            said = read_domain(text.text, start, start + size, partial(self._role, number))
+            if said is not None:
+                span = (start, start + size)
+                found.append(Domain(name, said.values, said.closed, said.kind, text.pointer, span, text.text))
+        return found
 
 
 class Scanner:
-    """All texts of a workflow as one, so that a name is found by one search."""
+    """Finds names in all texts at once."""
 
-    def __init__(self, texts: list[Text]) -> None:
+    def __init__(self, texts: Texts) -> None:
         self.texts = texts
-        strings = [text.text for text in texts]
-        self.whole = _BREAK.join(strings)
-        self._starts = [0, *accumulate(map(len(_BREAK).__add__, map(len, strings)))]  # and one after the end
+        self.whole = texts.whole
         self._searches = 0
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
         found = set(_MARKED.findall(self.whole))
-        capital = [word for word in set(_CALLED_WORD.findall(self.whole)) if not word.islower()]
-        found.update([word for word in capital if word[0].islower() and word.isascii() and word.isalnum()])
-        for text in self.texts:
-            if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
-                found.add(key)
+        capital = " ".join(filterfalse(str.islower, set(self.whole.split())))  # of which the whole has little
+        words = [word for word in set(_CALLED_WORD.findall(capital)) if not word.islower()]
+        found.update([word for word in words if word[0].islower() and word.isascii() and word.isalnum()])
+        found.update(filter(_KEY.fullmatch, self.texts.outputs))
         return found
 
-    def scan(self, names: Iterable[str], found: Findings) -> None:
-        """Add what is said about names that were not looked for yet."""
-        keys = self._keys
-        for name in names:
-            if name in found.names:
-                continue
-            found.names.add(name)
-            if not is_identifier(name):
-                continue  # no prompt can ask for it by such a name
-            for text in keys.get(name, ()):
-                self._add_key(name, text, found)
-            for index, start in self._hits(name):
-                self._read(name, self.texts[index], start, found)
-
-    @cached_property
-    def _keys(self) -> dict[str, list[Text]]:
-        """The texts of `outputRequired` by their keys."""
-        found: dict[str, list[Text]] = {}
-        for text in self.texts:
-            if text.field == "outputRequired":
-                found.setdefault(output_key(text.pointer), []).append(text)
-        return found
+    def said(self, name: str) -> Said:
+        """What the texts say about a name."""
+        places: list[_Place] = []
+        if not is_identifier(name):
+            return Said(name, [], places)  # no prompt can ask for it by such a name
+        texts, whole = self.texts, self.whole
+        for at in self._hits(name):
+            opening = whole.rfind("{{", at - 4 if at > 4 else 0, at)
+            is_token = opening >= 0 and not whole[opening + 2 : at].strip()
+            text, start = texts.at(at)
+            if not is_token or text.field in CALLER_FIELDS:
+                places.append(_tuple(_Place, (text, start, is_token)))
+        return Said(name, [texts[number] for number in texts.outputs.get(name, ())], places)
 
     def occurs(self, word: str) -> bool:
         """Whether an agent reads the word, in any case."""
@@ -108,33 +191,33 @@ class Scanner:
 
     @cached_property
     def _lowered(self) -> str:
-        return "\n".join([text.text for text in self.texts if text.delivered]).lower()
+        return "\n".join(map(str.lower, self.texts.read))  # one by one: most are ASCII, which is far faster
 
-    def _hits(self, name: str) -> Iterator[tuple[int, int]]:
-        """Where the name is a word of its own, as (text, offset)."""
+    def _hits(self, name: str) -> list[int]:
+        """Where the name is a word of its own."""
         whole, size = self.whole, len(name)
-        self._searches += 1
+        found: list[int] = []
         for at in self._places(name):
-            if whole[at - 1 : at] != "." or whole.endswith("context.", 0, at):
-                if _in_name(whole[at + size : at + size + 1]):
-                    continue
-                index = bisect_right(self._starts, at) - 1
-                yield index, at - self._starts[index]
+            before, after = whole[at - 1 : at], whole[at + size : at + size + 1]
+            if before.isalnum() or after.isalnum() or before in _IN_NAMES or after in _IN_NAMES:
+                continue
+            if before != "." or whole.endswith("context.", 0, at):
+                found.append(at)
+        return found
 
-    def _places(self, name: str) -> Iterator[int]:
-        """Where a word begins that begins with the name."""
+    def _places(self, name: str) -> list[int]:
+        """Where the name is, or a word that it is a part of."""
         whole = self.whole
+        self._searches += 1
         if self._searches > _FEW_NAMES:
             first = _WORD.match(name)
-            for at in self._words.get(first[0], ()) if first else ():
-                if whole.startswith(name, at):
-                    yield at
-            return
+            return [at for at in self._words.get(first[0], ()) if whole.startswith(name, at)] if first else []
+        found: list[int] = []
         at = whole.find(name)
         while at >= 0:
-            if not _in_name(whole[at - 1 : at]):
-                yield at
+            found.append(at)
             at = whole.find(name, at + len(name))
+        return found
 
     @cached_property
     def _words(self) -> dict[str, list[int]]:
@@ -142,65 +225,6 @@ class Scanner:
         for match in _WORD.finditer(self.whole):
             found.setdefault(match[0], []).append(match.start())
         return found
-
-    def _add_key(self, name: str, text: Text, found: Findings) -> None:
-        found.definitions.setdefault(name, []).append(
-            Definition(name, text.step, text.pointer, (0, 0), "key", STATED, text.text, text.when, text.origin)
-        )
-        # No sentence sets a key, so that bullets below it are not its values.
-        statement = read_domain(f"{name}: {text.text}", 0, len(name), LISTED)
-        if statement is not None:
-            found.domains.setdefault(name, []).append(
-                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, (0, 0), text.text)
-            )
-
-    def _read(self, name: str, text: Text, start: int, found: Findings) -> None:
-        end = start + len(name)
-        opening = text.text.rfind("{{", max(0, start - 4), start)
-        if opening >= 0 and not text.text[opening + 2 : start].strip():
-            if text.field in CALLER_FIELDS:
-                self._define(name, text, (start, end), "token", CALLER, found)
-            return
-        reading = read_mention(text.text, start, end, text.field)
-        if reading is None:
-            return
-        role, kind = reading
-        span = (start, end)
-        if text.field in CALLER_FIELDS:
-            self._define(name, text, span, "caller", CALLER, found)
-        elif role in (CONDITION, PLAIN):
-            found.mentions.setdefault(name, []).append(
-                _tuple(Mention, (name, text.step, text.pointer, span, role, text.field))
-            )
-        else:
-            confidence = role
-            if text.step is None:
-                confidence = MENTIONED
-            elif not text.delivered and role in (STATED, LISTED):
-                confidence = UNDELIVERED
-            self._define(name, text, span, kind, confidence, found)
-        statement = read_domain(text.text, start, end, role)
-        if statement is not None:
-            found.domains.setdefault(name, []).append(
-                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, span, text.text)
-            )
-
-    @staticmethod
-    def _define(name: str, text: Text, span: tuple[int, int], kind: str, confidence: str, found: Findings) -> None:
-        pointer, step, _, _, when, via, whole = text
-        origin = _tuple(Origin, (pointer, via))
-        found.definitions.setdefault(name, []).append(
-            _tuple(Definition, (name, step, pointer, span, kind, confidence, whole, when, origin))
-        )
-
-
-def output_key(pointer: str) -> str:
-    """The key that an `outputRequired` text belongs to."""
-    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-
-
-def _in_name(character: str) -> bool:
-    return character.isalnum() or character == "_" or character == "$"
 
 
 def _in_word(character: str) -> bool:

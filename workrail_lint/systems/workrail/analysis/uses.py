@@ -14,12 +14,12 @@ from workrail_lint.systems.workrail.analysis.records import (
     Condition,
     Decision,
     Origin,
-    Text,
     Use,
 )
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.flow import Flow
+    from workrail_lint.systems.workrail.analysis.texts import Texts
 
 # The texts that are rendered with the run's context.
 TOKEN_FIELDS = frozenset(
@@ -43,77 +43,74 @@ def build_decisions(flow: Flow) -> list[Decision]:
     """Every condition that decides something; one that several steps share is there once."""
     found: list[Decision] = []
     seen: set[str] = set()
-    for index, step in enumerate(flow.steps):
-        if step.damaged or (step.kind != "loop" and _HOLDERS.isdisjoint(flow.nodes[index].step)):
+    for index, (step, node) in enumerate(zip(flow.steps, flow.nodes, strict=True)):
+        if step.damaged or (step.kind != "loop" and _HOLDERS.isdisjoint(node.step)):
             continue
-        for condition, pointer, kind, origin in _conditions(flow, index):
-            if isinstance(condition, dict) and (pointer not in seen or origin.via in FOREIGN):
+        via = step.origin.via
+        if via == VIRTUAL:
+            continue  # it shares the condition of its step
+        for condition, place, kind in _conditions(flow, index, node.step):
+            if not isinstance(condition, dict):
+                continue
+            if via == AUTHORED or kind == "loop":
+                pointer = f"{step.pointer}/{place}"
+                origin = _tuple(Origin, (pointer, AUTHORED))
+            elif kind == "runCondition":
+                pointer, origin = _called_condition(flow, index, condition)
+            else:
+                pointer, origin = step.origin.pointer, step.origin
+            if pointer not in seen or origin.via in FOREIGN:
                 seen.add(pointer)
                 found.append(_tuple(Decision, (pointer, kind, index, condition, origin)))
     return found
 
 
-def build_uses(flow: Flow, decisions: list[Decision], texts: list[Text]) -> list[Use]:
+def build_uses(flow: Flow, decisions: list[Decision], texts: Texts) -> list[Use]:
     """Every place that reads a variable, conditions first."""
     found: list[Use] = []
-    for decision in decisions:
-        found += _leaves(decision)
+    for pointer, kind, index, condition, origin in decisions:
+        for leaf, place in ((condition, pointer),) if "var" in condition else leaves_of(condition, pointer):
+            name = leaf["var"]
+            if isinstance(name, str) and name:
+                at = f"{place}/var" if origin.via == AUTHORED else pointer
+                found.append(_tuple(Use, (name, "", index, at, kind, leaf, None, pointer, origin, "")))
     for index, step in enumerate(flow.steps):
-        if step.damaged:
+        if step.kind == "standard" or step.damaged:
             continue
         if step.kind == "loop":
             found += _loop_uses(flow.nodes[index].step, step.pointer, index)
-        elif step.kind == "parallel":
+        else:
             found += _mappings(flow.nodes[index].step, step.pointer, index)
     found += _tokens(flow, texts)
     return found
 
 
-def _conditions(flow: Flow, index: int) -> Iterator[tuple[Any, str, str, Origin]]:
-    """The conditions of a step, each with its place and what it decides."""
-    step, node = flow.steps[index], flow.nodes[index]
-    if step.origin.via == VIRTUAL:
-        return  # it shares the condition of its step
-    data = node.step
-    base = step.pointer
-    authored = step.origin.via == AUTHORED
-
-    def at(place: str) -> tuple[str, Origin]:
-        if not authored:
-            return step.origin.pointer, step.origin
-        place = f"{base}/{place}"
-        return place, _tuple(Origin, (place, AUTHORED))
-
+def _conditions(flow: Flow, index: int, data: dict[str, Any]) -> list[tuple[Any, str, str]]:
+    """The conditions of a step, each with its place there and what it decides."""
+    found: list[tuple[Any, str, str]] = []
     run = data.get("runCondition")
     if run:
-        if authored:
-            pointer, origin = at("runCondition")
-        else:
-            pointer, origin = _called_condition(flow, index, run)
-        yield run, pointer, "runCondition", origin
+        found.append((run, "runCondition", "runCondition"))
     gate = data.get("requireConfirmation")
     if isinstance(gate, dict):
         if "kind" in gate:
-            yield (gate.get("condition"), *_pair(at("requireConfirmation/condition"), "gate"))
+            found.append((gate.get("condition"), "requireConfirmation/condition", "gate"))
         else:
-            yield (gate, *_pair(at("requireConfirmation"), "gate"))
+            found.append((gate, "requireConfirmation", "gate"))
+    step = flow.steps[index]
     facts = flow.loops.get(step.id) if step.kind == "loop" else None
     if facts is not None and facts.step == index and facts.condition is not None:
-        yield facts.condition, facts.condition_pointer, "loop", Origin(facts.condition_pointer, AUTHORED)
+        found.append((facts.condition, facts.condition_place, "loop"))
     for i, item in enumerate(_list(data["promptFragments"])) if "promptFragments" in data else ():
         if isinstance(item, dict) and "when" in item:
-            yield (item["when"], *_pair(at(f"promptFragments/{i}/when"), "fragment"))
+            found.append((item["when"], f"promptFragments/{i}/when", "fragment"))
     for i, item in enumerate(_list(data["parallelDelegations"])) if "parallelDelegations" in data else ():
         if isinstance(item, dict) and "runCondition" in item:
-            yield (item["runCondition"], *_pair(at(f"parallelDelegations/{i}/runCondition"), "delegation"))
+            found.append((item["runCondition"], f"parallelDelegations/{i}/runCondition", "delegation"))
     if "validationCriteria" in data:
-        pointer, origin = at("validationCriteria")
-        for condition, place in _criteria(data["validationCriteria"], pointer):
-            yield condition, place if authored else pointer, "criteria", Origin(place, AUTHORED) if authored else origin
-
-
-def _pair(found: tuple[str, Origin], kind: str) -> tuple[str, str, Origin]:
-    return found[0], kind, found[1]
+        criteria = _criteria(data["validationCriteria"], "validationCriteria")
+        found += [(condition, place, "criteria") for condition, place in criteria]
+    return found
 
 
 def _called_condition(flow: Flow, index: int, run: object) -> tuple[str, Origin]:
@@ -160,15 +157,6 @@ def leaves_of(condition: object, pointer: str) -> Iterator[tuple[Condition, str]
         stack.extend(reversed(below))
 
 
-def _leaves(decision: Decision) -> Iterator[Use]:
-    pointer, kind, step, condition, origin = decision
-    for leaf, place in ((condition, pointer),) if "var" in condition else leaves_of(condition, pointer):
-        name = leaf["var"]
-        if isinstance(name, str) and name:
-            at = f"{place}/var" if origin.via == AUTHORED else pointer
-            yield _tuple(Use, (name, "", step, at, kind, leaf, None, pointer, origin, ""))
-
-
 def _loop_uses(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:
     config = step.get("loop")
     if not isinstance(config, dict):
@@ -188,9 +176,9 @@ def _mappings(step: dict[str, Any], pointer: str, index: int) -> Iterator[Use]:
             yield Use(name, "", index, place, "mapping", None, None, place, Origin(place, AUTHORED), "")
 
 
-def _tokens(flow: Flow, texts: list[Text]) -> Iterator[Use]:
+def _tokens(flow: Flow, texts: Texts) -> Iterator[Use]:
     passed: dict[str, str] = {}
-    for text in [text for text in texts if "{{" in text.text]:
+    for text in texts.having("{{"):
         if text.step is None or text.field not in TOKEN_FIELDS:
             continue
         if flow.steps[text.step].damaged:

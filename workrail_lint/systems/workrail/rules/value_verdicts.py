@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
@@ -48,15 +47,17 @@ class Literal(NamedTuple):
     use: Use
 
 
-def literals_of(use: Use) -> Iterator[Literal]:
+def literals_of(use: Use) -> list[Literal]:
     leaf = use.leaf or {}
     base = use.pointer.removesuffix("/var")
-    for name in ("equals", "not_equals"):
-        if name in leaf:
-            yield _tuple(Literal, (leaf[name], f"{base}/{name}", name, use))
+    found = [
+        _tuple(Literal, (leaf[name], f"{base}/{name}", name, use)) for name in ("equals", "not_equals") if name in leaf
+    ]
     if "in" in leaf:
-        for index, item in enumerate(leaf["in"] or ()):
-            yield _tuple(Literal, (item, f"{base}/in/{index}", "in", use))
+        found += [
+            _tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in enumerate(leaf["in"] or ())
+        ]
+    return found
 
 
 def _compared_values(uses: Iterable[Use]) -> list[Any]:
@@ -154,13 +155,13 @@ class _Values:
         value, name = literal.value, quoted(self.name)
         if _is_text(value):
             if self.domain is not None:
-                if self.domain.kind != BOOLEAN or any(lenient_equal(value, item) for item in self.domain.values):
+                if self.domain.kind != BOOLEAN or _is_among(value, self.domain.values):
                     return False
                 message = f"{name} is true or false, never {shown(value)}; compare with true or false"
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
             # A variable can have every value that a prompt gives it.
-            stated = any(lenient_equal(value, item) for statement in self.statements for item in statement.values)
             other = self._boolean
+            stated = other is not None and any(_is_among(value, statement.values) for statement in self.statements)
             if other is not None and not stated and len(self._texts) == 1 and LIST not in self.kinds:
                 message = (
                     f"other conditions compare {name} with {shown(other)}, this one with {shown(value)}; "
@@ -184,7 +185,7 @@ class _Values:
 
     def _outside(self, literal: Literal) -> bool:
         domain, value = self.domain, literal.value
-        if domain is None or any(lenient_equal(value, item) for item in domain.values):
+        if domain is None or _is_among(value, domain.values):
             return False
         if domain.kind == BOOLEAN and not isinstance(value, str):
             return False
@@ -212,14 +213,13 @@ class _Values:
         value = literal.value
         if self.domain is not None or not isinstance(value, str) or len(value) < _SHORTEST or not _is_text(value):
             return False
-        setters = self.analysis.setters(self.name)
         scanner = self.analysis.scanner
         key = f"spelled {value}"
         usual = self._usual_spelling(value)
         if usual is not None:
             message = f"other conditions on {quoted(self.name)} say {shown(usual)}, this one {shown(value)}"
             return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; use one spelling", key)
-        if not setters or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
+        if not self.analysis.is_set(self.name) or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
             return False
         for other in respelled(value):
             if scanner.occurs(other):
@@ -273,11 +273,9 @@ class _Values:
     def _marked_words(self) -> list[str]:
         """The quoted, capitalised or hyphenated words of the steps that set the variable."""
         steps = {made.step for made in self.analysis.setters(self.name) if made.step is not None}
-        found: set[str] = set()
-        for step in steps:
-            for text in self.analysis.texts_of_step.get(step, ()):
-                for match in _MARKED_WORD.finditer(text.text) if text.delivered else ():
-                    found.add(next(group for group in match.groups() if group is not None))
+        texts = self.analysis.texts.read_in_step
+        whole = "\n".join(text for step in steps for text in texts.get(step, ()))
+        found = set(map("".join, _MARKED_WORD.findall(whole)))
         return sorted(word for word in found if word not in self.analysis.by_name and word != self.name)
 
     def _where(self, word: str) -> str:
@@ -304,8 +302,15 @@ def _is_text(value: object) -> bool:
     """Whether a literal is text that is neither a number nor a word for true or false."""
     if not isinstance(value, str) or normal_text(value) in _BOOLEAN_WORDS:
         return False
+    if value[:1].isalpha() and value[0] != "I":
+        return True  # only "Infinity" is a number that begins with a letter
     number = js.to_number(value)
     return number != number
+
+
+def _is_among(value: Any, values: tuple[Any, ...]) -> bool:
+    """Whether a condition would take a value for one of these."""
+    return (isinstance(value, str) and value in values) or any(lenient_equal(value, item) for item in values)
 
 
 def _differs_by_number(a: str, b: str) -> bool:
@@ -327,10 +332,12 @@ def _judge_branches(judge: Judge) -> None:
         if decision.kind == "runCondition" and decision.origin.via == AUTHORED
     }
     run: list[tuple[Decision, str, Any]] = []
+    if len(by_step) < 2:
+        return
     for index, step in enumerate(analysis.steps):
-        if step.origin.via == "virtual":
-            continue
         decision = by_step.get(index)
+        if (decision is None and not run) or step.origin.via == "virtual":
+            continue
         branch = _branch(decision) if decision is not None else None
         same_list = not run or analysis.steps[run[-1][0].step].loop == step.loop
         if decision is not None and branch is not None and same_list and (not run or run[-1][1] == branch[0]):

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import islice
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.base.typed import TYPE_CHECKING, cached_property
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import LIST
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNSET, impossible
 from workrail_lint.systems.workrail.analysis.nearness import Near, nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
-from workrail_lint.systems.workrail.analysis.records import CERTAIN, FOREIGN, MENTIONED, SET, UNDELIVERED
+from workrail_lint.systems.workrail.analysis.records import CERTAIN, FOREIGN, MENTIONED, UNDELIVERED
 from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, shown
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.analysis.records import Definition, Use
+    from workrail_lint.systems.workrail.analysis.records import Definition, Mention, Use
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
 GATE_SELF, NEVER_READ = "gate-condition-self", "variable-never-read"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
+# Where a value is used as it is, and not only compared.
+_SHOWN = ("token", *_STOPS)
+_FIRST_SETTERS = 3
 # Whether so many steps together surely set a variable would take longer to prove than the whole check.
 _MANY_SETTERS = 20
 # Old names of loop variables; another rule reports them.
@@ -48,9 +50,18 @@ class _Variable:
         self.analysis: Analysis = judge.analysis
         self.name = name
         self.uses = uses
-        self.definitions = self.analysis.definitions(name)
-        self.setters = [made for made in self.definitions if made.confidence in SET and made.confidence != CERTAIN]
-        self.mentions = self.analysis.mentions(name)
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        return self.analysis.definitions(self.name)
+
+    @cached_property
+    def setters(self) -> list[Definition]:
+        return self.analysis.setters(self.name)
+
+    @property
+    def mentions(self) -> list[Mention]:
+        return self.analysis.mentions(self.name)
 
     def judge(self) -> None:
         if self.analysis.is_given(self.name):
@@ -58,7 +69,7 @@ class _Variable:
         uses = self.uses
         if self.analysis.is_of_loop(self.name):
             uses = [use for use in uses if not self.analysis.in_scope(self.name, use)]
-        if not self.setters:
+        if not self.analysis.is_set(self.name):
             self._unset(uses)
             return
         self._gates(uses)
@@ -145,7 +156,7 @@ class _Variable:
         if facts is not None and use.kind not in _STOPS:
             yield from facts.variables
         for name in self.judge_.known_names.near(self.name):
-            if any(may_precede(self.analysis, made, use) for made in self.analysis.setters(name)):
+            if any(may_precede(self.analysis, made, use) for made in self.analysis.each_setter(name)):
                 yield name
 
     def _outside_loop(self, use: Use, loops: list[Definition]) -> None:
@@ -169,11 +180,13 @@ class _Variable:
     def _gates(self, uses: list[Use]) -> None:
         for use in uses:
             if use.kind == "gate" and self.analysis.steps[use.step].kind != "loop":
-                own = [made for made in self.setters if made.step == use.step]
-                others = [
-                    made for made in self.setters if made.step != use.step and may_precede(self.analysis, made, use)
-                ]
-                if own and not others and not self._is_mentioned_before(use):
+                if any(
+                    made.step != use.step and may_precede(self.analysis, made, use)
+                    for made in self.analysis.each_setter(self.name)
+                ):
+                    continue
+                own = any(made.step == use.step for made in self.setters)
+                if own and not self._is_mentioned_before(use):
                     self.judge_.gate_names.setdefault(use.root, []).append(use)
 
     def _is_mentioned_before(self, use: Use, *, surely: bool = False) -> bool:
@@ -192,11 +205,11 @@ class _Variable:
         return False
 
     def _order(self, use: Use) -> None:
-        if use.pointer in self.judge_.judged:
+        if use.pointer in self.judge_.judged or self._is_in_time(use):
             return
         earlier = self._earlier(use)
         if earlier:
-            if use.kind in ("token", *_STOPS):
+            if use.kind in _SHOWN:
                 self._maybe_unset(use, earlier)
             return
         if use.origin.via in FOREIGN and use.leaf is not None:
@@ -210,6 +223,17 @@ class _Variable:
         elif not self._is_mentioned_before(use):
             self.judge_.judged.add(use.pointer)
             self._too_late(use, next(made for made in self._by_position if not later or made.step != use.step))
+
+    def _is_in_time(self, use: Use) -> bool:
+        """Whether one of the first setters is early enough, as nearly always."""
+        analysis = self.analysis
+        for made in islice(analysis.each_setter(self.name), _FIRST_SETTERS):
+            if may_precede(analysis, made, use):
+                if use.kind not in _SHOWN or made.step is None:
+                    return True
+                if not analysis.steps[made.step].conditions and surely_precedes(analysis, made, use):
+                    return True
+        return False
 
     def _earlier(self, use: Use) -> list[Definition]:
         """The definitions that may have happened at a use, the first of them where there are many."""

@@ -6,9 +6,7 @@ as outside its domain or never true. So the judgements are made in order, and ea
 
 from __future__ import annotations
 
-from functools import cached_property
-
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, impossible
@@ -52,9 +50,7 @@ class Judge:
         """The names to suggest: those that something sets, or that nobody has asked about so far."""
         analysis = self.analysis
         names = analysis.all_names
-        return KnownNames(
-            [name for name in names if name not in analysis.by_name or analysis.setters(name)], len(names)
-        )
+        return KnownNames([name for name in names if name not in analysis.by_name or analysis.is_set(name)], len(names))
 
     @cached_property
     def decisions(self) -> dict[str, Decision]:
@@ -138,13 +134,12 @@ def is_odd(leaf: Condition) -> bool:
     if len(leaf) > 2:
         return True
     for name, literal in leaf.items():
-        if name in ("equals", "not_equals"):
-            return isinstance(literal, dict | list)
-        if name in LOGIC:
-            return True
+        if name == "var":
+            continue
         if name == "in":
             is_list = isinstance(literal, list) and bool(literal)
             return not is_list or any(isinstance(item, dict | list) for item in literal)
+        return name in LOGIC or (name in ("equals", "not_equals") and isinstance(literal, dict | list))
     return False
 
 

@@ -81,20 +81,28 @@ class Expression:
     `logic` is `and`, `or`, `not`, `is` for a comparison, and `broken`.
     """
 
-    __slots__ = ("comparison", "is_sound", "leaves", "logic", "members", "size")
+    __slots__ = ("_leaves", "comparison", "is_sound", "logic", "members", "size")
 
     def __init__(self, logic: str, members: tuple[Expression, ...] = (), comparison: Comparison | None = None) -> None:
         self.logic = logic
         self.members = members
         self.comparison = comparison
-        self.leaves: dict[Comparison, None] = {} if comparison is None else {comparison: None}
+        self._leaves: dict[Comparison, None] | None = None
         self.size: int = 0 if comparison is None else 1  # counts repeated ones
         # Whether each part has a value whatever the context is, so that parts can be looked at in any order.
         self.is_sound: bool = logic != "broken"
         for member in members:
-            self.leaves |= member.leaves
             self.size += member.size
             self.is_sound = self.is_sound and member.is_sound
+
+    @property
+    def leaves(self) -> dict[Comparison, None]:
+        """The comparisons, each once."""
+        if self._leaves is None:
+            self._leaves = {} if self.comparison is None else {self.comparison: None}
+            for member in self.members:
+                self._leaves |= member.leaves
+        return self._leaves
 
     def value(self, truths: dict[Comparison, bool | None]) -> bool | None:
         """What it comes out as; None while too few comparisons are known."""
@@ -184,6 +192,10 @@ def comparison_of(node: dict[str, Any]) -> Comparison:
     named = comparisons(node)
     operator = named[0] if named else ""
     operand = node[operator] if operator else None
+    return made_comparison(variable, operator, operand)
+
+
+def made_comparison(variable: str, operator: str, operand: Any) -> Comparison:
     return tuple.__new__(Comparison, (repr((variable, operator, operand)), variable, operator, operand))
 
 
