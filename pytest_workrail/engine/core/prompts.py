@@ -35,7 +35,7 @@ class PendingStep(Record):
 
     @property
     def prompt(self) -> str:
-        return "".join(part.text for part in self.parts)
+        return "".join([part.text for part in self.parts])
 
     @property
     def golden_prompt(self) -> str:
@@ -89,7 +89,7 @@ class PromptRenderer:
         return PendingStep(
             instance.step_id,
             substitute(step["title"], context),
-            tuple(part for part in parts if part is not None and part.text),
+            tuple([part for part in parts if part is not None and part.text]),
             step.get("agentRole"),
             step.get("modelTier"),
             gate,

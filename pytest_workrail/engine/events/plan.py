@@ -87,9 +87,11 @@ class AppendPlan(Record):
 def pins_of(events: Iterable[Event]) -> tuple[SnapshotPin, ...]:
     """One pin for each node these events create."""
     return tuple(
-        SnapshotPin(event.event_index, event.data.snapshot_ref, event.event_id)
-        for event in events
-        if isinstance(event, NodeCreated)
+        [
+            SnapshotPin(event.event_index, event.data.snapshot_ref, event.event_id)
+            for event in events
+            if isinstance(event, NodeCreated)
+        ]
     )
 
 

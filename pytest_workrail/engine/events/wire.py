@@ -79,9 +79,9 @@ class Wire(HasMembers):
     def built(cls, **values: object) -> Self:
         """The record with these values, which this program made of checked ones: nothing is checked again."""
         made = _new(cls)
-        made.__dict__.update(_members[cls].defaults, **values)
         if cls.keeps_null:
-            made.__dict__["_named"] = values.keys() & cls.keeps_null
+            values["_named"] = values.keys() & cls.keeps_null
+        _set_members(made, _members[cls].defaults | values)
         return made
 
     def replaced(self, **values: object) -> Self:
@@ -149,12 +149,13 @@ class Wire(HasMembers):
 
 
 _new = object.__new__
+_set_members = HasMembers.__dict__["__dict__"].__set__  # past `__setattr__`, which refuses
 W = TypeVar("W", bound=Wire)
 
 
 def _restored(kind: type[W], values: dict[str, object], extra: Mapping[str, Json], named: Set[str]) -> W:
     made = _new(kind)
-    made.__dict__.update(values, _extra=extra, _named=named)
+    _set_members(made, {**values, "_extra": extra, "_named": named})
     return made
 
 

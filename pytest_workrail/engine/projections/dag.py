@@ -180,13 +180,13 @@ class _Reading(Record):
     count: int = 0
     last_index: int = -1
     drafts: _Drafts = field(default_factory=_Drafts)
-    runs: dict[RunId, Run] = field(default_factory=dict)
+    runs: Ok[dict[RunId, Run]] = field(default_factory=lambda: Ok({}))
 
 
 def project_dag(events: Log) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
     """Every run of a session, by id."""
     read = _readings.of(events)
-    return read if isinstance(read, Err) else Ok(read.value.runs)
+    return read if isinstance(read, Err) else read.value.runs
 
 
 def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError] | None:
@@ -218,7 +218,7 @@ def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError]
     last = events[-1].event_index if events else begun.last_index
     count = begun.count + len(events)
     begun.drafts.settle(count)
-    return Ok(_Reading(count, last, begun.drafts, begun.runs | finished))
+    return Ok(_Reading(count, last, begun.drafts, Ok(begun.runs.value | finished)))
 
 
 _readings: IncrementalProjection[_Reading] = IncrementalProjection(_Reading, _extend)

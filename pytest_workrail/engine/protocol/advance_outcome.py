@@ -185,7 +185,7 @@ def _proceed(
     tolerated += [gap_for(InvalidRequiredOutput(ref), "warning") for ref in reports.rejected]
     recommended = recommendation_warnings(attempted.position.program.ir, attempted.preferences)
     kept = _kept((*passed, *tolerated, *recommended), profile)
-    groups = (tuple(gap for gap in group if id(gap) in kept) for group in (passed, tolerated, recommended))
+    groups = [tuple([gap for gap in group if id(gap) in kept]) for group in (passed, tolerated, recommended)]
     return Ok(Accepted(selection, judgement, reports, *groups))
 
 

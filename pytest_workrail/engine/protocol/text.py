@@ -95,7 +95,7 @@ def _header(persona: str) -> str:
 
 
 def _parts(parts: Iterable[str]) -> str:
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
 
 
 def _primary(progress: Progress, warnings: Sequence[BindingDrift]) -> str:

@@ -20,9 +20,10 @@ class _Index:
 
     def add(self, record: AliasRecord) -> bool:
         """Take a record in; False when its nonce is known."""
-        if record.nonce in self.by_nonce:
+        nonce = record.nonce
+        if nonce in self.by_nonce:
             return False
-        self.by_nonce[record.nonce] = record
+        self.by_nonce[nonce] = record
         self.by_key.setdefault(record.key, record)
         return True
 

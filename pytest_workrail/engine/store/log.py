@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 from pytest_workrail.engine.events.ids import Digest, SessionId
@@ -27,6 +28,7 @@ from pytest_workrail.engine.events.manifest import (
 from pytest_workrail.engine.events.payloads import NotesPayload
 from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin, pins_of
 from pytest_workrail.engine.events.wire import MAX_NESTING, CorruptionCode, CorruptionReason, nesting, record_line
+from pytest_workrail.engine.projections.index import log_index
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
 from pytest_workrail.records import Record
@@ -167,11 +169,11 @@ def prepare(
     session_id: SessionId, truth: SessionTruth, plan: AppendPlan
 ) -> Ok[Prepared | None] | Err[StoreInvariantViolation]:
     """What to write for a plan; None when the log holds it already."""
-    keys = [event.dedupe_key for event in plan.events]
-    known = sum(truth.find(key) is not None for key in keys)
-    if known and known == len(keys):
-        return Ok(None)
+    find = log_index(truth.events).find
+    known = [event for event in plan.events if find(event.dedupe_key) is not None]
     if known:
+        if len(known) == len(plan.events):
+            return Ok(None)
         return Err(StoreInvariantViolation("some events of the plan are stored already and some are not"))
     problem = _shape_problem(session_id, truth, plan)
     if problem is not None:
@@ -189,11 +191,11 @@ def _shape_problem(session_id: SessionId, truth: SessionTruth, plan: AppendPlan)
     first = truth.next_index
     if [event.event_index for event in plan.events] != list(range(first, first + len(plan.events))):
         return f"the events of a plan are numbered from {first} on"
-    if any(event.session_id != session_id for event in plan.events):
+    if {event.session_id for event in plan.events} != {session_id}:
         return f"every event of the plan belongs to {session_id}"
     if len({event.dedupe_key for event in plan.events}) != len(plan.events):
         return "a dedupe key occurs twice in the plan"
-    if sorted(plan.snapshot_pins, key=_pin_order) != sorted(pins_of(plan.events), key=_pin_order):
+    if _in_order(plan.snapshot_pins) != _in_order(pins_of(plan.events)):
         return "the plan pins exactly the snapshots of the nodes it creates"
     return None
 
@@ -229,8 +231,9 @@ def _is_flat(event: Event) -> bool:
     return isinstance(event, AdvanceRecorded | NodeCreated | EdgeCreated | DecisionTraceAppended)
 
 
-def _pin_order(pin: SnapshotPin) -> tuple[str, int, str]:
-    return (pin.snapshot_ref, pin.event_index, pin.created_by_event_id)
+def _in_order(pins: Sequence[SnapshotPin]) -> Sequence[SnapshotPin]:
+    """Pins as a manifest lists them: by what they pin."""
+    return pins if len(pins) == 1 else sorted(pins, key=attrgetter("snapshot_ref", "event_index", "created_by_event_id"))
 
 
 def _manifest_records(
@@ -255,6 +258,6 @@ def _manifest_records(
             snapshot_ref=pin.snapshot_ref,
             created_by_event_id=pin.created_by_event_id,
         )
-        for offset, pin in enumerate(sorted(plan.snapshot_pins, key=_pin_order))
+        for offset, pin in enumerate(_in_order(plan.snapshot_pins))
     ]
     return (closed, *pinned)
