@@ -6,7 +6,6 @@ each kind of call writes them in. Callers decide what happened, never how it is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import TypeVar
@@ -354,10 +353,10 @@ def _observed(
     for assessment in observed.assessments:
         key = keys.assessment_recorded(session, node, attempt, assessment.assessment_id)
         builder.write(AssessmentRecorded, key, assessment, node)
-    seen: Counter[tuple[str, str]] = Counter()
+    seen: dict[tuple[str, str], int] = {}
     for consequence in consequences:
         pair = (consequence.assessment_id, consequence.trigger.dimension_id)
-        seen[pair] += 1
+        seen[pair] = seen.get(pair, 0) + 1
         key = keys.consequence_applied(session, node, attempt, *pair, occurrence=seen[pair])
         builder.write(AssessmentConsequenceApplied, key, consequence, node)
     for capability in observed.capabilities:

@@ -112,15 +112,13 @@ class Run(Record):
         """
         known = self._paths.nearest(topic, len(marked))
         path: list[NodeId] = []
-        found: NodeId | None = None
-        for current in self.upwards(node):
-            if current in known:
-                found = known[current]
+        found: NodeId | None = node
+        while found is not None and found not in marked:
+            if found in known:
+                found = known[found]
                 break
-            if current in marked:
-                found = current
-                break
-            path.append(current)
+            path.append(found)
+            found = self.nodes[found].parent
         known.update(dict.fromkeys(path, found))
         return found
 

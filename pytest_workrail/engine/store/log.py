@@ -228,12 +228,15 @@ def _is_flat(event: Event) -> bool:
     """True for an event of which no part comes from outside and could change, so that reading it gives the same."""
     if isinstance(event, NodeOutputAppended):
         return isinstance(event.data.payload, NotesPayload)
-    return isinstance(event, AdvanceRecorded | NodeCreated | EdgeCreated | DecisionTraceAppended)
+    if isinstance(event, DecisionTraceAppended):
+        return event.data.skipped is None  # what a step waited for may be any value of the context
+    return isinstance(event, AdvanceRecorded | NodeCreated | EdgeCreated)
 
 
 def _in_order(pins: Sequence[SnapshotPin]) -> Sequence[SnapshotPin]:
     """Pins as a manifest lists them: by what they pin."""
-    return pins if len(pins) == 1 else sorted(pins, key=attrgetter("snapshot_ref", "event_index", "created_by_event_id"))
+    order = attrgetter("snapshot_ref", "event_index", "created_by_event_id")
+    return pins if len(pins) == 1 else sorted(pins, key=order)
 
 
 def _manifest_records(
