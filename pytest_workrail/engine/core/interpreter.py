@@ -59,11 +59,7 @@ class _TopStep(NamedTuple):
     is_plain: bool  # neither a loop nor under a condition
 
 
-class _Progress(NamedTuple):
-    """Which top-level steps of a plan are not completed: bit i stands for step i."""
-
-    plan: _Plan
-    open_steps: int
+_new_tuple = tuple.__new__  # a named tuple's own way to be made takes three times as long
 
 
 class _Plan:
@@ -92,12 +88,12 @@ class _Plan:
         is_plain = condition is None and loop is None
         return _TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped, is_plain)
 
-    def progress(self, state: Running) -> _Progress:
-        """Which steps are still to be considered. A state made elsewhere is counted afresh."""
+    def open_steps(self, state: Running) -> int:
+        """Which top-level steps are not completed: bit i for step i. A state made elsewhere is counted afresh."""
         known = state.progress
-        if type(known) is _Progress and known.plan is self:
-            return known
-        return _Progress(self, sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed))
+        if known is not None and known[0] is self:
+            return known[1]
+        return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
 
 
 def _loop_plan(definition: dict[str, Any], index: IrIndex, profile: Profile) -> LoopPlan:
@@ -163,15 +159,13 @@ class Interpreter:
         plan = self._plan
         if not running.loop_stack:
             # Most often the first step that is not completed has no condition, and there is nothing to search.
-            progress = running.progress
-            if type(progress) is not _Progress or progress.plan is not plan:
-                progress = plan.progress(running)
-            open_steps = progress.open_steps
+            open_steps = plan.open_steps(running)
             if open_steps:
                 first = plan.steps[(open_steps & -open_steps).bit_length() - 1]
                 if first.is_plain:
                     step = first.instance
-                    return Ok(Selection(Running(running.completed, (), step, progress), step, False, first.trace))
+                    chosen = Running(running.completed, (), step, (plan, open_steps))
+                    return Ok(_new_tuple(Selection, (chosen, step, False, first.trace, (), ())))
         tolerant = self.never_stop if never_stop is None else never_stop
         return _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined).run()
 
@@ -187,14 +181,11 @@ class Interpreter:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
         plan = self._plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
-        progress = state.progress
-        if type(progress) is not _Progress or progress.plan is not plan:
-            progress = plan.progress(state)
+        open_steps = plan.open_steps(state)
         bit = plan.bits.get(key, 0)
-        if progress.open_steps & bit:
-            completed = state.completed.with_new_key(key)
-            return Ok(Running(completed, state.loop_stack, None, _Progress(plan, progress.open_steps ^ bit)))
-        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, progress))
+        if open_steps & bit:
+            return Ok(Running(state.completed.with_new_key(key), state.loop_stack, None, (plan, open_steps ^ bit)))
+        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, (plan, open_steps)))
 
 
 class _Search:
@@ -233,7 +224,7 @@ class _Search:
         self.is_declined = is_declined
         self.completed: CompletedKeys = state.completed
         self.stack = state.loop_stack
-        self.open_steps = plan.progress(state).open_steps
+        self.open_steps = plan.open_steps(state)
         self.tracer = Tracer()
         self.gaps: list[Reason] = []
         # By step: one that is met again, in a later pass of its loop, is told of once.
@@ -257,7 +248,7 @@ class _Search:
         return Err(InvalidState(f"No step was found in {MAX_ROUNDS} rounds; a loop may never end"))
 
     def _pending(self, step: StepInstance) -> Ok[Selection]:
-        state = Running(self.completed, self.stack, step, _Progress(self.plan, self.open_steps))
+        state = Running(self.completed, self.stack, step, (self.plan, self.open_steps))
         return self._selection(state, step)
 
     def _selection(self, state: State, step: StepInstance | None) -> Ok[Selection]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
 from pytest_workrail.records import Record
@@ -121,19 +121,17 @@ class Init(Record):
     """Nothing was selected yet."""
 
 
-class Running(Record, frozen=False):  # a frozen one takes twice as long to make, and a step makes two
-    """Under way; a step is pending between its selection and its completion. A value like the others: never changed.
+class Running(Record, guarded=False):
+    """Under way; a step is pending between its selection and its completion.
 
     `progress` is the interpreter's own note of where to look next. It follows from the other members, so
     it takes no part in comparisons and may be left out.
     """
 
-    completed: Final[CompletedKeys] = field(default_factory=CompletedKeys)
-    loop_stack: Final[tuple[LoopFrame, ...]] = ()
-    pending: Final[StepInstance | None] = None
-    progress: Final[Any] = field(default=None, compare=False, repr=False)
-
-    __hash__ = Record.__hash__
+    completed: CompletedKeys = CompletedKeys()
+    loop_stack: tuple[LoopFrame, ...] = ()
+    pending: StepInstance | None = None
+    progress: tuple[object, int] | None = field(default=None, compare=False, repr=False)
 
 
 class Complete(Record):

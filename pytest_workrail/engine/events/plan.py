@@ -64,7 +64,7 @@ from pytest_workrail.engine.events.payloads import (
 from pytest_workrail.records import Record
 
 
-class SnapshotPin(Record):
+class SnapshotPin(Record, guarded=False):
     """A snapshot that the event at an index introduces."""
 
     event_index: int
@@ -72,7 +72,7 @@ class SnapshotPin(Record):
     created_by_event_id: EventId
 
 
-class AppendPlan(Record):
+class AppendPlan(Record, guarded=False):
     """The events of one call and the snapshots they need.
 
     `is_checked` says that each event was made by a builder, from data that was checked when it was made.
@@ -149,7 +149,7 @@ class EventBuilder:
         return AppendPlan(tuple(self._events), pins_of(self._events), is_checked=True)
 
 
-class Conclusions(Record):
+class Conclusions(Record, guarded=False):
     """What was concluded from an attempt besides where it led."""
 
     assessments: Sequence[AssessmentRecordedData] = ()
@@ -157,7 +157,7 @@ class Conclusions(Record):
     divergences: Sequence[DivergenceData] = ()
 
 
-class Step(Record):
+class Step(Record, guarded=False):
     """One attempt on one node, and the node it leads to."""
 
     source: NodeId

@@ -16,7 +16,7 @@ from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class Node(Record):
+class Node(Record, guarded=False):
     """A state of a run that can be looked at and continued from."""
 
     node_id: NodeId
@@ -27,7 +27,7 @@ class Node(Record):
     created_index: int
 
 
-class Edge(Record):
+class Edge(Record, guarded=False):
     """How one node follows from another."""
 
     kind: EdgeKind
@@ -83,7 +83,7 @@ class _Paths:
         return known[1]
 
 
-class Run(Record):
+class Run(Record, guarded=False):
     """One run: what it runs, its nodes in order of creation, its edges, its tips."""
 
     run_id: RunId
@@ -172,7 +172,7 @@ class _Drafts(Structure):
         self.by_run: dict[RunId, _Draft] = {}
 
 
-class _Reading(Record):
+class _Reading(Record, guarded=False):
     """The runs of a log, and the drafts to read on from."""
 
     count: int = 0
@@ -201,7 +201,7 @@ def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError]
             continue
         draft = grown.get(scope.run_id)
         if draft is None:
-            draft = grown[scope.run_id] = drafts.setdefault(scope.run_id, _Draft())
+            draft = grown[scope.run_id] = drafts[scope.run_id] = drafts.get(scope.run_id) or _Draft()
         if isinstance(event, RunStarted):
             problem = _start(draft, event)
         elif isinstance(event, NodeCreated):

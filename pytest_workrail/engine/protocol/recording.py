@@ -77,7 +77,7 @@ from workrail_lint.base.result import Err, Ok
 _NO_CONTRACT = "none"
 
 
-class AttemptEntry(Record):
+class AttemptEntry(Record, guarded=False):
     """One attempt about to be written: what was handed in, and where it leads.
 
     `has_context` tells whether the call carried a context; the merged one is in `attempted`.
@@ -146,7 +146,7 @@ def plan_for(
     step = entry.step(ref)
     if isinstance(outcome, Gated):
         return gate_plan(builder, step)
-    observed = Conclusions()
+    observed = None
     if not entry.attempted.is_resubmission:
         observed = Conclusions(
             [_assessment(recorded, entry.attempt) for recorded in outcome.judgement.assessments],

@@ -147,7 +147,7 @@ def unpinned_node(events: Iterable[Event], manifest: Iterable[ManifestRecord]) -
     return None
 
 
-class Prepared(Record):
+class Prepared(Record, guarded=False):
     """A plan that may be written: its segment, its manifest records, its events as they will be read."""
 
     segment: bytes
