@@ -25,6 +25,7 @@ from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
 from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer, within_budget
 from pytest_workrail.engine.core.values import LoopPosition, step_key
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -46,7 +47,7 @@ class Selection(NamedTuple):
     passed: tuple[Passed, ...] = ()
 
 
-class _TopStep(NamedTuple):
+class _TopStep(Record):
     """A step or loop of the top level, with what can be said about it once and for all."""
 
     step_id: str
@@ -90,9 +91,8 @@ class _Plan:
 
     def open_steps(self, state: Running) -> int:
         """Which top-level steps are not completed: bit i for step i. A state made elsewhere is counted afresh."""
-        known = state.progress
-        if known is not None and known[0] is self:
-            return known[1]
+        if state.progress is not None and state.progress[0] is self:
+            return state.progress[1]
         return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
 
 
@@ -151,15 +151,19 @@ class Interpreter:
         those of the whole iteration. `never_stop` overrides the interpreter's own setting for this call.
         `is_declined` tells of variables that were asked for and not set: a loop over one of them is left.
         """
-        if isinstance(state, Complete):
+        if isinstance(state, Running):
+            running = state
+        elif isinstance(state, Complete):
             return Ok(Selection(state, None, True))
-        running = state if isinstance(state, Running) else Running()
+        else:
+            running = Running()
         if running.pending is not None:
             return Ok(Selection(running, running.pending, False))
         plan = self._plan
         if not running.loop_stack:
             # Most often the first step that is not completed has no condition, and there is nothing to search.
-            open_steps = plan.open_steps(running)
+            progress = running.progress
+            open_steps = progress[1] if progress is not None and progress[0] is plan else plan.open_steps(running)
             if open_steps:
                 first = plan.steps[(open_steps & -open_steps).bit_length() - 1]
                 if first.is_plain:
@@ -171,21 +175,26 @@ class Interpreter:
 
     def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
         """The state after the pending step was done."""
-        if isinstance(state, Complete):
-            return Ok(state)
-        if isinstance(state, Init) or state.pending is None:
-            return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
+        if not isinstance(state, Running):
+            return Ok(state) if isinstance(state, Complete) else _nothing_pending(step)
         pending = state.pending
+        if pending is None:
+            return _nothing_pending(step)
         key = pending.key if pending.loop_path else pending.step_id
         if step is not pending and step.key != key:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
         plan = self._plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
-        open_steps = plan.open_steps(state)
+        progress = state.progress
+        open_steps = progress[1] if progress is not None and progress[0] is plan else plan.open_steps(state)
         bit = plan.bits.get(key, 0)
         if open_steps & bit:
             return Ok(Running(state.completed.with_new_key(key), state.loop_stack, None, (plan, open_steps ^ bit)))
         return Ok(Running(state.completed.with_key(key), state.loop_stack, None, (plan, open_steps)))
+
+
+def _nothing_pending(step: StepInstance) -> Err[InterpreterError]:
+    return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
 
 
 class _Search:
