@@ -128,20 +128,19 @@ class EventBuilder:
                 run = self.run_id
                 scope = RunScope.built(run_id=run) if node is None else NodeScope.built(run_id=run, node_id=node)
                 self._scopes[node] = scope
-        event_id = self._new_event_id()
-        fields: dict[str, object] = {
-            "event_id": event_id,
-            "event_index": self._first_index + len(self._events),
-            "session_id": self.session_id,
-            "dedupe_key": dedupe_key,
-            "timestamp_ms": self._timestamp_ms,
-            "data": data,
-        }
-        if scope is not None:
-            fields["scope"] = scope
         if not keys.is_dedupe_key(dedupe_key):
             raise ValueError(f"not a dedupe key: {dedupe_key!r}")
-        self._events.append(kind.built(**fields))  # type: ignore[arg-type]  # the kinds are exactly Event
+        event_id = self._new_event_id()
+        event = kind.built(
+            event_id=event_id,
+            event_index=self._first_index + len(self._events),
+            session_id=self.session_id,
+            dedupe_key=dedupe_key,
+            timestamp_ms=self._timestamp_ms,
+            data=data,
+            scope=scope,
+        )
+        self._events.append(event)  # type: ignore[arg-type]  # the kinds are exactly Event
         return event_id
 
     def plan(self) -> AppendPlan:

@@ -205,7 +205,7 @@ class ExecutionSnapshot(ClosedWire):
     def pending_step(self) -> StepInstance | None:
         """The step that waits for its output."""
         state = self.state
-        if isinstance(state, RunningState | BlockedState) and isinstance(state.pending, StepPending):
+        if isinstance(state, _Progress) and isinstance(state.pending, StepPending):
             return state.pending.step
         return None
 
@@ -244,7 +244,7 @@ class ExecutionSnapshot(ClosedWire):
     def to_bytes(self) -> bytes:
         """The bytes of the file."""
         state = self.state
-        if not isinstance(state, RunningState | BlockedState) or not state.completed.values:
+        if not isinstance(state, _Progress) or not state.completed.values:
             return canonical_bytes(self.to_wire())
         rest = {
             "kind": state.kind,

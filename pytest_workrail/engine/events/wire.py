@@ -81,7 +81,8 @@ class Wire(HasMembers):
         made = _new(cls)
         if cls.keeps_null:
             values["_named"] = values.keys() & cls.keeps_null
-        _set_members(made, _members[cls].defaults | values)
+        defaults = _members[cls].defaults
+        _set_members(made, defaults | values if defaults else values)
         return made
 
     def replaced(self, **values: object) -> Self:

@@ -10,6 +10,8 @@ from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, read_al
 from pytest_workrail.engine.tokens.ports import AliasError
 from workrail_lint.base.result import Err, Ok
 
+_DONE = Ok(None)
+
 
 class _Index:
     """Records by nonce and by purpose. The first record for a purpose serves it."""
@@ -45,13 +47,13 @@ class MemoryAliasIndex:
         return Ok(self._index.by_key.get(key))
 
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
-        return Ok(None) if self._index.add(record) else _duplicate()
+        return _DONE if self._index.add(record) else _duplicate()
 
     def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
         return self.add(record)
 
     def settle(self) -> Ok[None] | Err[AliasError]:
-        return Ok(None)
+        return _DONE
 
 
 class FileAliasIndex:
