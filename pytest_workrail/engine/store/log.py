@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from pytest_workrail.engine.events.ids import Digest, SessionId
 from pytest_workrail.engine.events.kinds import (
@@ -205,11 +205,11 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
     lines: list[bytes] = []
     known: list[Event] = []
     for event in plan.events:
-        wire = event.to_wire()
         if plan.is_checked and _is_flat(event):
-            lines.append(canonical_record(wire) + b"\n")
+            lines.append(_flat_line(event))
             known.append(event)
             continue
+        wire = event.to_wire()
         try:
             line = canonical_bytes(wire)
         except CanonicalError as problem:
@@ -224,7 +224,22 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
     return Ok((b"".join(lines), tuple(known)))
 
 
-def _is_flat(event: Event) -> bool:
+def _flat_line(event: FlatEvent) -> bytes:
+    """The line of a flat event: of its envelope, nothing needs an escape and nothing is optional but the node."""
+    scope = event.scope
+    node = "" if scope.node_id is None else f'"nodeId":"{scope.node_id}",'
+    envelope = (
+        f',"dedupeKey":"{event.dedupe_key}","eventId":"{event.event_id}","eventIndex":{event.event_index},'
+        f'"kind":"{event.kind}","scope":{{{node}"runId":"{scope.run_id}"}},"sessionId":"{event.session_id}",'
+        f'"timestampMs":{event.timestamp_ms},"v":{event.v}}}\n'
+    )
+    return b'{"data":%b%b' % (canonical_record(event.data.to_wire()), envelope.encode("ascii"))
+
+
+FlatEvent: TypeAlias = AdvanceRecorded | NodeCreated | EdgeCreated | DecisionTraceAppended | NodeOutputAppended
+
+
+def _is_flat(event: Event) -> TypeGuard[FlatEvent]:
     """True for an event of which no part comes from outside and could change, so that reading it gives the same."""
     if isinstance(event, NodeOutputAppended):
         return isinstance(event.data.payload, NotesPayload)
