@@ -27,15 +27,15 @@ def required_gate(step: dict[str, Any], context: Context) -> GateKind | None:
 
 def needs_person(step: dict[str, Any], context: Context) -> bool:
     """Whether a person has to confirm: always, unless the author named the coordinator for it."""
-    gate = required_gate(step, context)
-    return gate == "human_approval" or (gate is not None and not step["confirmation"].get("explicit", False))
+    return confirmed_by(step, context) == "person"
 
 
 def confirmed_by(step: dict[str, Any], context: Context) -> Confirmer | None:
     """Who confirms the step, if it has to be confirmed."""
-    if required_gate(step, context) is None:
+    gate = required_gate(step, context)
+    if gate is None:
         return None
-    return "person" if needs_person(step, context) else "coordinator"
+    return "person" if gate == "human_approval" or not step["confirmation"].get("explicit", False) else "coordinator"
 
 
 def is_autonomous(context: Context) -> bool:

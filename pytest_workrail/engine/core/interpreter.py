@@ -25,6 +25,7 @@ from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
 from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer, within_budget
 from pytest_workrail.engine.core.values import LoopPosition, step_key
+from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -46,7 +47,7 @@ class Selection(NamedTuple):
     passed: tuple[Passed, ...] = ()
 
 
-class _TopStep(NamedTuple):
+class _TopStep(Record):
     """A step or loop of the top level, with what can be said about it once and for all."""
 
     step_id: str
@@ -59,11 +60,7 @@ class _TopStep(NamedTuple):
     is_plain: bool  # neither a loop nor under a condition
 
 
-class _Progress(NamedTuple):
-    """Which top-level steps of a plan are not completed: bit i stands for step i."""
-
-    plan: _Plan
-    open_steps: int
+_new_tuple = tuple.__new__  # a named tuple's own way to be made takes three times as long
 
 
 class _Plan:
@@ -92,12 +89,11 @@ class _Plan:
         is_plain = condition is None and loop is None
         return _TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped, is_plain)
 
-    def progress(self, state: Running) -> _Progress:
-        """Which steps are still to be considered. A state made elsewhere is counted afresh."""
-        known = state.progress
-        if type(known) is _Progress and known.plan is self:
-            return known
-        return _Progress(self, sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed))
+    def open_steps(self, state: Running) -> int:
+        """Which top-level steps are not completed: bit i for step i. A state made elsewhere is counted afresh."""
+        if state.progress is not None and state.progress[0] is self:
+            return state.progress[1]
+        return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
 
 
 def _loop_plan(definition: dict[str, Any], index: IrIndex, profile: Profile) -> LoopPlan:
@@ -155,46 +151,50 @@ class Interpreter:
         those of the whole iteration. `never_stop` overrides the interpreter's own setting for this call.
         `is_declined` tells of variables that were asked for and not set: a loop over one of them is left.
         """
-        if isinstance(state, Complete):
+        if isinstance(state, Running):
+            running = state
+        elif isinstance(state, Complete):
             return Ok(Selection(state, None, True))
-        running = state if isinstance(state, Running) else Running()
+        else:
+            running = Running()
         if running.pending is not None:
             return Ok(Selection(running, running.pending, False))
         plan = self._plan
         if not running.loop_stack:
             # Most often the first step that is not completed has no condition, and there is nothing to search.
             progress = running.progress
-            if type(progress) is not _Progress or progress.plan is not plan:
-                progress = plan.progress(running)
-            open_steps = progress.open_steps
+            open_steps = progress[1] if progress is not None and progress[0] is plan else plan.open_steps(running)
             if open_steps:
                 first = plan.steps[(open_steps & -open_steps).bit_length() - 1]
                 if first.is_plain:
                     step = first.instance
-                    return Ok(Selection(Running(running.completed, (), step, progress), step, False, first.trace))
+                    chosen = Running(running.completed, (), step, (plan, open_steps))
+                    return Ok(_new_tuple(Selection, (chosen, step, False, first.trace, (), ())))
         tolerant = self.never_stop if never_stop is None else never_stop
         return _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined).run()
 
     def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
         """The state after the pending step was done."""
-        if isinstance(state, Complete):
-            return Ok(state)
-        if isinstance(state, Init) or state.pending is None:
-            return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
+        if not isinstance(state, Running):
+            return Ok(state) if isinstance(state, Complete) else _nothing_pending(step)
         pending = state.pending
+        if pending is None:
+            return _nothing_pending(step)
         key = pending.key if pending.loop_path else pending.step_id
         if step is not pending and step.key != key:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
         plan = self._plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
         progress = state.progress
-        if type(progress) is not _Progress or progress.plan is not plan:
-            progress = plan.progress(state)
+        open_steps = progress[1] if progress is not None and progress[0] is plan else plan.open_steps(state)
         bit = plan.bits.get(key, 0)
-        if progress.open_steps & bit:
-            completed = state.completed.with_new_key(key)
-            return Ok(Running(completed, state.loop_stack, None, _Progress(plan, progress.open_steps ^ bit)))
-        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, progress))
+        if open_steps & bit:
+            return Ok(Running(state.completed.with_new_key(key), state.loop_stack, None, (plan, open_steps ^ bit)))
+        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, (plan, open_steps)))
+
+
+def _nothing_pending(step: StepInstance) -> Err[InterpreterError]:
+    return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
 
 
 class _Search:
@@ -233,7 +233,7 @@ class _Search:
         self.is_declined = is_declined
         self.completed: CompletedKeys = state.completed
         self.stack = state.loop_stack
-        self.open_steps = plan.progress(state).open_steps
+        self.open_steps = plan.open_steps(state)
         self.tracer = Tracer()
         self.gaps: list[Reason] = []
         # By step: one that is met again, in a later pass of its loop, is told of once.
@@ -257,7 +257,7 @@ class _Search:
         return Err(InvalidState(f"No step was found in {MAX_ROUNDS} rounds; a loop may never end"))
 
     def _pending(self, step: StepInstance) -> Ok[Selection]:
-        state = Running(self.completed, self.stack, step, _Progress(self.plan, self.open_steps))
+        state = Running(self.completed, self.stack, step, (self.plan, self.open_steps))
         return self._selection(state, step)
 
     def _selection(self, state: State, step: StepInstance | None) -> Ok[Selection]:

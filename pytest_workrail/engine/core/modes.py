@@ -54,11 +54,13 @@ Decision: TypeAlias = Proceed | Block
 
 def decide(reasons: Sequence[Reason], preferences: Preferences, profile: Profile) -> Decision:
     """Block or go on; a reason that does not block is still disclosed."""
-    blocking = tuple(reason for reason in reasons if not _is_tolerated(reason, preferences.risk_policy, profile))
+    blocking: list[Reason] = []
+    tolerated: list[Reason] = []
+    for reason in reasons:
+        (tolerated if _is_tolerated(reason, preferences.risk_policy, profile) else blocking).append(reason)
     if blocking and not preferences.never_stops:
-        return Block(blocking)
-    tolerated = tuple(reason for reason in reasons if _is_tolerated(reason, preferences.risk_policy, profile))
-    return Proceed(blocking, tolerated)
+        return Block(tuple(blocking))
+    return Proceed(tuple(blocking), tuple(tolerated))
 
 
 def _is_tolerated(reason: Reason, policy: RiskPolicy, profile: Profile) -> bool:
@@ -81,7 +83,9 @@ class BeyondRecommendation(NamedTuple):
 
 def beyond_recommendation(ir: dict[str, Any], preferences: Preferences) -> tuple[BeyondRecommendation, ...]:
     """The preferences that are bolder than recommended, autonomy first."""
-    recommended = ir.get("recommendedPreferences", {})
+    recommended = ir.get("recommendedPreferences")
+    if not recommended:
+        return ()
     checks: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
         ("autonomy", preferences.autonomy, recommended.get("recommendedAutonomy"), AUTONOMIES),
         ("riskPolicy", preferences.risk_policy, recommended.get("recommendedRiskPolicy"), RISK_POLICIES),

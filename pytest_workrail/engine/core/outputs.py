@@ -47,7 +47,7 @@ _CUT = "[TRUNCATED]"
 _EVALUATION_FAILED = Validation(False, ("The validation criteria of this step can't be evaluated.",))
 
 
-class Submission(Record):
+class Submission(Record, guarded=False):
     """What an agent hands in with an advance. `notes` is None when there are none, which is not the empty text."""
 
     notes: str | None = None
@@ -79,7 +79,7 @@ class Invalid(Record):
 Requirement: TypeAlias = NotRequired | Satisfied | Missing | Invalid
 
 
-class Judgement(Record):
+class Judgement(Record, guarded=False):
     """The verdict on one submission.
 
     `validation` is the result to report and to record, if anything was validated. `failed` means that the

@@ -21,7 +21,7 @@ from pytest_workrail.engine.core.vocabulary import GateKind
 from pytest_workrail.records import Record
 
 
-class PendingStep(Record):
+class PendingStep(Record, guarded=False):
     """A step ready to be handed out. `gate` is who must confirm it, if anybody."""
 
     step_id: str
@@ -35,7 +35,7 @@ class PendingStep(Record):
 
     @property
     def prompt(self) -> str:
-        return "".join(part.text for part in self.parts)
+        return "".join([part.text for part in self.parts])
 
     @property
     def golden_prompt(self) -> str:
@@ -43,7 +43,7 @@ class PendingStep(Record):
         return "".join(part.symbol for part in self.parts)
 
 
-class Situation(Record):
+class Situation(Record, guarded=False):
     """What is known of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not.
 
     `dependencies` are what only a person can provide; `asked_for` are the variables a question is about.
@@ -89,7 +89,7 @@ class PromptRenderer:
         return PendingStep(
             instance.step_id,
             substitute(step["title"], context),
-            tuple(part for part in parts if part is not None and part.text),
+            tuple([part for part in parts if part is not None and part.text]),
             step.get("agentRole"),
             step.get("modelTier"),
             gate,

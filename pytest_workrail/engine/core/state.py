@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
 from pytest_workrail.records import Record
@@ -35,16 +35,17 @@ class StepInstance(Record):
 class CompletedKeys:
     """A set of keys that only grows, and shares what it holds with the sets it grew from.
 
-    The keys lie in chunks whose sizes fall like the digits of a binary number: adding one key merges
-    chunks of equal size, so a run of n steps copies each key about log n times and never all of them at
-    every step. The order in which they are stored is kept the same way, once somebody asked for it.
+    The keys lie in chunks whose sizes fall like the digits of a binary number, but for the last few: adding
+    some keys merges chunks of equal size, so a run of n steps copies each key about log n times and never all
+    of them at every step. The order in which they are stored is kept, too, once somebody asked for it.
     """
 
-    __slots__ = ("_chunks", "_new", "_ordered")
+    __slots__ = ("_chunks", "_last", "_new", "_ordered")
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         chunk = dict.fromkeys(keys)
         self._chunks: tuple[dict[str, None], ...] = (chunk,) if chunk else ()
+        self._last: tuple[str, ...] = ()
         # Keys in collation order, and those that were added since; None before anybody asked.
         self._ordered: tuple[str, ...] | None = None
         self._new: tuple[str, ...] = ()
@@ -78,31 +79,30 @@ class CompletedKeys:
 
     def with_new_key(self, key: str) -> CompletedKeys:
         """The same for a key that is known not to be among them."""
-        grown = {key: None}
-        chunks = self._chunks
-        end = len(chunks)
-        while end and len(chunks[end - 1]) <= len(grown):
-            end -= 1
-            grown = chunks[end] | grown
+        chunks, last = self._chunks, (*self._last, key)
+        if len(last) == _FEW:
+            chunks, last = _merged(chunks, dict.fromkeys(last)), ()
         result = _new_keys(CompletedKeys)
-        result._chunks = (*chunks[:end], grown)
+        result._chunks = chunks
+        result._last = last
         ordered = result._ordered = self._ordered
         result._new = () if ordered is None else (*self._new, key)
         return result
 
     def __contains__(self, key: object) -> bool:
-        for chunk in self._chunks:  # noqa: SIM110 - a generator would double the cost of the hottest test
+        for chunk in self._chunks:
             if key in chunk:
                 return True
-        return False
+        return key in self._last
 
     def __iter__(self) -> Iterator[str]:
         """The keys in the order they were completed."""
         for chunk in self._chunks:
             yield from chunk
+        yield from self._last
 
     def __len__(self) -> int:
-        return sum(map(len, self._chunks))
+        return sum(map(len, self._chunks)) + len(self._last)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CompletedKeys) and set(self) == set(other)
@@ -114,26 +114,33 @@ class CompletedKeys:
         return f"CompletedKeys({list(self)!r})"
 
 
+_FEW = 16
 _new_keys = CompletedKeys.__new__
+
+
+def _merged(chunks: tuple[dict[str, None], ...], grown: dict[str, None]) -> tuple[dict[str, None], ...]:
+    end = len(chunks)
+    while end and len(chunks[end - 1]) <= len(grown):
+        end -= 1
+        grown = chunks[end] | grown
+    return (*chunks[:end], grown)
 
 
 class Init(Record):
     """Nothing was selected yet."""
 
 
-class Running(Record, frozen=False):  # a frozen one takes twice as long to make, and a step makes two
-    """Under way; a step is pending between its selection and its completion. A value like the others: never changed.
+class Running(Record, guarded=False):
+    """Under way; a step is pending between its selection and its completion.
 
     `progress` is the interpreter's own note of where to look next. It follows from the other members, so
     it takes no part in comparisons and may be left out.
     """
 
-    completed: Final[CompletedKeys] = field(default_factory=CompletedKeys)
-    loop_stack: Final[tuple[LoopFrame, ...]] = ()
-    pending: Final[StepInstance | None] = None
-    progress: Final[Any] = field(default=None, compare=False, repr=False)
-
-    __hash__ = Record.__hash__
+    completed: CompletedKeys = CompletedKeys()
+    loop_stack: tuple[LoopFrame, ...] = ()
+    pending: StepInstance | None = None
+    progress: tuple[object, int] | None = field(default=None, compare=False, repr=False)
 
 
 class Complete(Record):

@@ -16,27 +16,26 @@ _MARKER_BYTES = js.u8_length(TRUNCATION_MARKER)
 _PRIMARY = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _ASCII = 128
-CollationKey: TypeAlias = tuple[tuple[int, ...], tuple[bool, ...]]
+CollationKey: TypeAlias = tuple[str, str]
 
 
-def _weights() -> list[int]:
-    """The primary weight of each ASCII character; control characters, which no id has, come first."""
+def _weights() -> dict[int, int]:
+    """The primary weight of each ASCII character, below all others; control characters, which no id has, come first."""
     ranked = [*_PRIMARY, *_LETTERS]
-    weights = list(range(_ASCII))
-    for rank, char in enumerate(ranked):
-        weights[ord(char)] = weights[ord(char.upper())] = rank + _ASCII
-    return weights
+    control = [chr(code) for code in range(_ASCII) if chr(code).lower() not in ranked]
+    weights = {ord(char): rank for rank, char in enumerate([*control, *ranked])}
+    return weights | {ord(char.upper()): weights[ord(char)] for char in _LETTERS}
 
 
 _WEIGHTS = _weights()
+_CASES = {code: int(chr(code).isupper()) for code in range(_ASCII)}
 
 
 # Keys of a run are sorted again with every step, nearly all of them for the second time.
 @lru_cache(maxsize=8192)
 def collation_key(text: str) -> CollationKey:
     """Sorts as the root Unicode collation does for ASCII; other characters follow `z` by code point."""
-    primary = tuple(_WEIGHTS[code] if code < _ASCII else code + 2 * _ASCII for code in (ord(char) for char in text))
-    return primary, tuple("A" <= char <= "Z" for char in text)
+    return text.translate(_WEIGHTS), text.translate(_CASES)
 
 
 def collated(texts: Iterable[str]) -> list[str]:

@@ -85,7 +85,7 @@ def format_id(kind: IdKind, raw: bytes) -> str:
     """The text of an id from its sixteen bytes."""
     if len(raw) != ID_BYTES:
         raise ValueError(f"an id has {ID_BYTES} bytes, not {len(raw)}")
-    return f"{kind.value}_{base32.encode(raw)}"
+    return f"{kind}_{base32.encode(raw)}"
 
 
 def id_bytes(kind: IdKind, text: str) -> Ok[bytes] | Err[IdError]:
@@ -103,6 +103,7 @@ def ref_of(digest: WorkflowHash) -> WorkflowRef:
     return WorkflowRef(hash_ref(digest))
 
 
+@lru_cache(maxsize=16)  # a step asks twice: when it prepares its tokens, and when it answers
 def child_attempt(attempt: AttemptId) -> AttemptId:
     """The attempt that follows another one. Derived, so that a replay names the same successor."""
     seed = hashlib.sha256((_ATTEMPT_DOMAIN + attempt).encode("utf-8")).digest()

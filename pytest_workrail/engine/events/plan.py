@@ -6,7 +6,6 @@ each kind of call writes them in. Callers decide what happened, never how it is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import TypeVar
@@ -65,7 +64,7 @@ from pytest_workrail.engine.events.payloads import (
 from pytest_workrail.records import Record
 
 
-class SnapshotPin(Record):
+class SnapshotPin(Record, guarded=False):
     """A snapshot that the event at an index introduces."""
 
     event_index: int
@@ -73,7 +72,7 @@ class SnapshotPin(Record):
     created_by_event_id: EventId
 
 
-class AppendPlan(Record):
+class AppendPlan(Record, guarded=False):
     """The events of one call and the snapshots they need.
 
     `is_checked` says that each event was made by a builder, from data that was checked when it was made.
@@ -87,9 +86,11 @@ class AppendPlan(Record):
 def pins_of(events: Iterable[Event]) -> tuple[SnapshotPin, ...]:
     """One pin for each node these events create."""
     return tuple(
-        SnapshotPin(event.event_index, event.data.snapshot_ref, event.event_id)
-        for event in events
-        if isinstance(event, NodeCreated)
+        [
+            SnapshotPin(event.event_index, event.data.snapshot_ref, event.event_id)
+            for event in events
+            if isinstance(event, NodeCreated)
+        ]
     )
 
 
@@ -127,20 +128,19 @@ class EventBuilder:
                 run = self.run_id
                 scope = RunScope.built(run_id=run) if node is None else NodeScope.built(run_id=run, node_id=node)
                 self._scopes[node] = scope
-        event_id = self._new_event_id()
-        fields: dict[str, object] = {
-            "event_id": event_id,
-            "event_index": self._first_index + len(self._events),
-            "session_id": self.session_id,
-            "dedupe_key": dedupe_key,
-            "timestamp_ms": self._timestamp_ms,
-            "data": data,
-        }
-        if scope is not None:
-            fields["scope"] = scope
         if not keys.is_dedupe_key(dedupe_key):
             raise ValueError(f"not a dedupe key: {dedupe_key!r}")
-        self._events.append(kind.built(**fields))  # type: ignore[arg-type]  # the kinds are exactly Event
+        event_id = self._new_event_id()
+        event = kind.built(
+            event_id=event_id,
+            event_index=self._first_index + len(self._events),
+            session_id=self.session_id,
+            dedupe_key=dedupe_key,
+            timestamp_ms=self._timestamp_ms,
+            data=data,
+            scope=scope,
+        )
+        self._events.append(event)  # type: ignore[arg-type]  # the kinds are exactly Event
         return event_id
 
     def plan(self) -> AppendPlan:
@@ -148,7 +148,7 @@ class EventBuilder:
         return AppendPlan(tuple(self._events), pins_of(self._events), is_checked=True)
 
 
-class Conclusions(Record):
+class Conclusions(Record, guarded=False):
     """What was concluded from an attempt besides where it led."""
 
     assessments: Sequence[AssessmentRecordedData] = ()
@@ -156,7 +156,7 @@ class Conclusions(Record):
     divergences: Sequence[DivergenceData] = ()
 
 
-class Step(Record):
+class Step(Record, guarded=False):
     """One attempt on one node, and the node it leads to."""
 
     source: NodeId
@@ -352,10 +352,10 @@ def _observed(
     for assessment in observed.assessments:
         key = keys.assessment_recorded(session, node, attempt, assessment.assessment_id)
         builder.write(AssessmentRecorded, key, assessment, node)
-    seen: Counter[tuple[str, str]] = Counter()
+    seen: dict[tuple[str, str], int] = {}
     for consequence in consequences:
         pair = (consequence.assessment_id, consequence.trigger.dimension_id)
-        seen[pair] += 1
+        seen[pair] = seen.get(pair, 0) + 1
         key = keys.consequence_applied(session, node, attempt, *pair, occurrence=seen[pair])
         builder.write(AssessmentConsequenceApplied, key, consequence, node)
     for capability in observed.capabilities:

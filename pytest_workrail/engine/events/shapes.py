@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 from workrail_lint.base.typed import NamedTuple
@@ -76,10 +76,9 @@ class Tagged(NamedTuple):
 class HasMembers:
     """The base of records: objects that members can be taken from. Beside them, what this version does not know."""
 
-    __slots__ = ("_extra", "_named")
-
-    _extra: dict[str, Any]  # members that no field stands for
-    _named: frozenset[str]  # the fields that were given, where that makes a difference
+    # Most records have neither of these of their own.
+    _extra: Mapping[str, Any] = {}  # members that no field stands for
+    _named: Set[str] = frozenset()  # the fields that were given, where that makes a difference
 
 
 class Shape(Generic[T]):

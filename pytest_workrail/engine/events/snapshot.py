@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pytest_workrail.engine.core import state as core
 from pytest_workrail.engine.core import values
-from pytest_workrail.engine.core.state import State, state_to_json
+from pytest_workrail.engine.core.state import State
 from pytest_workrail.engine.core.values import collation_key, parse_step_key, step_key
 from pytest_workrail.engine.core.vocabulary import GateKind
 from pytest_workrail.engine.events import ids
@@ -26,8 +26,7 @@ from pytest_workrail.engine.events.wire import (
     read_record,
     read_value,
 )
-from pytest_workrail.records import replace
-from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
+from workrail_lint.base.canonical import canonical_bytes, canonical_record, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -104,16 +103,19 @@ class _Progress(ClosedWire):
     pending: Pending
 
     def check_together(self) -> None:
-        loops = [frame.loop_id for frame in self.loop_stack]
-        if len(set(loops)) != len(loops):
+        self.check_stack()
+        if isinstance(self.pending, StepPending) and self.pending.step.key in self.completed.values:
+            raise ValueError("a completed step can't be pending")
+
+    def check_stack(self) -> None:
+        """Check what the loops that are under way say about each other and the pending step. Raises ValueError."""
+        loops = {frame.loop_id for frame in self.loop_stack}
+        if len(loops) != len(self.loop_stack):
             raise ValueError("a loop is on the stack once")
         if isinstance(self.pending, StepPending):
-            step = self.pending.step
             stack = [(frame.loop_id, frame.iteration) for frame in self.loop_stack]
-            if [(place.loop_id, place.iteration) for place in step.loop_path] != stack:
+            if [(place.loop_id, place.iteration) for place in self.pending.step.loop_path] != stack:
                 raise ValueError("the pending step stands where the loop stack says")
-            if step.key in self.completed.values:
-                raise ValueError("a completed step can't be pending")
 
 
 class RetryableBlock(ClosedWire):
@@ -147,11 +149,14 @@ class RunningState(_Progress):
     kind: Literal["running"] = "running"
 
 
+Block: TypeAlias = Annotated[RetryableBlock | TerminalBlock, Tagged("kind")]
+
+
 class BlockedState(_Progress):
     """Under way, but the last attempt was refused."""
 
     kind: Literal["blocked"] = "blocked"
-    blocked: Annotated[RetryableBlock | TerminalBlock, Tagged("kind")]
+    blocked: Block
 
 
 class CompleteState(ClosedWire):
@@ -178,6 +183,12 @@ class EnginePayload(ClosedWire):
     gate_checkpoint: GateCheckpoint | None = None
 
 
+_UNDER_WAY = (
+    b'{"enginePayload":{"engineState":{%b"completed":{"kind":"set","values":["%b"]},%b%b,"v":1},'
+    b'"kind":"execution_snapshot","v":1}'
+)
+
+
 class ExecutionSnapshot(ClosedWire):
     """One snapshot file."""
 
@@ -194,7 +205,7 @@ class ExecutionSnapshot(ClosedWire):
     def pending_step(self) -> StepInstance | None:
         """The step that waits for its output."""
         state = self.state
-        if isinstance(state, RunningState | BlockedState) and isinstance(state.pending, StepPending):
+        if isinstance(state, _Progress) and isinstance(state.pending, StepPending):
             return state.pending.step
         return None
 
@@ -233,21 +244,21 @@ class ExecutionSnapshot(ClosedWire):
     def to_bytes(self) -> bytes:
         """The bytes of the file."""
         state = self.state
-        if not isinstance(state, RunningState | BlockedState) or not state.completed.values:
+        if not isinstance(state, _Progress) or not state.completed.values:
             return canonical_bytes(self.to_wire())
-        # Most of a long run is its completed keys, none of which needs an escape.
-        completed = b'{"kind":"set","values":["%b"]}' % '","'.join(state.completed.values).encode("ascii")
-        progress: dict[str, object] = {
+        rest = {
             "kind": state.kind,
             "loopStack": [frame.to_wire() for frame in state.loop_stack],
             "pending": state.pending.to_wire(),
         }
-        if isinstance(state, BlockedState):
-            progress["blocked"] = state.blocked.to_wire()
         gate = self.engine_payload.gate_checkpoint
-        return b'{"enginePayload":{"engineState":%b%b,"v":1},"kind":"execution_snapshot","v":1}' % (
-            canonical_object(progress, {"completed": completed}),
-            b"" if gate is None else b',"gateCheckpoint":' + canonical_bytes(gate.to_wire()),
+        return _UNDER_WAY % (
+            b'"blocked":%b,' % canonical_bytes(state.blocked.to_wire()) if isinstance(state, BlockedState) else b"",
+            # Most of a long run, and none of the keys needs an escape.
+            '","'.join(state.completed.values).encode("ascii"),
+            # Only a loop has numbers, and they may be huge.
+            (canonical_bytes if state.loop_stack else canonical_record)(rest)[1:],
+            b',"gateCheckpoint":%b' % canonical_bytes(gate.to_wire()) if gate is not None else b"",
         )
 
     @cached_property
@@ -266,25 +277,44 @@ def snapshot_of(
 
     Everything is checked but the completed keys that were checked for an earlier snapshot of the same run.
     """
-    running = state if isinstance(state, core.Running) else None
-    progress: dict[str, object] = {**state_to_json(state if running is None else replace(running, completed=_NO_KEYS))}
-    if blocked is not None:
-        progress |= {"kind": "blocked", "blocked": blocked}
-    payload: dict[str, object] = {"v": 1, "engineState": progress}
-    if gate is not None:
-        payload["gateCheckpoint"] = gate
-    made = ExecutionSnapshot.from_wire({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
-    if running is not None:
-        if running.pending is not None and running.pending.key in running.completed:
-            raise ValueError("a completed step can't be pending")
-        keys = running.completed.in_order(_instance_key)
-        # Nobody has seen the snapshot yet, so it may still be given the keys that were left out above.
-        made.state.completed.__dict__["values"] = keys  # type: ignore[union-attr]  # of a state under way
-        made.__dict__["execution_state"] = running
+    payload = EnginePayload.built(
+        engine_state=_stored(state, blocked),
+        gate_checkpoint=None if gate is None else GateCheckpoint.from_wire(gate),
+    )
+    made = ExecutionSnapshot.built(engine_payload=payload)
+    if isinstance(state, core.Running):
+        made.__dict__.update(execution_state=state, pending_instance=state.pending)
     return made
 
 
-_NO_KEYS = core.CompletedKeys()
+def _stored(
+    state: State, blocked: RetryableBlock | TerminalBlock | dict[str, Json] | None
+) -> InitState | RunningState | BlockedState | CompleteState:
+    if not isinstance(state, core.Running):
+        return InitState() if isinstance(state, core.Init) else CompleteState()
+    pending: NothingPending | StepPending = NothingPending.built()
+    if state.pending is not None:
+        if state.pending.key in state.completed:
+            raise ValueError("a completed step can't be pending")
+        path = tuple(LoopPosition(loop_id=at.loop_id, iteration=at.iteration) for at in state.pending.loop_path)
+        pending = StepPending.built(step=StepInstance(step_id=state.pending.step_id, loop_path=path))
+    progress: dict[str, object] = {
+        "completed": CompletedSet.built(values=state.completed.in_order(_instance_key)),
+        "loop_stack": tuple(
+            LoopFrame(loop_id=frame.loop_id, iteration=frame.iteration, body_index=frame.body_index)
+            for frame in state.loop_stack
+        ),
+        "pending": pending,
+    }
+    if blocked is None:
+        made: RunningState | BlockedState = RunningState.built(**progress)
+    else:
+        made = BlockedState.built(**progress, blocked=_BLOCK.read(blocked))
+    made.check_stack()
+    return made
+
+
+_BLOCK: Shape[RetryableBlock | TerminalBlock] = Shape(Block)
 _SNAPSHOT: Shape[ExecutionSnapshot] = Shape(ExecutionSnapshot)
 
 

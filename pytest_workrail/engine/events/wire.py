@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from inspect import get_annotations
 from typing import (
     Annotated,
@@ -53,10 +53,6 @@ class CorruptionReason(Record):
     message: str
 
 
-_set_extra = HasMembers.__dict__["_extra"].__set__  # a record is frozen once it is made
-_set_named = HasMembers.__dict__["_named"].__set__
-
-
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Wire(HasMembers):
     """A record, or a part of one: frozen, strict, camelCase outside, open to members of later versions."""
@@ -82,34 +78,33 @@ class Wire(HasMembers):
     @classmethod
     def built(cls, **values: object) -> Self:
         """The record with these values, which this program made of checked ones: nothing is checked again."""
-        made = cls.__new__(cls)
-        made.__dict__.update(_members[cls].defaults)
-        made.__dict__.update(values)
-        _set_extra(made, {})
-        _set_named(made, values.keys())
+        made = _new(cls)
+        if cls.keeps_null:
+            values["_named"] = values.keys() & cls.keeps_null
+        defaults = _members[cls].defaults
+        _set_members(made, defaults | values if defaults else values)
         return made
 
     def replaced(self, **values: object) -> Self:
         """The same record with other values, which are not checked."""
         known = {name: self.__dict__[name] for name in self.names()}
-        made = type(self).built(**known | values)
-        _set_extra(made, self._extra)
-        _set_named(made, self._named | values.keys())
-        return made
+        named = self._named | (values.keys() & self.keeps_null)
+        return _restored(type(self), known | values, self._extra, named)
 
     def check_together(self) -> None:
         """Check what members only say together. Raises ValueError."""
 
     def to_wire(self) -> dict[str, Json]:
         """The record as plain JSON; optional members that are not set are absent, never null."""
-        members = _members[type(self)]
-        out = members.plain(self.__dict__)
+        members = _members[self.__class__]
+        out: dict[str, Json] = dict(zip(members.aliases, members.values(self.__dict__), strict=False))
         for name, alias, optional in members.others:
             value = out[alias]
-            if value is not None:
+            if value is None:
+                if optional and name not in self._named:
+                    del out[alias]
+            elif value.__class__ not in _PLAIN:
                 out[alias] = _plain(value)
-            elif optional and not (name in self.keeps_null and name in self._named):
-                del out[alias]
         if self._extra:
             out.update(self._extra)
         return out
@@ -151,13 +146,17 @@ class Wire(HasMembers):
 
     def __reduce__(self) -> tuple[Any, ...]:
         known = {name: self.__dict__[name] for name in self.names()}
-        return _restored, (type(self), known, self._extra, frozenset(self._named))
+        return _restored, (type(self), known, self._extra, self._named)
 
 
-def _restored(kind: type[Wire], values: dict[str, object], extra: dict[str, Json], named: frozenset[str]) -> Wire:
-    made = kind.built(**values)
-    _set_extra(made, extra)
-    _set_named(made, named)
+_new = object.__new__
+_set_members = HasMembers.__dict__["__dict__"].__set__  # past `__setattr__`, which refuses
+W = TypeVar("W", bound=Wire)
+
+
+def _restored(kind: type[W], values: dict[str, object], extra: Mapping[str, Json], named: Set[str]) -> W:
+    made = _new(kind)
+    _set_members(made, {**values, "_extra": extra, "_named": named})
     return made
 
 
@@ -175,7 +174,7 @@ def _camel_case(name: str) -> str:
 class _Members:
     """The members of a record: their names outside, their checks, and those that are not simply copied."""
 
-    __slots__ = ("_aliases", "_checks", "_kind", "annotations", "defaults", "names", "others", "values")
+    __slots__ = ("_checks", "_kind", "aliases", "annotations", "defaults", "names", "others", "values")
 
     def __init__(self, kind: type[Wire]) -> None:
         self._kind = kind
@@ -191,22 +190,18 @@ class _Members:
         self.names = tuple(self.annotations)
         pair = [*self.names, *self.names][: max(2, len(self.names))]  # of a single name, `itemgetter` makes no tuple
         self.values: Any = operator.itemgetter(*pair) if pair else lambda values: ()
-        self._aliases = [_camel_case(name) for name in self.names]
+        self.aliases = [_camel_case(name) for name in self.names]
         self.others = tuple(
             (name, alias, name in self.defaults)
-            for name, alias in zip(self.names, self._aliases, strict=True)
+            for name, alias in zip(self.names, self.aliases, strict=True)
             if not _is_scalar(self.annotations[name])
         )
         self._checks: list[tuple[str, str, Check]] = []
 
-    def plain(self, values: dict[str, Any]) -> dict[str, Json]:
-        """The values under their names outside."""
-        return dict(zip(self._aliases, self.values(values), strict=False))
-
     def fill(self, record: Wire, given: Mapping[str, object]) -> None:
         """Give a new record its values, each checked. Members have two names: outside, and in this program."""
         if not self._checks:
-            pairs = zip(self.names, self._aliases, strict=True)
+            pairs = zip(self.names, self.aliases, strict=True)
             self._checks = [(name, alias, checker(self.annotations[name])) for name, alias in pairs]
         values, defaults, used = record.__dict__, self.defaults, 0
         for name, alias, check in self._checks:
@@ -221,11 +216,11 @@ class _Members:
                 values[name] = defaults[name]
             else:
                 raise ShapeError("Field required", alias)
-        _set_extra(record, self._unknown(given) if used < len(given) else {})
+        if used < len(given):
+            values["_extra"] = self._unknown(given)
         kind = self._kind
-        keeps = kind.keeps_null
-        named = {name for name in keeps if name in given or _camel_case(name) in given} if keeps else keeps
-        _set_named(record, named)
+        if kind.keeps_null:
+            values["_named"] = {name for name in kind.keeps_null if name in given or _camel_case(name) in given}
         if kind.check_together is not Wire.check_together:
             try:
                 record.check_together()
@@ -262,10 +257,13 @@ def _is_scalar(annotation: Any) -> bool:
     return annotation in (str, int, bool) or (get_origin(annotation) is Literal and None not in get_args(annotation))
 
 
+_PLAIN = frozenset({str, int, bool})  # types whose values are plain JSON already
+
+
 def _plain(value: object) -> Json:
     kind = type(value)
-    if kind is str or kind is int:
-        return value  # type: ignore[return-value]  # the common case, and mypy does not narrow by it
+    if kind in _PLAIN:
+        return value  # type: ignore[return-value]  # mypy does not narrow by it
     if kind is tuple:
         # A list holds one type of item, and text is plain already.
         if value and type(value[0]) is str:  # type: ignore[index]  # as above

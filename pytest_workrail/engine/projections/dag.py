@@ -16,7 +16,7 @@ from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class Node(Record):
+class Node(Record, guarded=False):
     """A state of a run that can be looked at and continued from."""
 
     node_id: NodeId
@@ -27,7 +27,7 @@ class Node(Record):
     created_index: int
 
 
-class Edge(Record):
+class Edge(Record, guarded=False):
     """How one node follows from another."""
 
     kind: EdgeKind
@@ -83,7 +83,7 @@ class _Paths:
         return known[1]
 
 
-class Run(Record):
+class Run(Record, guarded=False):
     """One run: what it runs, its nodes in order of creation, its edges, its tips."""
 
     run_id: RunId
@@ -112,15 +112,13 @@ class Run(Record):
         """
         known = self._paths.nearest(topic, len(marked))
         path: list[NodeId] = []
-        found: NodeId | None = None
-        for current in self.upwards(node):
-            if current in known:
-                found = known[current]
+        found: NodeId | None = node
+        while found is not None and found not in marked:
+            if found in known:
+                found = known[found]
                 break
-            if current in marked:
-                found = current
-                break
-            path.append(current)
+            path.append(found)
+            found = self.nodes[found].parent
         known.update(dict.fromkeys(path, found))
         return found
 
@@ -174,19 +172,19 @@ class _Drafts(Structure):
         self.by_run: dict[RunId, _Draft] = {}
 
 
-class _Reading(Record):
+class _Reading(Record, guarded=False):
     """The runs of a log, and the drafts to read on from."""
 
     count: int = 0
     last_index: int = -1
     drafts: _Drafts = field(default_factory=_Drafts)
-    runs: dict[RunId, Run] = field(default_factory=dict)
+    runs: Ok[dict[RunId, Run]] = field(default_factory=lambda: Ok({}))
 
 
 def project_dag(events: Log) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
     """Every run of a session, by id."""
     read = _readings.of(events)
-    return read if isinstance(read, Err) else Ok(read.value.runs)
+    return read if isinstance(read, Err) else read.value.runs
 
 
 def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError] | None:
@@ -203,7 +201,7 @@ def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError]
             continue
         draft = grown.get(scope.run_id)
         if draft is None:
-            draft = grown[scope.run_id] = drafts.setdefault(scope.run_id, _Draft())
+            draft = grown[scope.run_id] = drafts[scope.run_id] = drafts.get(scope.run_id) or _Draft()
         if isinstance(event, RunStarted):
             problem = _start(draft, event)
         elif isinstance(event, NodeCreated):
@@ -218,7 +216,7 @@ def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError]
     last = events[-1].event_index if events else begun.last_index
     count = begun.count + len(events)
     begun.drafts.settle(count)
-    return Ok(_Reading(count, last, begun.drafts, begun.runs | finished))
+    return Ok(_Reading(count, last, begun.drafts, Ok(begun.runs.value | finished)))
 
 
 _readings: IncrementalProjection[_Reading] = IncrementalProjection(_Reading, _extend)

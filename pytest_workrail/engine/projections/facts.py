@@ -88,7 +88,7 @@ def completions(events: Log, run_id: RunId) -> list[RunCompletedData]:
 
 def has_recap(events: Log, run_id: RunId) -> bool:
     """True once any step of a run left notes."""
-    return any(
-        event.scope.run_id == run_id and event.data.output_channel == "recap"
-        for event in of_kind(events, NodeOutputAppended)
-    )
+    for event in of_kind(events, NodeOutputAppended):
+        if event.data.output_channel == "recap" and event.scope.run_id == run_id:
+            return True
+    return False

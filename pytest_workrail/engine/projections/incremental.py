@@ -63,21 +63,23 @@ class IncrementalProjection(Generic[R]):
     To extend a reading fails with None when another log has grown out of it; then the log is read from its start.
     """
 
-    __slots__ = ("_empty", "_extend", "_recent")
+    __slots__ = ("_empty", "_extend", "_last", "_recent")
 
     def __init__(self, empty: Callable[[], R], extend: Callable[[R, Log], Ok[R] | Err[ProjectionError] | None]) -> None:
         self._empty = empty
         self._extend = extend
-        self._recent: deque[tuple[Log, R]] = deque(maxlen=_REMEMBERED)
+        self._recent: deque[tuple[Log, Ok[R]]] = deque(maxlen=_REMEMBERED)
+        self._last: tuple[Log, Ok[R]] | None = None  # nearly always it is asked for again
 
     def of(self, events: Log) -> Ok[R] | Err[ProjectionError]:
         """The value for a log."""
-        if self._recent and self._recent[-1][0] is events:
-            return Ok(self._recent[-1][1])
+        last = self._last
+        if last is not None and last[0] is events:
+            return last[1]
         recent = tuple(reversed(self._recent))  # the newest is nearly always the one that grew
         for known, value in recent:
             if known is events:
-                return Ok(value)
+                return value
         begun = _longest_start(events, recent)
         extended = None if begun is None else self._extend(begun, events[begun.count :])
         if extended is None:
@@ -85,17 +87,18 @@ class IncrementalProjection(Generic[R]):
             if extended is None:
                 raise AssertionError("a structure that nobody else knows can always grow")
         if isinstance(extended, Ok):
-            self._recent.append((events, extended.value))
+            self._last = (events, extended)
+            self._recent.append(self._last)
         return extended
 
 
-def _longest_start(events: Log, recent: tuple[tuple[Log, R], ...]) -> R | None:
+def _longest_start(events: Log, recent: tuple[tuple[Log, Ok[R]], ...]) -> R | None:
     """The reading of the longest log that this one begins with, among those that are remembered."""
     for log, source in reversed(tuple(_growth)):
         if log is events:
             for known, value in recent:
                 if known is source:
-                    return value
+                    return value.value
     begun: R | None = None
     for known, value in recent:
         size = len(known)
@@ -103,7 +106,7 @@ def _longest_start(events: Log, recent: tuple[tuple[Log, R], ...]) -> R | None:
         # The last event alone tells nearly every other log apart.
         longest = 0 if begun is None else begun.count
         if longest < size <= len(events) and events[size - 1] is known[-1] and all(map(is_, known, events)):
-            begun = value
+            begun = value.value
     return begun
 
 

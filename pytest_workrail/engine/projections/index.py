@@ -34,7 +34,7 @@ class _Entries(Structure):
             self.by_node.setdefault((kind, event.scope.node_id), []).append((place, event))
 
 
-class LogIndex(Record):
+class LogIndex(Record, guarded=False):
     """The events of one log, in order, by what they are."""
 
     count: int = 0

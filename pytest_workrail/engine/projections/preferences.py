@@ -13,13 +13,15 @@ from workrail_lint.base.result import Err, Ok
 
 def effective_preferences(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ProjectionError]:
     """The preferences at a node. A rewind restores them; a change on one branch does not reach its siblings."""
-    said: dict[NodeId, Preferences] = {}
+    said: dict[NodeId, PreferencesChanged] = {}
     for event in of_kind(events, PreferencesChanged):
         if event.scope.run_id == run.run_id:
-            effective = event.data.effective
-            said[event.scope.node_id] = Preferences(effective.autonomy, effective.risk_policy)
+            said[event.scope.node_id] = event
     if node not in run.nodes:
         return Err(violation(f"node {node} is not part of run {run.run_id}"))
     # Every parent is known before its child, so the way up ends at the root.
     nearest = run.nearest(node, said, "preferences")
-    return Ok(DEFAULT_PREFERENCES if nearest is None else said[nearest])
+    if nearest is None:
+        return Ok(DEFAULT_PREFERENCES)
+    effective = said[nearest].data.effective
+    return Ok(Preferences(effective.autonomy, effective.risk_policy))

@@ -45,6 +45,7 @@ from workrail_lint.base.result import Err, Ok
 INTERACTIVE_ATTEMPTS = 10
 AUTONOMOUS_ATTEMPTS = 3
 
+_NO_END = GitEnd()
 DeclaredDependencies: TypeAlias = Callable[[str], Sequence[UserOnlyDependency]]
 
 
@@ -114,7 +115,7 @@ class AdvanceHandler(Record):
             grant.attempt_id,
             self.writer.mint.node(),
             request.context is not None,
-            self._git_end(opened.value) if ends else GitEnd(),
+            self._git_end(opened.value) if ends else _NO_END,
         )
         snapshot = snapshot_for(entry, outcome.value, profile)
         kept = self.writer.store_snapshot(snapshot)

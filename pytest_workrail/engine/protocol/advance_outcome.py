@@ -60,7 +60,7 @@ from workrail_lint.base.result import Err, Ok
 FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
 
 
-class AdvanceAttempt(Record):
+class AdvanceAttempt(Record, guarded=False):
     """An advance as it was handed in, with the context it is judged in."""
 
     position: NodePosition
@@ -81,7 +81,7 @@ class AdvanceAttempt(Record):
         return self.position.program.step(self.instance.step_id)
 
 
-class Reports(Record):
+class Reports(Record, guarded=False):
     """What an agent reported besides the output of the step.
 
     `rejected` are the contracts of reports that do not pass and that the step did not ask for.
@@ -118,7 +118,7 @@ class Gated(Record):
     gate: str
 
 
-class Accepted(Record):
+class Accepted(Record, guarded=False):
     """The step is done. Gaps are what was passed over, tolerated, and beyond what the workflow recommends."""
 
     selection: Selection
@@ -185,7 +185,7 @@ def _proceed(
     tolerated += [gap_for(InvalidRequiredOutput(ref), "warning") for ref in reports.rejected]
     recommended = recommendation_warnings(attempted.position.program.ir, attempted.preferences)
     kept = _kept((*passed, *tolerated, *recommended), profile)
-    groups = (tuple(gap for gap in group if id(gap) in kept) for group in (passed, tolerated, recommended))
+    groups = [tuple([gap for gap in group if id(gap) in kept]) for group in (passed, tolerated, recommended)]
     return Ok(Accepted(selection, judgement, reports, *groups))
 
 

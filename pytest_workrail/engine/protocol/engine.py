@@ -12,6 +12,7 @@ from typing import TypeVar
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
 from pytest_workrail.engine.projections.status import RunStatus, run_status
@@ -93,14 +94,17 @@ class Engine:
         self._options = chosen
         self._library = library
         self._workspace = workspace or NoWorkspace()
-        self._response_format = ResponseFormat(
-            self.profile, chosen.style, home.issuer, lambda step_id: self.dependencies.of(step_id)
-        )
+
+        def declared(step_id: str) -> tuple[UserOnlyDependency, ...]:
+            return self.dependencies.of(step_id)
+
+        self._response_format = ResponseFormat(self.profile, chosen.style, home.issuer, declared)
         stores = home.stores
         self._loader = SessionLoader(
             stores.sessions.load, stores.snapshots.get, Programs(stores.workflows.get, self.profile)
         )
         self._writer = SessionWriter(stores.sessions, stores.snapshots, home.gate, home.mint, home.clock)
+        self._advancing = AdvanceHandler(self._loader, self._writer, self._response_format, self._workspace, declared)
         self.operator = Operator(self._writer)
 
     def list_workflows(self, request: object) -> Answer:
@@ -206,10 +210,7 @@ class Engine:
         if isinstance(grant, Err):
             return Err(from_issuer(grant.error))
         if isinstance(request, AdvanceRequest):
-            advancing = AdvanceHandler(
-                self._loader, self._writer, self._response_format, self._workspace, self.dependencies.of
-            )
-            return advancing.run(grant.value, request)
+            return self._advancing.run(grant.value, request)
         return self._rehydrate(grant.value.place, grant.value.workflow_ref, request)
 
     def _show_node(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:

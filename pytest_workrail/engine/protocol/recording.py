@@ -22,8 +22,8 @@ from pytest_workrail.engine.core.outputs import (
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.reasons import Reason
 from pytest_workrail.engine.core.skipped import Passed, skipped_list
-from pytest_workrail.engine.core.trace import TraceEntry
-from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.core.trace import IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.events import keys, payloads
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, child_attempt
 from pytest_workrail.engine.events.judgements import (
     AssessmentRecordedData,
@@ -42,6 +42,7 @@ from pytest_workrail.engine.events.payloads import (
     NodeOutputData,
     NotesPayload,
     RunCompletedData,
+    SkippedStep,
     ValidationPerformedData,
     ValidationResult,
 )
@@ -76,7 +77,7 @@ from workrail_lint.base.result import Err, Ok
 _NO_CONTRACT = "none"
 
 
-class AttemptEntry(Record):
+class AttemptEntry(Record, guarded=False):
     """One attempt about to be written: what was handed in, and where it leads.
 
     `has_context` tells whether the call carried a context; the merged one is in `attempted`.
@@ -145,7 +146,7 @@ def plan_for(
     step = entry.step(ref)
     if isinstance(outcome, Gated):
         return gate_plan(builder, step)
-    observed = Conclusions()
+    observed = None
     if not entry.attempted.is_resubmission:
         observed = Conclusions(
             [_assessment(recorded, entry.attempt) for recorded in outcome.judgement.assessments],
@@ -208,12 +209,9 @@ def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
     notes = stored_notes(entry.attempted.submission.notes)
     if notes is None or entry.attempted.is_resubmission:
         return []
+    payload = NotesPayload.built(notes_markdown=notes)
     return [
-        NodeOutputData(
-            output_id=keys.recap_output_id(entry.attempt),
-            output_channel="recap",
-            payload=NotesPayload(notes_markdown=notes),
-        )
+        NodeOutputData.built(output_id=keys.recap_output_id(entry.attempt), output_channel="recap", payload=payload)
     ]
 
 
@@ -339,18 +337,32 @@ def trace_data(
     """
     if not trace:
         return None
-    data: dict[str, Json] = {"traceId": keys.trace_id(attempt), "entries": [entry.to_json() for entry in trace]}
+    told: dict[str, object] = {}
     match profile.unset_condition:
         case UnsetCondition.PASS_OVER:
             pass
         case UnsetCondition.ASK if passed:
-            entries, omitted = skipped_list(passed, context)
-            data["skipped"] = list(entries)
+            skipped, omitted = skipped_list(passed, context)
+            told = {"skipped": tuple([SkippedStep.from_wire(each) for each in skipped])}
             if omitted:
-                data["skippedOmitted"] = omitted
+                told["skipped_omitted"] = omitted
         case UnsetCondition.ASK:
             pass
-    return DecisionTraceData.from_wire(data)
+    entries = tuple([_trace_entry(entry) for entry in trace])
+    return DecisionTraceData.built(trace_id=keys.trace_id(attempt), entries=entries, **told)
+
+
+_REFS: dict[type, type[payloads.StepRef | payloads.LoopRef | payloads.IterationRef]] = {
+    StepRef: payloads.StepRef,
+    LoopRef: payloads.LoopRef,
+    IterationRef: payloads.IterationRef,
+}
+
+
+def _trace_entry(entry: TraceEntry) -> payloads.TraceEntry:
+    """An entry as it is stored. Its length was seen to when it was made; the ids in it come from the workflow."""
+    refs = tuple([_REFS[type(ref)].from_wire(ref.to_json()) for ref in entry.refs])
+    return payloads.TraceEntry.built(kind=entry.kind, summary=entry.summary, refs=refs)
 
 
 def _completion(entry: AttemptEntry) -> RunCompletedData:

@@ -29,7 +29,7 @@ class StartRequest(Record):
     preferences: Preferences | None
 
 
-class AdvanceRequest(Record):
+class AdvanceRequest(Record, guarded=False):
     """Hand in the pending step. `context` is the change to it; None when there is none."""
 
     token: str

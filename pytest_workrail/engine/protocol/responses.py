@@ -22,7 +22,7 @@ NextIntent: TypeAlias = Literal[
 ListingKind: TypeAlias = Literal["workflows", "workflow", "candidates"]
 
 
-class Tokens(Record):
+class Tokens(Record, guarded=False):
     """What the next calls about a node need."""
 
     continue_token: str
@@ -91,7 +91,7 @@ class Disclosure(Record):
     beyond: tuple[BeyondRecommendation, ...] = ()
 
 
-class Progress(Record):
+class Progress(Record, guarded=False):
     """Where a run stands after a call. `tokens` are there exactly when a step is pending."""
 
     tokens: Tokens | None
@@ -211,7 +211,7 @@ class Started(Record):
         return self.progress.to_json() | _extras(self.warnings, (), self.references)
 
 
-class Continued(Record):
+class Continued(Record, guarded=False):
     """The run went on, or a node was looked at again."""
 
     kind: ClassVar[str] = "ok"
@@ -378,7 +378,7 @@ ExecutionResponse: TypeAlias = Started | Continued | Blocked | GateReached
 Response: TypeAlias = ExecutionResponse | CheckpointSet | Listing
 
 
-class Reply(Record):
+class Reply(Record, guarded=False):
     """What a tool answers: the text an agent reads, item by item, and the same as data."""
 
     text: tuple[str, ...]

@@ -29,7 +29,7 @@ class SessionLoader(Record):
     programs: Programs
 
 
-class Session(Record):
+class Session(Record, guarded=False):
     """A healthy session and its runs."""
 
     session_id: SessionId
@@ -44,7 +44,7 @@ class Session(Record):
         return view_session(self.session_id, SessionTruth(events))
 
 
-class NodePosition(Record):
+class NodePosition(Record, guarded=False):
     """A node, and what is needed to look at it or to go on from it."""
 
     session: Session

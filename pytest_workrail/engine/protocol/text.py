@@ -95,7 +95,7 @@ def _header(persona: str) -> str:
 
 
 def _parts(parts: Iterable[str]) -> str:
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
 
 
 def _primary(progress: Progress, warnings: Sequence[BindingDrift]) -> str:
@@ -145,13 +145,16 @@ def _user(progress: Progress, suffix: str) -> list[str]:
     return [_header("USER"), f"# {step.title}{suffix}\n<!-- stepId: {step.step_id} -->", step.prompt]
 
 
+_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def _token_block(progress: Progress, params: dict[str, Json] | None = None) -> str:
     """What the next call takes, or the token alone."""
     token = progress.next_token()
     if params is None and token is None:
         return ""
     given: Json = params or {"continueToken": token}
-    block = f"```json\n{json.dumps(given, ensure_ascii=False, separators=(',', ':'))}\n```"
+    block = f"```json\n{_compact_json(given)}\n```"
     if progress.pending is None:
         return block
     return f"**Token for step `{progress.pending.step_id}`:**\n\n{block}"

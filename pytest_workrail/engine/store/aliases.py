@@ -10,6 +10,8 @@ from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, read_al
 from pytest_workrail.engine.tokens.ports import AliasError
 from workrail_lint.base.result import Err, Ok
 
+_DONE = Ok(None)
+
 
 class _Index:
     """Records by nonce and by purpose. The first record for a purpose serves it."""
@@ -20,9 +22,10 @@ class _Index:
 
     def add(self, record: AliasRecord) -> bool:
         """Take a record in; False when its nonce is known."""
-        if record.nonce in self.by_nonce:
+        nonce = record.nonce
+        if nonce in self.by_nonce:
             return False
-        self.by_nonce[record.nonce] = record
+        self.by_nonce[nonce] = record
         self.by_key.setdefault(record.key, record)
         return True
 
@@ -44,13 +47,13 @@ class MemoryAliasIndex:
         return Ok(self._index.by_key.get(key))
 
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
-        return Ok(None) if self._index.add(record) else _duplicate()
+        return _DONE if self._index.add(record) else _duplicate()
 
     def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
         return self.add(record)
 
     def settle(self) -> Ok[None] | Err[AliasError]:
-        return Ok(None)
+        return _DONE
 
 
 class FileAliasIndex:

@@ -38,12 +38,14 @@ class SeededEntropy:
     """Bytes that look random and are the same for the same seed."""
 
     def __init__(self, seed: str = "") -> None:
-        self._seed = seed.encode("utf-8")
+        self._seeded = hashlib.sha256(seed.encode("utf-8"))
         self._drawn = 0
 
     def generate(self, size: int) -> bytes:
         out = b""
         while len(out) < size:
-            out += hashlib.sha256(self._seed + self._drawn.to_bytes(8, "big")).digest()
+            block = self._seeded.copy()
+            block.update(self._drawn.to_bytes(8, "big"))
+            out += block.digest()
             self._drawn += 1
         return out[:size]

@@ -43,6 +43,9 @@ class UnknownVersion(Record):
 Health: TypeAlias = Healthy | CorruptTail | CorruptHead | UnknownVersion
 
 
+_HEALTHY = Ok(Healthy())
+
+
 def assess(loaded: Ok[SessionTruth] | Err[StoreError]) -> Ok[Health] | Err[StoreError]:
     """The health of a session. A failure that says nothing about the stored bytes is passed on."""
     match loaded:
@@ -50,7 +53,7 @@ def assess(loaded: Ok[SessionTruth] | Err[StoreError]) -> Ok[Health] | Err[Store
             dag = project_dag(truth.events)
             if isinstance(dag, Err):
                 return Ok(CorruptTail(CorruptionReason("non_contiguous_indices", dag.error.message)))
-            return Ok(Healthy())
+            return _HEALTHY
         case Err(StoreCorruption(location=location, reason=reason)):
             if reason.code == "unknown_schema_version":
                 return Ok(UnknownVersion(reason))

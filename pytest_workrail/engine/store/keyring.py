@@ -18,17 +18,17 @@ class MemoryKeyring:
 
     def __init__(self, entropy: Entropy, pair: KeyPair | None = None) -> None:
         self._entropy = entropy
-        self._pair = pair or KeyPair(TEST_KEY)
+        self._pair = Ok(pair or KeyPair(TEST_KEY))
 
     def load(self) -> Ok[KeyPair] | Err[KeyringError]:
-        return Ok(self._pair)
+        return self._pair
 
     def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
         fresh = _fresh_key(self._entropy)
         if isinstance(fresh, Err):
             return fresh
-        self._pair = self._pair.rotated(fresh.value)
-        return Ok(self._pair)
+        self._pair = Ok(self._pair.value.rotated(fresh.value))
+        return self._pair
 
 
 class FileKeyring:

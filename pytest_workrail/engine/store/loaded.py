@@ -13,7 +13,7 @@ from pytest_workrail.engine.projections.index import log_index
 from pytest_workrail.records import Record
 
 
-class SessionTruth(Record):
+class SessionTruth(Record, guarded=False):
     """The events of a session in order, and its manifest."""
 
     events: Log = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from pytest_workrail.engine.events.ids import Digest, SessionId
 from pytest_workrail.engine.events.kinds import (
@@ -27,6 +28,7 @@ from pytest_workrail.engine.events.manifest import (
 from pytest_workrail.engine.events.payloads import NotesPayload
 from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin, pins_of
 from pytest_workrail.engine.events.wire import MAX_NESTING, CorruptionCode, CorruptionReason, nesting, record_line
+from pytest_workrail.engine.projections.index import log_index
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
 from pytest_workrail.records import Record
@@ -145,7 +147,7 @@ def unpinned_node(events: Iterable[Event], manifest: Iterable[ManifestRecord]) -
     return None
 
 
-class Prepared(Record):
+class Prepared(Record, guarded=False):
     """A plan that may be written: its segment, its manifest records, its events as they will be read."""
 
     segment: bytes
@@ -167,11 +169,11 @@ def prepare(
     session_id: SessionId, truth: SessionTruth, plan: AppendPlan
 ) -> Ok[Prepared | None] | Err[StoreInvariantViolation]:
     """What to write for a plan; None when the log holds it already."""
-    keys = [event.dedupe_key for event in plan.events]
-    known = sum(truth.find(key) is not None for key in keys)
-    if known and known == len(keys):
-        return Ok(None)
+    find = log_index(truth.events).find
+    known = [event for event in plan.events if find(event.dedupe_key) is not None]
     if known:
+        if len(known) == len(plan.events):
+            return Ok(None)
         return Err(StoreInvariantViolation("some events of the plan are stored already and some are not"))
     problem = _shape_problem(session_id, truth, plan)
     if problem is not None:
@@ -189,11 +191,11 @@ def _shape_problem(session_id: SessionId, truth: SessionTruth, plan: AppendPlan)
     first = truth.next_index
     if [event.event_index for event in plan.events] != list(range(first, first + len(plan.events))):
         return f"the events of a plan are numbered from {first} on"
-    if any(event.session_id != session_id for event in plan.events):
+    if {event.session_id for event in plan.events} != {session_id}:
         return f"every event of the plan belongs to {session_id}"
     if len({event.dedupe_key for event in plan.events}) != len(plan.events):
         return "a dedupe key occurs twice in the plan"
-    if sorted(plan.snapshot_pins, key=_pin_order) != sorted(pins_of(plan.events), key=_pin_order):
+    if _in_order(plan.snapshot_pins) != _in_order(pins_of(plan.events)):
         return "the plan pins exactly the snapshots of the nodes it creates"
     return None
 
@@ -203,11 +205,11 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
     lines: list[bytes] = []
     known: list[Event] = []
     for event in plan.events:
-        wire = event.to_wire()
         if plan.is_checked and _is_flat(event):
-            lines.append(canonical_record(wire) + b"\n")
+            lines.append(_flat_line(event))
             known.append(event)
             continue
+        wire = event.to_wire()
         try:
             line = canonical_bytes(wire)
         except CanonicalError as problem:
@@ -222,15 +224,34 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
     return Ok((b"".join(lines), tuple(known)))
 
 
-def _is_flat(event: Event) -> bool:
+def _flat_line(event: FlatEvent) -> bytes:
+    """The line of a flat event: of its envelope, nothing needs an escape and nothing is optional but the node."""
+    scope = event.scope
+    node = "" if scope.node_id is None else f'"nodeId":"{scope.node_id}",'
+    envelope = (
+        f',"dedupeKey":"{event.dedupe_key}","eventId":"{event.event_id}","eventIndex":{event.event_index},'
+        f'"kind":"{event.kind}","scope":{{{node}"runId":"{scope.run_id}"}},"sessionId":"{event.session_id}",'
+        f'"timestampMs":{event.timestamp_ms},"v":{event.v}}}\n'
+    )
+    return b'{"data":%b%b' % (canonical_record(event.data.to_wire()), envelope.encode("ascii"))
+
+
+FlatEvent: TypeAlias = AdvanceRecorded | NodeCreated | EdgeCreated | DecisionTraceAppended | NodeOutputAppended
+
+
+def _is_flat(event: Event) -> TypeGuard[FlatEvent]:
     """True for an event of which no part comes from outside and could change, so that reading it gives the same."""
     if isinstance(event, NodeOutputAppended):
         return isinstance(event.data.payload, NotesPayload)
-    return isinstance(event, AdvanceRecorded | NodeCreated | EdgeCreated | DecisionTraceAppended)
+    if isinstance(event, DecisionTraceAppended):
+        return event.data.skipped is None  # what a step waited for may be any value of the context
+    return isinstance(event, AdvanceRecorded | NodeCreated | EdgeCreated)
 
 
-def _pin_order(pin: SnapshotPin) -> tuple[str, int, str]:
-    return (pin.snapshot_ref, pin.event_index, pin.created_by_event_id)
+def _in_order(pins: Sequence[SnapshotPin]) -> Sequence[SnapshotPin]:
+    """Pins as a manifest lists them: by what they pin."""
+    order = attrgetter("snapshot_ref", "event_index", "created_by_event_id")
+    return pins if len(pins) == 1 else sorted(pins, key=order)
 
 
 def _manifest_records(
@@ -255,6 +276,6 @@ def _manifest_records(
             snapshot_ref=pin.snapshot_ref,
             created_by_event_id=pin.created_by_event_id,
         )
-        for offset, pin in enumerate(sorted(plan.snapshot_pins, key=_pin_order))
+        for offset, pin in enumerate(_in_order(plan.snapshot_pins))
     ]
     return (closed, *pinned)

@@ -21,24 +21,26 @@ from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
-_EMPTY = SessionTruth()
+_DONE = Ok(None)
+_EMPTY = Ok(SessionTruth())
 
 
 class MemorySessionStore:
     """Sessions in a dictionary. A session changed last when its last event says so."""
 
     def __init__(self) -> None:
-        self._sessions: dict[SessionId, SessionTruth] = {}
+        self._sessions: dict[SessionId, Ok[SessionTruth]] = {}
 
     def load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
-        return Ok(self._sessions.get(session_id, _EMPTY))
+        return self._sessions.get(session_id, _EMPTY)
 
     def load_validated_prefix(self, session_id: SessionId) -> Ok[ValidatedPrefix] | Err[StoreError]:
-        return Ok(ValidatedPrefix(self._sessions.get(session_id, _EMPTY), Complete()))
+        return Ok(ValidatedPrefix(self._sessions.get(session_id, _EMPTY).value, Complete()))
 
     def list_sessions(self) -> Ok[tuple[SessionEntry, ...]] | Err[StoreError]:
         entries = [
-            SessionEntry(session_id, truth.events[-1].timestamp_ms) for session_id, truth in self._sessions.items()
+            SessionEntry(session_id, loaded.value.events[-1].timestamp_ms)
+            for session_id, loaded in self._sessions.items()
         ]
         return Ok(tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.session_id))))
 
@@ -46,29 +48,29 @@ class MemorySessionStore:
         if not permit.is_held:
             return Err(StoreInvariantViolation("the gate call that allowed this append is over"))
         session_id = permit.session_id
-        truth = self._sessions.get(session_id, _EMPTY)
+        truth = self._sessions.get(session_id, _EMPTY).value
         prepared = log.prepare(session_id, truth, plan)
         if isinstance(prepared, Err):
             return prepared
         if prepared.value is not None:
             # The events as read back, not the caller's objects, whose contexts the caller could still change.
-            self._sessions[session_id] = truth.extended(prepared.value.events, prepared.value.records)
-        return Ok(None)
+            self._sessions[session_id] = Ok(truth.extended(prepared.value.events, prepared.value.records))
+        return _DONE
 
 
 class MemorySnapshotStore:
     """Snapshots in a dictionary."""
 
     def __init__(self) -> None:
-        self._snapshots: dict[SnapshotRef, ExecutionSnapshot] = {}
+        self._snapshots: dict[SnapshotRef, Ok[ExecutionSnapshot | None]] = {}
 
     def put(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ContentError]:
         ref = snapshot.ref
-        self._snapshots.setdefault(ref, snapshot)
+        self._snapshots.setdefault(ref, Ok(snapshot))
         return Ok(ref)
 
     def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
-        return Ok(self._snapshots.get(ref))
+        return self._snapshots.get(ref, _DONE)
 
 
 class MemoryPinnedWorkflowStore:
@@ -107,13 +109,13 @@ class MemorySessionLock:
         if session_id in self._held:
             return Err(LockBusy("The session is locked: it is held. Try again shortly.", RETRY_AFTER_MS))
         self._held.add(session_id)
-        return Ok(None)
+        return _DONE
 
     def release(self, session_id: SessionId) -> Ok[None] | Err[LockIoError]:
         if session_id not in self._held:
             return Err(LockIoError("the lock is no longer ours"))
         self._held.remove(session_id)
-        return Ok(None)
+        return _DONE
 
     def holds(self, session_id: SessionId) -> bool:
         return session_id in self._held

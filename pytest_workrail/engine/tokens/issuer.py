@@ -18,7 +18,7 @@ from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class NodeAddress(Record):
+class NodeAddress(Record, guarded=False):
     """A node of a run of a session."""
 
     session_id: SessionId
@@ -26,7 +26,7 @@ class NodeAddress(Record):
     node_id: NodeId
 
 
-class ContinueGrant(Record):
+class ContinueGrant(Record, guarded=False):
     """May continue one attempt on a node."""
 
     place: NodeAddress
@@ -34,7 +34,7 @@ class ContinueGrant(Record):
     workflow_ref: WorkflowRef
 
 
-class CheckpointGrant(Record):
+class CheckpointGrant(Record, guarded=False):
     """May set a checkpoint for one attempt on a node."""
 
     place: NodeAddress

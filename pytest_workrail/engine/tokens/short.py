@@ -19,6 +19,7 @@ ShortFault: TypeAlias = Literal[
 NONCE_BYTES = 12
 MAC_BYTES = 6
 _PREFIX: dict[TokenKind, str] = {"state": "st_", "ack": "ak_", "checkpoint": "ck_", "continue": "ct_"}
+_KIND = {prefix: kind for kind, prefix in _PREFIX.items()}
 _KIND_BYTE: dict[TokenKind, bytes] = {
     "state": b"\x01",
     "ack": b"\x02",
@@ -37,7 +38,7 @@ def format_token(kind: TokenKind, nonce: bytes, keys: KeyPair) -> str:
 
 def claimed_kind(text: str) -> TokenKind | None:
     """The kind a text claims by its prefix."""
-    return next((kind for kind, prefix in _PREFIX.items() if text.startswith(prefix)), None)
+    return _KIND.get(text[:3])
 
 
 def open_token(text: str, keys: KeyPair) -> Ok[tuple[TokenKind, bytes]] | Err[ShortFault]:

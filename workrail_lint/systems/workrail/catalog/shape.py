@@ -193,7 +193,7 @@ class _Walk:
         for name in required:
             if name not in declared and name not in value:
                 self.report((*path, name), "required", {}, None)
-        others = [name for name in js.keys(value) if name not in declared]
+        others = [name for name in js.keys(value) if name not in declared] if value.keys() - declared else []
         additional = schema.get("additionalProperties")
         if isinstance(additional, dict):
             for name in others:
