@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from enum import Enum as Enum
+    from functools import cached_property as cached_property
     from typing import Any as Any
     from typing import ClassVar as ClassVar
     from typing import Generic as Generic
@@ -44,6 +45,22 @@ else:
     def cast(_, value):
         """The value itself."""
         return value
+
+    class cached_property:  # noqa: N801
+        """A property that is computed once. The one of `functools` takes a lock each time before Python 3.12."""
+
+        def __init__(self, compute):
+            self.compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __set_name__(self, _, name):
+            self.name = name
+
+        def __get__(self, instance, _=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self.name] = self.compute(instance)
+            return value
 
     class _Record(tuple):
         """What all named tuples share. One `__new__` for all: writing and compiling one for each is what costs."""

@@ -6,9 +6,7 @@ as outside its domain or never true. So the judgements are made in order, and ea
 
 from __future__ import annotations
 
-from functools import cached_property
-
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, impossible
