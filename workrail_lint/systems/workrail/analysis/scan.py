@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import cached_property
 from workrail_lint.systems.workrail.analysis.domains import read_domain
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, read_mention
 from workrail_lint.systems.workrail.analysis.records import (
