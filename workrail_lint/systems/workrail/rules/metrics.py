@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -59,7 +60,8 @@ def _profile_of(step: Step) -> str | None:
     for word in DELIVERED:
         at = low.find(word)
         while at >= 0:
-            lines.add(low.rfind("\n", 0, at) + 1)
+            if _NAMED.match(low, at):
+                lines.add(low.rfind("\n", 0, at) + 1)
             at = low.find(word, at + 1)
     for start in sorted(lines):
         end = low.find("\n", start)
@@ -67,6 +69,10 @@ def _profile_of(step: Step) -> str | None:
         if match is not None:
             return match.lastgroup
     return None
+
+
+# Not the reviewer, the problem or the requested change.
+_NAMED = Pattern(r" ?(?:review|request|pr|mr|ticket)s?\b|commit\b|user stor")
 
 
 @cache
