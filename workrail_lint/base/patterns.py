@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cached_property
+
+from workrail_lint.base.typed import cached_property
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "split")
 

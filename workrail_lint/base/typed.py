@@ -30,22 +30,6 @@ else:
     Any = ClassVar = NoReturn = Protocol = TextIO = TypeAlias = TypeGuard = object
     _new = tuple.__new__
 
-    class cached_property:  # noqa: N801
-        """A property that is computed once, without the lock that guards each in Python 3.11."""
-
-        def __init__(self, func):
-            self.func = func
-            self.__doc__ = func.__doc__
-
-        def __set_name__(self, _, name):
-            self.name = name
-
-        def __get__(self, instance, _=None):
-            if instance is None:
-                return self
-            value = instance.__dict__[self.name] = self.func(instance)
-            return value
-
     class Generic:
         """A base that takes type arguments and forgets them."""
 
@@ -61,6 +45,22 @@ else:
     def cast(_, value):
         """The value itself."""
         return value
+
+    class cached_property:  # noqa: N801
+        """A property that is computed once. The one of `functools` takes a lock each time before Python 3.12."""
+
+        def __init__(self, compute):
+            self.compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __set_name__(self, _, name):
+            self.name = name
+
+        def __get__(self, instance, _=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self.name] = self.compute(instance)
+            return value
 
     class _Record(tuple):
         """What all named tuples share. One `__new__` for all: writing and compiling one for each is what costs."""

@@ -99,15 +99,15 @@ class JsonDocument:
             return self._nodes.get(pointer)
         text = _without_bom(self.text)
         try:
-            start = skip_space(text, 0)
+            place: tuple[int, ...] = (skip_space(text, 0),)
             if not pointer and self.readable:
-                return NodeSpan(start, len(text.rstrip(_BLANKS)))
-            name: list[int] = []
+                return NodeSpan(place[0], len(text.rstrip(_BLANKS)))
             for token in pointers.decode(pointer):
-                container = self._containers.get(start)
+                container = self._containers.get(place[0])
                 if container is None:
-                    container = self._containers[start] = _Container(text, start)
-                start, *name = container.find(text, token)
+                    container = self._containers[place[0]] = _Container(text, place[0])
+                place = container.found.get(token) or container.find(text, token)
+            start, *name = place
             return NodeSpan(start, skip_value(text, start), *name)
         except (StopIteration, ValueError, IndexError):
             return None
@@ -289,36 +289,35 @@ class _Container:
     Many places are neighbours, so the search goes on where the one before ended.
     """
 
-    __slots__ = ("_at", "_found", "_is_object", "_value")
+    __slots__ = ("_at", "_is_object", "found")
 
     def __init__(self, text: str, start: int) -> None:
         if text[start] not in "{[":
             raise ValueError(start)
         self._is_object = text[start] == "{"
-        self._found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
-        self._value: int | None = None  # the value found last, which is skipped if the search goes on
-        self._at = skip_space(text, start + 1)
+        self._at = start  # of the value found last, which is skipped if the search goes on, or of the bracket
+        self.found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
 
     def find(self, text: str, token: str) -> tuple[int, ...]:
         """The offset of a member or element; of a member also both ends of its name. Raises ValueError if not there."""
-        found = self._found
+        found, at = self.found, self._at
         while token not in found:
-            if self._value is not None:
-                end = skip_value(text, self._value)
-                self._at = end if text[end] == "," else skip_space(text, end)
-                self._value = None
-                if text[self._at] == ",":
-                    self._at = skip_space(text, self._at + 1)
-            at = self._at
-            if text[at] in "]}":
+            if found:
+                at = skip_value(text, at)
+                at = at if text[at] == "," else skip_space(text, at)
+                if text[at] != ",":
+                    raise ValueError(token)
+            start = text.index('"', at) if self._is_object and found else skip_space(text, at + 1)
+            if text[start] in "]}":
                 raise ValueError(token)
             if self._is_object:
-                name, end = read_string(text, at)
+                name, end = read_string(text, start)
                 # As nearly everybody writes it: a colon, a blank, the value.
                 is_usual = text.startswith(": ", end) and text[end + 2] not in _BLANKS
-                self._value = end + 2 if is_usual else skip_space(text, skip_space(text, end) + 1)
-                found[name] = self._value, at, end
+                at = end + 2 if is_usual else skip_space(text, skip_space(text, end) + 1)
+                found[name] = at, start, end
             else:
-                self._value = at
+                at = start
                 found[str(len(found))] = (at,)
+            self._at = at
         return found[token]

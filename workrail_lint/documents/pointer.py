@@ -23,7 +23,8 @@ def decode(pointer: str) -> list[str]:
         return []
     if pointer[0] != "/":
         raise ValueError(f"a JSON Pointer starts with '/': {pointer!r}")
-    return [token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")]
+    tokens = pointer[1:].split("/")
+    return tokens if "~" not in pointer else [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
 def parent(pointer: str) -> str:

@@ -53,7 +53,11 @@ def loads(data: bytes | str, **hooks: Callable[..., object]) -> Any:
     text = data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")
     scan = make_scanner(_Reading(**hooks)) if hooks else _scan
     try:
-        value, end = _answer(scan, text, 0 if text.startswith("{") else skip_space(text, 0))
+        start = 0 if text.startswith("{") else skip_space(text, 0)
+        try:
+            value, end = scan(text, start)
+        except SystemError:
+            value, end = _again(scan, text, start)
     except StopIteration as at:
         raise ValueError(f"no value at {at}") from None
     if text[end:].strip(" \t\n\r"):
@@ -66,26 +70,29 @@ def read_string(text: str, at: int) -> tuple[str, int]:
 
     Raises JSONDecodeError for a string that breaks JSON's rules.
     """
-    return _answer(scanstring, text, at + 1, True)
+    try:
+        return scanstring(text, at + 1, True)
+    except SystemError:
+        return _again(scanstring, text, at + 1, True)
 
 
 def skip_space(text: str, at: int) -> int:
     """The offset of the first character from `at` on that is not white space."""
-    found = _SPACE.compiled.match(text, at)
+    found = _SPACE.match(text, at)
     assert found is not None  # if only an empty stretch
     return found.end()
 
 
 def skip_value(text: str, at: int) -> int:
     """The offset after the value that starts at `at`, which must be well-formed."""
-    return _answer(_scan, text, at)[1]
-
-
-def _answer(call: Callable[..., tuple[Any, int]], *arguments: object) -> tuple[Any, int]:
-    """What the scanner answers. Python 3.11's fails without an error unless the module with its error is loaded."""
     try:
-        return call(*arguments)
+        return _scan(text, at)[1]
     except SystemError:
-        import json.decoder  # noqa: F401 - for the scanner
+        return _again(_scan, text, at)[1]
 
-        return call(*arguments)
+
+def _again(call: Callable[..., tuple[Any, int]], *arguments: object) -> tuple[Any, int]:
+    """What the scanner answers. Python 3.11's fails without an error unless the module with its error is loaded."""
+    import json.decoder  # noqa: F401 - for the scanner
+
+    return call(*arguments)

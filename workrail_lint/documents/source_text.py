@@ -43,7 +43,7 @@ class SourceText:
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts: list[int] | None = None
-        # Before every _STRIDE-th code point: how many line ends, and where the last is. None if a line ends in CR.
+        # At every _STRIDE-th code point: the line, and where the one before it ends. None if a line ends in CR.
         self._lines: list[tuple[int, int]] | None = None
         self._bytes: list[int] | None = None  # of every _STRIDE-th code point; none in plain ASCII
 
@@ -73,28 +73,31 @@ class SourceText:
 
     def position(self, offset: int) -> Position:
         """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
-        line, column = self._place(offset)
-        byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
-        return tuple.__new__(Position, (line, column, offset, byte_offset))
-
-    def _place(self, offset: int) -> tuple[int, int]:
-        """The line and column; the lines before the nearest mark are counted once for all places."""
-        text = self.text
-        if self._lines is None:
-            self._lines, total, last = [], 0, -1
-            for at in range(0, len(text) + 1, _STRIDE) if "\r" not in text else ():
-                self._lines.append((total, last))
-                total += text.count("\n", at, at + _STRIDE)
-                last = max(last, text.rfind("\n", at, at + _STRIDE))
-        if not self._lines:
+        text, lines = self.text, self._lines
+        if lines is None:
+            lines = self._lines = self._counted_lines()
+        if lines:
+            # The lines before the nearest mark were counted once for all places.
+            mark = min(offset // _STRIDE, len(lines) - 1)
+            line, last = lines[mark]
+            line += text.count("\n", mark * _STRIDE, offset)
+            last = max(last, text.rfind("\n", mark * _STRIDE, offset))
+        else:
             from bisect import bisect_right  # here, because few texts have such line ends
 
             line = bisect_right(self.line_starts, offset)
-            return line, offset - self.line_starts[line - 1] + 1
-        mark = min(offset // _STRIDE, len(self._lines) - 1)
-        total, last = self._lines[mark]
-        total += text.count("\n", mark * _STRIDE, offset)
-        return total + 1, offset - max(last, text.rfind("\n", mark * _STRIDE, offset))
+            last = self.line_starts[line - 1] - 1
+        byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
+        return tuple.__new__(Position, (line, offset - last, offset, byte_offset))
+
+    def _counted_lines(self) -> list[tuple[int, int]]:
+        lines: list[tuple[int, int]] = []
+        line, last, text = 1, -1, self.text
+        for at in range(0, len(text) + 1, _STRIDE) if "\r" not in text else ():
+            lines.append((line, last))
+            line += text.count("\n", at, at + _STRIDE)
+            last = max(last, text.rfind("\n", at, at + _STRIDE))
+        return lines
 
     def span(self, start: int, end: int) -> Span:
         return tuple.__new__(Span, (self.position(start), self.position(end)))

@@ -156,10 +156,15 @@ def _parts(line: bytes | Entry | None) -> tuple[Any, bytes]:
     return _parsed(entry), operations
 
 
-def _json(value: object) -> bytes:
+@cache
+def _encoder() -> Callable[[object], str]:
     import json  # here, because most runs keep nothing new
 
-    return json.dumps(value, separators=(",", ":")).encode()
+    return json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _json(value: object) -> bytes:
+    return _encoder()(value).encode()
 
 
 def _parsed(line: bytes) -> Any:
@@ -317,6 +322,9 @@ def _operations() -> dict[str, Any]:
     return {kind.__name__: kind for kind in found}
 
 
+_KEPT = (str, int)  # and bool, which is an int
+
+
 def _record(finding: Finding, operations: list[list[Any]]) -> list[Any]:
     """A finding as JSON; the operations of its fix are added to those of the others."""
     fix = None if finding.fix is None else _fix_record(finding.fix, operations)
@@ -330,7 +338,7 @@ def _record(finding: Finding, operations: list[list[Any]]) -> list[Any]:
         finding.phase.value,
         span,
         finding.help,
-        {name: value for name, value in finding.details.items() if isinstance(value, str | int | bool)},
+        {name: value for name, value in finding.details.items() if isinstance(value, _KEPT)},
         finding.on_name,
         fix,
     ]

@@ -6,11 +6,10 @@ Selecting, reporting and listing read the table. A rule's module is imported onl
 from __future__ import annotations
 
 import os
-from functools import cached_property
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.loading import load_module
-from workrail_lint.base.typed import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
+from workrail_lint.base.typed import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cached_property, cast
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule

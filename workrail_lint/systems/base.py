@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.loading import load_module
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding
 

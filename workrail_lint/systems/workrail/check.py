@@ -54,7 +54,7 @@ _DESIGN_FORM = "design-form-construct"
 class CheckedDocument:
     """What is known about a document after all phases."""
 
-    __slots__ = ("compiled", "consulted", "definition", "document", "findings", "mentions")
+    __slots__ = ("compiled", "consulted", "definition", "document", "findings", "mentions", "source_kind")
 
     def __init__(self, document: JsonDocument) -> None:
         self.document = document
@@ -62,6 +62,7 @@ class CheckedDocument:
         self.compiled: CompiledWorkflow | None = None
         self.findings: list[Finding] = []
         self.mentions: list[Mention] = []  # other workflows that its prompts name
+        self.source_kind: str | None = None  # known once the rules ran
         self.consulted: dict[str, bool] = {}  # paths that some finding, or its absence, depends on
 
 
@@ -118,7 +119,9 @@ def _check_definition(
     if not refused and not any(_prevents_compiling(finding) for finding in found):
         checked.definition, checked.compiled = definition, compiled
     if rules is not None:
-        found = found + _lint(checked, normalized, violations, refused, found, path, settings, rules, is_routine)
+        from workrail_lint.systems.workrail.lint import lint  # here, because whoever only compiles needs none of it
+
+        found = found + lint(checked, normalized, violations, refused, found, path, settings, rules, is_routine)
     if normalized.document is not value:
         for finding in found:
             if not finding.details.get("original"):
@@ -126,67 +129,10 @@ def _check_definition(
     return refused + found
 
 
-def _lint(
-    checked: CheckedDocument,
-    normalized: Normalized,
-    violations: list[Violation],
-    refused: list[Finding],
-    found: list[Finding],
-    path: str,
-    settings: Settings,
-    rules: LazyRules[WorkflowRule],
-    is_routine: bool,
-) -> list[Finding]:
-    """What the rules find in a document, given what was found before. Whoever only compiles imports none of this."""
-    from workrail_lint.systems.workrail.rules.base import Workflow
-    from workrail_lint.systems.workrail.rules.facts import facts_of
-    from workrail_lint.systems.workrail.rules.prose import text_index
-    from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, run_rules, valid_members
-    from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
-
-    definition = normalized.document
-    damaged = damaged_places(violations)
-    workflow = Workflow(
-        checked.document,
-        valid_members(definition, damaged),
-        [] if "/steps" in damaged else build_steps(definition, damaged),
-        settings.catalog,
-        path,
-        bindings=settings.bindings,
-        compiled=checked.compiled,
-        engine=settings.engine,
-        normalized=normalized,
-        is_routine=is_routine,
-        workspace=settings.workspace,
-        source_kind=source_kind(path, settings),
-        options=settings.options,
-    )
-    workflow.found = found
-    for finding in (*refused, *found):
-        if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
-            finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
-    chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
-    from_rules = run_rules(chosen, workflow)
-    checked.consulted = workflow.consulted
-    checked.mentions = [
-        mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
-    ]
-    return from_rules
-
-
 def _is_expanded_id(violation: Violation) -> bool:
     """Whether the schema only minds the id of a step that a template was expanded into, such as `smoke.start`."""
     is_step_id = violation.shape.endswith("Step") and violation.pointer.endswith("/id")
     return is_step_id and isinstance(violation.value, str) and _EXPANDED_ID.match(violation.value) is not None
-
-
-def source_kind(path: str, settings: Settings) -> str:
-    """Where a file comes from: as configured, else as its path tells."""
-    if settings.source_kind is not None:
-        return settings.source_kind
-    from workrail_lint.systems.workrail.source_kind import source_kind_of
-
-    return source_kind_of(path, lambda: settings.bundled_ids)
 
 
 def _prevents_compiling(finding: Finding) -> bool:

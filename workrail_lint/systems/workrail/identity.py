@@ -7,6 +7,7 @@ gets by without regular expressions and without the models.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from workrail_lint.base.typed import Enum, NamedTuple
 from workrail_lint.systems.workrail.kinds import is_routine
@@ -188,6 +189,7 @@ def inside_source(path: str) -> str:
     return parts[-1] if parts[0] == "" or parts[0].endswith(":") else "/".join(parts)
 
 
+@lru_cache(maxsize=4)
 def hidden_because(path: str) -> str | None:
     """Why discovery does not list a file by default; None when it does."""
     inside = inside_source(path)

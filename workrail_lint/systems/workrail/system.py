@@ -82,12 +82,12 @@ class WorkRailSystem(System):
         return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
-        from workrail_lint.systems.workrail.check import check_document, source_kind
-        from workrail_lint.systems.workrail.workflow_registry import entry_of
+        from workrail_lint.systems.workrail.check import check_document
+        from workrail_lint.systems.workrail.lint import entry_for
 
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
-        entry = entry_of(path, document.value, source_kind(path, settings), checked.mentions)
+        entry = entry_for(path, checked, settings)
         record = None
         if entry is not None:
             slots = _declared_slots(document.value)

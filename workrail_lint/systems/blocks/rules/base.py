@@ -7,9 +7,7 @@ violation is reported once.
 
 from __future__ import annotations
 
-from functools import cached_property
-
-from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar
+from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar, cached_property
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import authored_nodes, compile_error, walk
+from workrail_lint.systems.workrail.compiler.nodes import compile_error
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+# The members of a step that can name one.
+_USING = frozenset(("templateCall", "outputContract", "synthesis", "promptBlocks"))
 
 
 class Use(NamedTuple):
@@ -22,36 +23,39 @@ class Use(NamedTuple):
     pointer: str
 
 
-def builtin_uses(definition: dict[str, Any]) -> Iterator[Use]:
-    features = definition.get("features")
-    for index, ident in enumerate(features if isinstance(features, list) else ()):
-        if isinstance(ident, str):
-            yield Use("feature", ident, f"/features/{index}")
-    for node in walk(authored_nodes(definition.get("steps"))):
-        step = node.step
-        call = step.get("templateCall")
-        if isinstance(call, dict):
-            if isinstance(call.get("templateId"), str):
-                yield Use("template", call["templateId"], f"{node.pointer}/templateCall/templateId")
-            continue  # everything else on a calling step is discarded
-        yield from _contract_uses(step, node.pointer)
-        blocks = step.get("promptBlocks")
-        if isinstance(blocks, dict):
-            yield from _ref_uses(blocks, f"{node.pointer}/promptBlocks")
+def builtin_uses(definition: dict[str, Any]) -> list[Use]:
+    features, steps = definition.get("features"), definition.get("steps")
+    uses = [
+        Use("feature", ident, f"/features/{index}")
+        for index, ident in enumerate(features if isinstance(features, list) else ())
+        if isinstance(ident, str)
+    ]
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        _add_uses(step, f"/steps/{index}", uses)
+        body = step.get("body") if isinstance(step, dict) and step.get("type") == "loop" else None
+        for position, inner in enumerate(body if isinstance(body, list) else ()):
+            _add_uses(inner, f"/steps/{index}/body/{position}", uses)
+    return uses
 
 
-def _contract_uses(step: dict[str, Any], pointer: str) -> Iterator[Use]:
-    synthesis = step.get("synthesis")
-    holders = [(step, pointer)]
-    if isinstance(synthesis, dict):
-        holders.append((synthesis, f"{pointer}/synthesis"))
-    for holder, place in holders:
-        contract = holder.get("outputContract")
+def _add_uses(step: object, pointer: str, uses: list[Use]) -> None:
+    if not isinstance(step, dict) or _USING.isdisjoint(step):
+        return
+    call = step.get("templateCall")
+    if isinstance(call, dict):
+        if isinstance(call.get("templateId"), str):
+            uses.append(Use("template", call["templateId"], f"{pointer}/templateCall/templateId"))
+        return  # everything else on a calling step is discarded
+    for holder, place in ((step, pointer), (step.get("synthesis"), f"{pointer}/synthesis")):
+        contract = holder.get("outputContract") if isinstance(holder, dict) else None
         if isinstance(contract, dict) and isinstance(contract.get("contractRef"), str):
-            yield Use("contract", contract["contractRef"], f"{place}/outputContract/contractRef")
+            uses.append(Use("contract", contract["contractRef"], f"{place}/outputContract/contractRef"))
+    blocks = step.get("promptBlocks")
+    if isinstance(blocks, dict):
+        _add_refs(blocks, f"{pointer}/promptBlocks", uses)
 
 
-def _ref_uses(blocks: dict[str, Any], pointer: str) -> Iterator[Use]:
+def _add_refs(blocks: dict[str, Any], pointer: str, uses: list[Use]) -> None:
     goal = blocks.get("goal")
     values = [("goal", goal)] if isinstance(goal, list) else []
     for section in LIST_SECTIONS:
@@ -61,12 +65,12 @@ def _ref_uses(blocks: dict[str, Any], pointer: str) -> Iterator[Use]:
     for place, value in values:
         for index, part in enumerate(value):
             if isinstance(part, dict) and part.get("kind") == "ref" and isinstance(part.get("refId"), str):
-                yield Use("ref", part["refId"], f"{pointer}/{place}/{index}/refId")
+                uses.append(Use("ref", part["refId"], f"{pointer}/{place}/{index}/refId"))
 
 
 def design_only_uses(definition: dict[str, Any], catalog: Catalog) -> list[Use]:
     """The builtins that exist in the design (and our catalog) but in no engine."""
-    uses = list(builtin_uses(definition))
+    uses = builtin_uses(definition)
     if not uses:
         return []  # the catalog is not even loaded
     known: dict[str, Any] = {

@@ -204,7 +204,7 @@ class Workflow:
     @cached_property
     def builtin_uses(self) -> list[Use]:
         """The builtins that the definition names, and where."""
-        return list(builtin_uses(self.definition))
+        return builtin_uses(self.definition)
 
     @cached_property
     def by_id(self) -> dict[str, Step]:

@@ -160,8 +160,11 @@ class CatalogHashNotEngine(WorkflowRule):
     needs = frozenset({"promptBlocks", "templateCall"})
 
     def applies(self, workflow: Workflow) -> bool:
-        used = step_members(workflow)
-        return ("promptBlocks" in used or "templateCall" in used) and workflow.catalog.engine_version is None
+        used, text = step_members(workflow), workflow.document.text
+        # A name may be written with escapes, but hardly ever is.
+        adds_text = "features" in workflow.definition or '"refId"' in text or "\\u00" in text
+        is_concerned = "templateCall" in used or ("promptBlocks" in used and adds_text)
+        return is_concerned and workflow.catalog.engine_version is None
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         has_blocks = "promptBlocks" in step_members(workflow)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -53,16 +54,25 @@ def _profile_of(step: Step) -> str | None:
     """The profile that matches what a step delivers."""
     if step.contract == VERDICT:
         return "review"
-    low = step.prompt.lower()
-    if not any(word in low for word in DELIVERED):
-        return None
     # No match runs over the end of a line, and few lines name something that is delivered.
-    for line in low.split("\n"):
-        if any(word in line for word in DELIVERED):
-            match = _deliveries().search(line)
-            if match is not None:
-                return match.lastgroup
+    low = step.prompt.lower()
+    lines: set[int] = set()
+    for word in DELIVERED:
+        at = low.find(word)
+        while at >= 0:
+            if _NAMED.match(low, at):
+                lines.add(low.rfind("\n", 0, at) + 1)
+            at = low.find(word, at + 1)
+    for start in sorted(lines):
+        end = low.find("\n", start)
+        match = _deliveries().search(low, start, end if end >= 0 else len(low))
+        if match is not None:
+            return match.lastgroup
     return None
+
+
+# Not the reviewer, the problem or the requested change.
+_NAMED = Pattern(r" ?(?:review|request|pr|mr|ticket)s?\b|commit\b|user stor")
 
 
 @cache

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
-_LIST_NUMBER = Pattern(
-    r"(?m)^[ \t>*_#-]{0,12}(?:(step|phase|stage)[ \t]+)?(\d{1,3})[a-z]?(?:[.):]|[ \t*]*(?:[:—–-]|$))"
+_LIST_NUMBER = Pattern(  # at the start of a line
+    r"[ \t>*_#-]{0,12}(?:(step|phase|stage)[ \t]+)?(\d{1,3})[a-z]?(?:[.):]|[ \t*]*(?:[:—–-]|$))"
 )
 _PREFIX = Pattern(r"\s*(?:step|phase|stage)\s*\d{1,3}(?:\.\d{1,2})?[a-z]?\s*[:.)—–-]*\s*", 2)
 
@@ -57,7 +57,8 @@ def base_number(number: str) -> str:
 @lru_cache(maxsize=32)
 def own_numbers(step: Step, kind: str) -> frozenset[str]:
     """The numbers that the prompt of a step uses for its own list; a procedure is rendered with numbers."""
-    found = {match[2] for match in _LIST_NUMBER.finditer(step.prompt.lower()) if (match[1] or "step") == kind}
+    starts = filter(None, map(_LIST_NUMBER.match, step.prompt.lower().split("\n")))
+    found = {match[2] for match in starts if (match[1] or "step") == kind}
     if kind == "step":
         procedure = sum(text.field == "procedure" for text in step.prompt_texts)
         found.update(str(number) for number in range(1, procedure + 1))

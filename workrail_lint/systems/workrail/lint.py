@@ -1,0 +1,78 @@
+"""What the rules find in a document, and what other files need to know about it."""
+
+from __future__ import annotations
+
+from workrail_lint.base.typed import TYPE_CHECKING
+from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.rules.facts import facts_of
+from workrail_lint.systems.workrail.rules.prose import text_index
+from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, run_rules, valid_members
+from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
+from workrail_lint.systems.workrail.source_kind import source_kind_of
+from workrail_lint.systems.workrail.workflow_registry import Entry, entry_of
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.structure import Violation
+    from workrail_lint.findings import Finding
+    from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.systems.workrail.check import CheckedDocument
+    from workrail_lint.systems.workrail.compat import Normalized
+    from workrail_lint.systems.workrail.rules.base import WorkflowRule
+    from workrail_lint.systems.workrail.settings import Settings
+
+
+def lint(
+    checked: CheckedDocument,
+    normalized: Normalized,
+    violations: list[Violation],
+    refused: list[Finding],
+    found: list[Finding],
+    path: str,
+    settings: Settings,
+    rules: LazyRules[WorkflowRule],
+    is_routine: bool,
+) -> list[Finding]:
+    """What the rules find in a document, given what was found before."""
+    definition = normalized.document
+    damaged = damaged_places(violations)
+    checked.source_kind = _source_kind(path, settings)
+    workflow = Workflow(
+        checked.document,
+        valid_members(definition, damaged),
+        [] if "/steps" in damaged else build_steps(definition, damaged),
+        settings.catalog,
+        path,
+        bindings=settings.bindings,
+        compiled=checked.compiled,
+        engine=settings.engine,
+        normalized=normalized,
+        is_routine=is_routine,
+        workspace=settings.workspace,
+        source_kind=checked.source_kind,
+        options=settings.options,
+    )
+    workflow.found = found
+    for finding in (*refused, *found):
+        if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
+            finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
+    chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
+    from_rules = run_rules(chosen, workflow)
+    checked.consulted = workflow.consulted
+    checked.mentions = [
+        mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
+    ]
+    return from_rules
+
+
+def entry_for(path: str, checked: CheckedDocument, settings: Settings) -> Entry | None:
+    """What other files need to know about a checked document."""
+    kind = checked.source_kind or _source_kind(path, settings)
+    return entry_of(path, checked.document.value, kind, checked.mentions)
+
+
+def _source_kind(path: str, settings: Settings) -> str:
+    """Where a file comes from: as configured, else as its path tells."""
+    if settings.source_kind is not None:
+        return settings.source_kind
+    return source_kind_of(path, lambda: settings.bundled_ids)
