@@ -1,8 +1,8 @@
 """Records: values with named members, as dataclasses with slots are, and much cheaper to define.
 
 A dataclass writes and compiles six methods when it is defined. A run defines two hundred kinds of values and makes some
-dozens of them. So records share their methods, and the one that has to be quick, `__init__`, is written when the first
-value is made. What `dataclasses` offers for values (`fields`, `asdict`) takes records too.
+dozens of them. So records share their methods, and the one that has to be quick, `__init__`, is written for kinds of
+which many values are made. What `dataclasses` offers for values (`fields`, `asdict`) takes records too.
 """
 
 from __future__ import annotations
@@ -68,10 +68,42 @@ def _getter(names: list[str]) -> Any:
     return staticmethod(lambda record: tuple(getattr(record, name) for name in names))
 
 
+# Writing the `__init__` of a kind costs as much as doing without it for about this many values.
+_FEW = 64
+_made: dict[type, int] = {}
+_set = object.__setattr__  # a frozen record refuses its own
+
+
 def _first_init(self: Record, *values: Any, **named: Any) -> None:
-    kind = next(each for each in type(self).__mro__ if each.__dict__.get("__init__") is _first_init)
-    kind.__init__ = _written_init(kind)  # type: ignore[misc]  # takes the place of this one
-    kind.__init__(self, *values, **named)  # type: ignore[misc]
+    kind = type(self)
+    if kind.__dict__.get("__init__") is not _first_init:
+        kind = next(each for each in kind.__mro__ if each.__dict__.get("__init__") is _first_init)
+    made = _made[kind] = _made.get(kind, 0) + 1
+    if made > _FEW or not _is_filled(self, kind._given, values, named):
+        kind.__init__ = _written_init(kind)  # type: ignore[misc]  # takes the place of this one
+        kind.__init__(self, *values, **named)  # type: ignore[misc]
+    elif hasattr(kind, "__post_init__"):
+        self.__post_init__()  # type: ignore[attr-defined]  # asked for just above
+
+
+def _is_filled(record: Record, given: dict[str, Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Give a new record its members. False if these values are not the ones that it takes."""
+    members = iter(given.items())
+    for value, (name, _) in zip(values, members, strict=False):
+        _set(record, name, value)
+    used = 0
+    for name, default in members:
+        if name in named:
+            value = named[name]
+            used += 1
+        elif isinstance(default, Field):
+            value = default.default if default.default_factory is MISSING else default.default_factory()
+        else:
+            value = default
+        if value is MISSING:
+            return False
+        _set(record, name, value)
+    return used == len(named) and len(values) <= len(given)
 
 
 def _written_init(kind: type[Record]) -> Any:
