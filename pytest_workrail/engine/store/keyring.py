@@ -5,30 +5,11 @@ from __future__ import annotations
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_durably
 from pytest_workrail.engine.store.files import Files, Stamp
+from pytest_workrail.engine.store.memory_tokens import TEST_KEY as TEST_KEY
+from pytest_workrail.engine.store.memory_tokens import MemoryKeyring as MemoryKeyring
 from pytest_workrail.engine.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
 from pytest_workrail.engine.tokens.ports import Entropy, KeyringError
 from workrail_lint.base.result import Err, Ok
-
-# Known to everybody, and meant to be: with it and injected entropy the tokens of a test are reproducible.
-TEST_KEY = bytes(range(KEY_BYTES))
-
-
-class MemoryKeyring:
-    """Keys that live as long as this object."""
-
-    def __init__(self, entropy: Entropy, pair: KeyPair | None = None) -> None:
-        self._entropy = entropy
-        self._pair = pair or KeyPair(TEST_KEY)
-
-    def load(self) -> Ok[KeyPair] | Err[KeyringError]:
-        return Ok(self._pair)
-
-    def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
-        fresh = _fresh_key(self._entropy)
-        if isinstance(fresh, Err):
-            return fresh
-        self._pair = self._pair.rotated(fresh.value)
-        return Ok(self._pair)
 
 
 class FileKeyring:
