@@ -58,10 +58,11 @@ def _encode_plain(value: object) -> bytes:
     global _encoded, _fast_encode
     if _fast_encode is not None:
         return _fast_encode(value)
-    _encoded += 1
+    data = _encoder()(value).encode()
+    _encoded += len(data)
     if _encoded > _WORTH_AN_IMPORT:
         _fast_encode = _orjson_encoder()
-    return _encoder()(value).encode()
+    return data
 
 
 @cache
@@ -77,7 +78,7 @@ def _orjson_encoder() -> Encoder:
     return partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
 
 
-_WORTH_AN_IMPORT = 20
+_WORTH_AN_IMPORT = 200_000  # bytes
 _encoded = 0
 _fast_encode: Encoder | None = None
 
