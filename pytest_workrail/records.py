@@ -8,6 +8,7 @@ which many values are made. What `dataclasses` offers for values (`fields`, `asd
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, field, make_dataclass
+from itertools import islice, repeat
 from operator import attrgetter
 from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
 
@@ -88,22 +89,27 @@ def _first_init(self: Record, *values: Any, **named: Any) -> None:
 
 def _is_filled(record: Record, given: dict[str, Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
     """Give a new record its members. False if these values are not the ones that it takes."""
-    members = iter(given.items())
-    for value, (name, _) in zip(values, members, strict=False):
-        _set(record, name, value)
     used = 0
-    for name, default in members:
-        if name in named:
-            value = named[name]
-            used += 1
-        elif isinstance(default, Field):
-            value = default.default if default.default_factory is MISSING else default.default_factory()
-        else:
-            value = default
-        if value is MISSING:
-            return False
-        _set(record, name, value)
-    return used == len(named) and len(values) <= len(given)
+    if len(values) < len(given):
+        rest = []
+        for name, default in islice(given.items(), len(values), None):
+            if name in named:
+                rest.append(named[name])
+                used += 1
+            elif default is MISSING:
+                return False
+            elif type(default) is not Field:
+                rest.append(default)
+            elif default.default_factory is not MISSING:
+                rest.append(default.default_factory())
+            elif default.default is not MISSING:
+                rest.append(default.default)
+            else:
+                return False
+        values += tuple(rest)
+    for _ in map(_set, repeat(record), given, values):
+        pass
+    return used == len(named) and len(values) == len(given)
 
 
 def _written_init(kind: type[Record]) -> Any:

@@ -13,13 +13,11 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from workrail_lint.base import js
-from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 
 NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
 UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
 Encoder = Callable[[object], bytes]
-_DIGEST = Pattern(r"sha256:[0-9a-f]{64}")
 
 
 class CanonicalError(ValueError):
@@ -153,7 +151,8 @@ def canonical_hash(value: object) -> str:
 
 def hash_ref(workflow_hash: str) -> str:
     """The short reference `wf_…`: base32 of the digest's first 16 bytes."""
-    if not _DIGEST.fullmatch(workflow_hash):
+    name, _, digits = workflow_hash.partition(":")
+    if name != "sha256" or len(digits) != 64 or digits.strip("0123456789abcdef"):
         raise CanonicalError("WORKFLOW_HASH_INVALID_FORMAT", f"not a workflow hash: {workflow_hash!r}")
     import base64
 

@@ -439,11 +439,12 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
     if pattern is None:
         return bounded
     search: Callable[[str], object] | None = None
+    is_plain = _plain_text(pattern)
 
     def check(value: Any) -> _Found:
         nonlocal search
         found = bounded(value)
-        if found is None and type(value) is str:
+        if found is None and type(value) is str and not is_plain(value):
             if search is None:  # a pattern costs more to compile than a document to check
                 search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
             if search(value) is None:
@@ -451,6 +452,36 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
         return found
 
     return check
+
+
+def _plain_text(pattern: str) -> Callable[[str], bool]:
+    """What tells of nearly all values of the commonest patterns, ids and versions, that they fit."""
+    if pattern in ("^[a-z0-9-]+$", "^[a-z0-9_-]+$"):
+        return _is_plain_word
+    if pattern == rf"^([a-z0-9_-]+|{_NAME}\.{_NAME})$":
+        return _is_plain_id
+    if pattern.startswith(rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-") and pattern.endswith(")?$"):
+        return _is_plain_version
+    return lambda text: False
+
+
+_WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-"
+_NAME, _NUMBER = "[a-z][a-z0-9_-]+", r"(0|[1-9]\d*)"
+
+
+def _is_plain_word(text: str) -> bool:
+    return text != "" and not text.strip(_WORD_CHARACTERS)
+
+
+def _is_plain_id(text: str) -> bool:
+    """A word, or two with a dot between them, that begin with a letter."""
+    return all(len(part) > 1 and part[0].isalpha() and _is_plain_word(part) for part in text.split(".", 1))
+
+
+def _is_plain_version(text: str) -> bool:
+    """Three numbers. What may follow them in a pattern is left out."""
+    numbers = text.split(".") if text.isascii() else ()
+    return len(numbers) == 3 and all(each.isdecimal() and (each[0] != "0" or each == "0") for each in numbers)
 
 
 _UNBOUNDED = sys.maxsize

@@ -82,7 +82,7 @@ class StepKeyError(NamedTuple):
     message: str
 
 
-_SAFE_ID = Pattern(r"[a-z0-9_-]+")
+_SAFE = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _STEP_ID = Pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # Bounded because Python refuses to read a number of many thousand digits.
 _ITERATION = Pattern(r"[0-9]{1,1000}")
@@ -90,12 +90,12 @@ _ITERATION = Pattern(r"[0-9]{1,1000}")
 
 def is_safe_id(text: str) -> bool:
     """Whether an id can stand between delimiters."""
-    return _SAFE_ID.fullmatch(text) is not None
+    return bool(text) and not text.strip(_SAFE)
 
 
 def is_step_id(text: str) -> bool:
     """Whether this can be the id of a step after template expansion, dots included."""
-    return _STEP_ID.fullmatch(text) is not None
+    return is_safe_id(text) or _STEP_ID.fullmatch(text) is not None
 
 
 def step_key(step_id: str, loop_path: LoopPath = ()) -> str:
