@@ -1,13 +1,14 @@
 """Records: values with named members, as dataclasses with slots are, and much cheaper to define.
 
 A dataclass writes and compiles six methods when it is defined. A run defines two hundred kinds of values and makes some
-dozens of them. So records share their methods, and the one that has to be quick, `__init__`, is written when the first
-value is made. What `dataclasses` offers for values (`fields`, `asdict`) takes records too.
+dozens of them. So records share their methods, and the one that has to be quick, `__init__`, is written for kinds of
+which many values are made. What `dataclasses` offers for values (`fields`, `asdict`) takes records too.
 """
 
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, field, make_dataclass
+from itertools import islice, repeat
 from operator import attrgetter
 from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
 
@@ -78,10 +79,47 @@ def _getter(names: list[str]) -> Any:
     return staticmethod(lambda record: tuple(getattr(record, name) for name in names))
 
 
+# Writing the `__init__` of a kind costs as much as doing without it for about this many values.
+_FEW = 64
+_made: dict[type, int] = {}
+_set = object.__setattr__  # a frozen record refuses its own
+
+
 def _first_init(self: Record, *values: Any, **named: Any) -> None:
-    kind = next(each for each in type(self).__mro__ if each.__dict__.get("__init__") is _first_init)
-    kind.__init__ = _written_init(kind)  # type: ignore[misc]  # takes the place of this one
-    kind.__init__(self, *values, **named)  # type: ignore[misc]
+    kind = type(self)
+    if kind.__dict__.get("__init__") is not _first_init:
+        kind = next(each for each in kind.__mro__ if each.__dict__.get("__init__") is _first_init)
+    made = _made[kind] = _made.get(kind, 0) + 1
+    if made > _FEW or not _is_filled(self, kind._given, values, named):
+        kind.__init__ = _written_init(kind)  # type: ignore[misc]  # takes the place of this one
+        kind.__init__(self, *values, **named)  # type: ignore[misc]
+    elif hasattr(kind, "__post_init__"):
+        self.__post_init__()  # type: ignore[attr-defined]  # asked for just above
+
+
+def _is_filled(record: Record, given: dict[str, Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Give a new record its members. False if these values are not the ones that it takes."""
+    used = 0
+    if len(values) < len(given):
+        rest = []
+        for name, default in islice(given.items(), len(values), None):
+            if name in named:
+                rest.append(named[name])
+                used += 1
+            elif default is MISSING:
+                return False
+            elif type(default) is not Field:
+                rest.append(default)
+            elif default.default_factory is not MISSING:
+                rest.append(default.default_factory())
+            elif default.default is not MISSING:
+                rest.append(default.default)
+            else:
+                return False
+        values += tuple(rest)
+    for _ in map(_set, repeat(record), given, values):
+        pass
+    return used == len(named) and len(values) == len(given)
 
 
 def _written_init(kind: type[Record]) -> Any:

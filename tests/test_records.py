@@ -99,3 +99,17 @@ def test_dataclasses_take_them() -> None:
     assert [each.name for each in dataclasses.fields(Point(1))] == ["x", "y", "tags", "secret"]
     assert dataclasses.asdict(Point(1)) == {"x": 1, "y": 0, "tags": [], "secret": "s"}
     assert dataclasses.replace(Point(1), x=2) == Point(2)
+
+
+def test_many_of_a_kind_are_made_as_the_first() -> None:
+    class Kind(Record):
+        a: int
+        b: int = 2
+        c: list[int] = field(default_factory=list)
+
+    ways = [((1,), {}), ((1, 3), {"c": [4]}), ((), {"c": [5], "a": 6})]
+    first, *others = [[Kind(*values, **named) for values, named in ways] for _ in range(50)]
+    assert [(each.a, each.b, each.c) for each in first] == [(1, 2, []), (1, 3, [4]), (6, 2, [5])]
+    assert all(made == first for made in others)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
+        Kind()  # type: ignore[call-arg]

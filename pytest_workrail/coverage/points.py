@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import Enum, NamedTuple
 
 
-class Kind(Enum):
+class Kind(str, Enum):
     """What a point is about, in the order reports show."""
 
     STEP = "step"

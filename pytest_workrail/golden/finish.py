@@ -162,7 +162,8 @@ class GoldenFinish:
             if len(paths) > _MOST_NAMED:
                 shown.append(f"  ... and {len(paths) - _MOST_NAMED} more")
         if self._policy.is_overruled and shown:
-            shown.append(f"--workrail-golden={self._policy.asked} does nothing in CI without --workrail-write-in-ci")
+            asked = self._policy.asked.value
+            shown.append(f"--workrail-golden={asked} does nothing in CI without --workrail-write-in-ci")
         return shown
 
     def _claims(self) -> list[_Claim]:

@@ -48,7 +48,7 @@ def prompt_parts(prompt: str) -> PromptParts:
 
 
 def _prefix(prompt: str) -> int:
-    found = _BEFORE.match(prompt)
+    found = _BEFORE.match(prompt) if prompt.startswith("⟪") else None
     return 0 if found is None else found.end()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pytest_workrail.golden.test_records import GoldenStatus
 from pytest_workrail.records import Record
+from workrail_lint.base.typed import Enum
 
 if TYPE_CHECKING:
     import pytest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BUILD_MACHINE = ("CI", "BUILD_NUMBER")
 
 
-class Mode(StrEnum):
+class Mode(str, Enum):
     """What somebody asked for with `--workrail-golden`."""
 
     CHECK = "check"

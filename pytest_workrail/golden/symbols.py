@@ -10,6 +10,7 @@ import math
 import os
 import re
 from functools import lru_cache
+from string import ascii_letters, digits
 from typing import Any
 
 from workrail_lint.base import js
@@ -21,11 +22,13 @@ from workrail_lint.base.patterns import Pattern
 # same text comes up.
 _ID_KINDS = {"sess": "SESSION", "run": "RUN", "node": "NODE", "attempt": "ATTEMPT", "evt": "EVENT"}
 _TOKEN_KINDS = {"ct_": "CT", "ck_": "CK", "st_": "ST", "ak_": "AK", "st1": "ST", "ack": "AK", "chk": "CK"}
-_SHORT_TOKEN = Pattern(r"(?:ct|ck|st|ak)_[A-Za-z0-9_-]{24}")
+_SHORT_BEGINNINGS = ("ct_", "ck_", "st_", "ak_")
+_LONG_BEGINNINGS = ("st1", "ack1", "chk1")
+_SHORT_TOKEN = r"(?:ct|ck|st|ak)_[A-Za-z0-9_-]{24}"
 _LONG_TOKEN = Pattern(r"(?:st|ack|chk)1[02-9ac-hj-np-z]{60,}")
-_LONG_BEGINNING = Pattern(r"(?:st|ack|chk)1")
+_NONCE = f"{ascii_letters}{digits}_-"
 _ID = Pattern(rf"(?:{'|'.join(_ID_KINDS)})_[a-z2-7]{{26}}(?![a-z2-7])")
-_MINTED = Pattern(rf"(?<![A-Za-z0-9])(?:{_ID.source}|{_SHORT_TOKEN.source}|{_LONG_TOKEN.source})")
+_MINTED = Pattern(rf"(?<![A-Za-z0-9])(?:{_ID.source}|{_SHORT_TOKEN}|{_LONG_TOKEN.source})")
 # Both begin with a literal, which makes them much faster than a look for the real thing.
 _MAY_HOLD_SHORT = Pattern(r"_[A-Za-z0-9_-]{24}")
 _MAY_HOLD_LONG = Pattern(r"1[02-9ac-hj-np-z]{60}")
@@ -106,6 +109,8 @@ class Symbols:
         if not text.isascii() and ("«" in text or "⟪" in text):
             text = _LOOK_ALIKE.sub(r"\g<0>\\", text)
         for folder in self._workspaces.values():
+            if folder and folder == text:
+                return "«WORKSPACE»"
             if folder and folder in text:
                 text = re.sub(re.escape(folder) + _FOLDER_END, "«WORKSPACE»", text)
         if len(text) >= _SHORTEST_MINTED and (_MAY_HOLD_SHORT.search(text) or _MAY_HOLD_LONG.search(text)):
@@ -120,18 +125,18 @@ class Symbols:
         original = self._original(text)
         if original is not None:
             return f"{original[:-1]} altered»"
-        if _SHORT_TOKEN.fullmatch(text) or _LONG_TOKEN.fullmatch(text):
+        if _is_short_token(text) or _LONG_TOKEN.fullmatch(text):
             return self._name(_TOKEN_KINDS[text[:3]], text)
         return self.text(text)
 
     def _original(self, text: str) -> str | None:
         """The token that a damaged one was made from."""
-        if _LONG_BEGINNING.match(text) is None:
+        if not text.startswith(_LONG_BEGINNINGS):
             return self._beginnings.get(text[:_RECOGNISABLE])
         if _is_whole_long_token(text):
             return None
         # Long tokens of one session begin alike; the one it shares most with is the one it was.
-        shared = {token: _shared(token, text) for token in self._names if _LONG_BEGINNING.match(token)}
+        shared = {token: _shared(token, text) for token in self._names if token.startswith(_LONG_BEGINNINGS)}
         closest = max(shared, key=lambda token: shared[token], default="")
         return self._names[closest] if shared.get(closest, 0) >= _RECOGNISABLE else None
 
@@ -155,7 +160,7 @@ class Symbols:
 
     def _minted(self, match: re.Match[str]) -> str:
         minted = match[0]
-        if _SHORT_TOKEN.fullmatch(minted):
+        if minted.startswith(_SHORT_BEGINNINGS):
             return self._names.get(minted, minted)
         id_kind = _ID_KINDS.get(minted.partition("_")[0])
         return self._name(id_kind or _TOKEN_KINDS[minted[:3]], minted)
@@ -177,7 +182,7 @@ def _spellings_of(path: str) -> dict[str, str]:
 @lru_cache(maxsize=4096)
 def _ordered(names: tuple[str, ...]) -> list[str]:
     # Sorting names that are ids would order them by chance.
-    if any(_MINTED.search(name) for name in names):
+    if any(len(name) >= _SHORTEST_MINTED and _MINTED.search(name) for name in names):
         return list(names)
     return sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name))
 
@@ -254,6 +259,10 @@ def _shared(first: str, second: str) -> int:
     """How many characters two texts have in common from their beginning."""
     differs = (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
     return next(differs, min(len(first), len(second)))
+
+
+def _is_short_token(text: str) -> bool:
+    return len(text) == _SHORTEST_MINTED and text.startswith(_SHORT_BEGINNINGS) and not text[3:].strip(_NONCE)
 
 
 def _is_whole_long_token(text: str) -> bool:

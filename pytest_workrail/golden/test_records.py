@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import field
-from enum import StrEnum
 from typing import Any
 
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import Enum, NamedTuple
 
 
-class GoldenStatus(StrEnum):
+class GoldenStatus(str, Enum):
     """How a run compares with its golden."""
 
     SAME = "same"

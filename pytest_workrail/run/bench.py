@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
+from pytest_workrail.agents.choices import one_of
 from pytest_workrail.agents.transcript import Exchange
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.core.reasons import (
     ContextBudgetExceeded,
@@ -17,6 +18,7 @@ from pytest_workrail.engine.core.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
+from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWorkspace
@@ -63,6 +65,17 @@ class Setup(Record):
     seed: int = 0
     max_turns: int = MAX_TURNS
     onboarding: bool = False
+
+
+def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
+    """A mode with the risk policy it is meant to go with, unless another one is given."""
+    __tracebackhide__ = True
+    presets = {preset.autonomy: preset for preset in PRESETS}
+    one_of("mode", mode, presets)
+    if risk is None:
+        return presets[mode]
+    one_of("risk policy", risk, RISK_POLICIES)
+    return Preferences(mode, risk)
 
 
 class _DeclaredReasons(Dependencies):

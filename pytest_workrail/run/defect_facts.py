@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from pytest_workrail.engine.core.criteria import evaluate_criteria
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_gate import is_gate
 from pytest_workrail.engine.core.prompts import last_step_id
@@ -87,5 +86,7 @@ class DocumentFacts:
         criteria = (step or {}).get("output", {}).get("criteria")
         if criteria is None:
             return False
+        from pytest_workrail.engine.core.criteria import evaluate_criteria
+
         verdict = evaluate_criteria(criteria, notes, context)
         return isinstance(verdict, Ok) and not verdict.value.valid

@@ -6,10 +6,11 @@ A test passed when setup, call and teardown did, and nobody expected it to fail.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from enum import Enum
 from typing import Any
 
 import pytest
+
+from workrail_lint.base.typed import Enum
 
 AUTO_WORKFLOWS = "workrail_auto"
 SESSIONS = "workrail_sessions"
@@ -48,7 +49,7 @@ def in_own_words(
     return shown
 
 
-class ItemOutcome(Enum):
+class ItemOutcome(str, Enum):
     """How a test ended, in words that fit after its name."""
 
     PASSED = "passed"

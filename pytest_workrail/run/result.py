@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Transcript
 from pytest_workrail.records import Record
-from pytest_workrail.run.outline import outline
 from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
@@ -128,6 +127,8 @@ class Run(Record):
 
     def outline(self) -> str:
         """The run in a few lines: each attempt at a step with its blockers and gaps, and how it ended."""
+        from pytest_workrail.run.outline import outline
+
         return outline(self.transcript)
 
     def match(self, expected: str | None = None) -> None:

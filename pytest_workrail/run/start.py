@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack, get_args
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.auto import Auto
@@ -13,10 +13,11 @@ from pytest_workrail.agents.choices import member_of, one_of
 from pytest_workrail.agents.lossy import Fault, Lossy
 from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Answer, Scripted, script_turns
-from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES, PRESETS, RISK_POLICIES, Preferences
+from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
+from pytest_workrail.run.bench import preferences as preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.summary import exchange_lines
@@ -110,17 +111,6 @@ def lossy(agent: Agent | None = None, *faults: Fault | FaultKind | str, seed: in
         for fault in faults or FaultKind
     ]
     return Lossy(Auto() if agent is None else _checked_agent(agent), chosen, seed)
-
-
-def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
-    """A mode with the risk policy it is meant to go with, unless another one is given."""
-    __tracebackhide__ = True
-    presets = {preset.autonomy: preset for preset in PRESETS}
-    one_of("mode", mode, presets)
-    if risk is None:
-        return presets[mode]
-    one_of("risk policy", risk, get_args(RiskPolicy))
-    return Preferences(mode, risk)
 
 
 def preferences_of(given: Preferences | Mapping[str, str] | None) -> Preferences:

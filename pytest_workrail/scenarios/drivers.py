@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from workrail_lint.base.loading import load_module
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_workrail.run.expectation import ExpectationFailure
-from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import exchange_lines
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding
+
+if TYPE_CHECKING:
+    from pytest_workrail.run.result import Run
 
 
 class Place(NamedTuple):
@@ -80,6 +81,8 @@ class ScenarioFailure(ExpectationFailure):
 
 def transcript_lines(run: Run) -> Sequence[str]:
     """The transcript of the run so far, and why it ended."""
+    from pytest_workrail.run.summary import exchange_lines
+
     transcript = run.transcript
     head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
     return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from pytest_workrail.agents.actions import (
     Action,
@@ -23,9 +23,6 @@ from pytest_workrail.agents.actions import (
 )
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.lossy import Fault as TransportFault
-from pytest_workrail.agents.lossy import Lossy
-from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.reasons import (
@@ -36,14 +33,12 @@ from pytest_workrail.engine.core.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.golden.comparison import Comparison, both_profiles
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.records import Record, replace
-from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup
+from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.start import preferences
 from pytest_workrail.scenarios.drivers import PlayedScenario
 from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, transcript_lines
 from pytest_workrail.scenarios.loading import ScenarioDocument, errors
@@ -64,6 +59,9 @@ from workrail_lint.systems.workrail.scenario_check import (
 )
 from workrail_lint.systems.workrail.scenario_words import AgentKind, Behaviour, CallName, FaultKind
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
+
+if TYPE_CHECKING:
+    from pytest_workrail.golden.comparison import Comparison
 
 _TURNS = "/agent/turns"
 _PROMISE_PLAYER = "pytest_workrail.explore.hostile_scenario:broken_promise"
@@ -161,6 +159,8 @@ def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
 
 def run_both(loaded: Loaded) -> Comparison:
     """Run the workflow of a scenario under both profiles, whichever it names itself."""
+    from pytest_workrail.golden.comparison import both_profiles
+
     return both_profiles(*setup_and_agent(loaded))
 
 
@@ -210,16 +210,24 @@ def _agent(scenario: dict[str, Any], script: Scripted | None) -> Agent:
         case AgentKind.AUTO | AgentKind.SCRIPTED:
             agent: Agent = script or Auto()
         case AgentKind.STUBBORN:
+            from pytest_workrail.agents.misbehaving import Stubborn
+
             agent = Stubborn(Behaviour(plan["does"]), plan.get("steps"))
         case AgentKind.ERRATIC:
+            from pytest_workrail.agents.misbehaving import Erratic
+
             agent = Erratic(seed, plan.get("patience", 2))
         case _:
             assert_never(kind)
+    if not plan.get("faults"):
+        return agent
+    from pytest_workrail.agents import lossy
+
     faults = [
-        TransportFault(FaultKind(each["fault"]), each.get("step"), each.get("visit"), each.get("rate", 1.0))
-        for each in plan.get("faults", ())
+        lossy.Fault(FaultKind(each["fault"]), each.get("step"), each.get("visit"), each.get("rate", 1.0))
+        for each in plan["faults"]
     ]
-    return Lossy(agent, faults, seed) if faults else agent
+    return lossy.Lossy(agent, faults, seed)
 
 
 def _turns(turns: Sequence[dict[str, Any]], workflow_id: str) -> list[Turn]:

@@ -38,7 +38,7 @@ from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory, on_disk, on_files
 from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.keyring import TEST_KEY
+from pytest_workrail.engine.store.memory_tokens import TEST_KEY
 from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
 

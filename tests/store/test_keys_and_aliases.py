@@ -14,10 +14,11 @@ from crash_files import RecordingFiles, crash_states
 from pytest_workrail.engine.events.ids import IdMint
 from pytest_workrail.engine.events.wire import record_line
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
+from pytest_workrail.engine.store.aliases import FileAliasIndex
 from pytest_workrail.engine.store.clocks import SeededEntropy
 from pytest_workrail.engine.store.durable import prepare_root
-from pytest_workrail.engine.store.keyring import TEST_KEY, FileKeyring, MemoryKeyring
+from pytest_workrail.engine.store.keyring import FileKeyring
+from pytest_workrail.engine.store.memory_tokens import TEST_KEY, MemoryAliasIndex, MemoryKeyring
 from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens.aliases import AliasRecord, read_alias
 from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes

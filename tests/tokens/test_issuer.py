@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.events.ids import AttemptId, IdMint, WorkflowRef
-from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
+from pytest_workrail.engine.store.aliases import FileAliasIndex
 from pytest_workrail.engine.store.clocks import SeededEntropy
-from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
+from pytest_workrail.engine.store.keyring import FileKeyring
+from pytest_workrail.engine.store.memory_tokens import MemoryAliasIndex, MemoryKeyring
 from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens import long, short
 from pytest_workrail.engine.tokens.binary import AttemptPayload

@@ -13,13 +13,11 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from workrail_lint.base import js
-from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 
 NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
 UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
 Encoder = Callable[[object], bytes]
-_DIGEST = Pattern(r"sha256:[0-9a-f]{64}")
 
 
 class CanonicalError(ValueError):
@@ -58,10 +56,11 @@ def _encode_plain(value: object) -> bytes:
     global _encoded, _fast_encode
     if _fast_encode is not None:
         return _fast_encode(value)
-    _encoded += 1
+    data = _encoder()(value).encode()
+    _encoded += len(data)
     if _encoded > _WORTH_AN_IMPORT:
         _fast_encode = _orjson_encoder()
-    return _encoder()(value).encode()
+    return data
 
 
 @cache
@@ -77,7 +76,7 @@ def _orjson_encoder() -> Encoder:
     return partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
 
 
-_WORTH_AN_IMPORT = 20
+_WORTH_AN_IMPORT = 200_000  # bytes
 _encoded = 0
 _fast_encode: Encoder | None = None
 
@@ -152,7 +151,8 @@ def canonical_hash(value: object) -> str:
 
 def hash_ref(workflow_hash: str) -> str:
     """The short reference `wf_…`: base32 of the digest's first 16 bytes."""
-    if not _DIGEST.fullmatch(workflow_hash):
+    name, _, digits = workflow_hash.partition(":")
+    if name != "sha256" or len(digits) != 64 or digits.strip("0123456789abcdef"):
         raise CanonicalError("WORKFLOW_HASH_INVALID_FORMAT", f"not a workflow hash: {workflow_hash!r}")
     import base64
 

@@ -254,11 +254,13 @@ def _as_double(value: int | float) -> float:
 
 def u16_length(text: str) -> int:
     """Length in UTF-16 code units: an astral character counts two."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def u16_prefix(text: str, units: int) -> str:
     """The first `units` UTF-16 code units; a cut pair leaves a lone surrogate, as in JavaScript."""
+    if text.isascii():
+        return text[:units]
     raw = text.encode("utf-16-le", "surrogatepass")
     return raw[: 2 * units].decode("utf-16-le", "surrogatepass")
 

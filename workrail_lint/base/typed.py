@@ -63,7 +63,7 @@ else:
             return value
 
     class _Record(tuple):
-        """What all named tuples share. One `__new__` for all: writing and compiling one for each is what costs."""
+        """What all named tuples share. Writing and compiling a `__new__` for each is what costs."""
 
         __slots__ = ()
         _fields = ()
@@ -111,6 +111,21 @@ else:
             shown = ", ".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
             return f"{type(self).__name__}({shown})"
 
+    # A tuple with few fields takes the `__new__` of its size, in which the parameters get the names of its fields. The
+    # one above, which takes any number, has to look at what it is given.
+    _MAKERS = (
+        _Record.__new__,
+        lambda _cls, a: _new(_cls, (a,)),
+        lambda _cls, a, b: _new(_cls, (a, b)),
+        lambda _cls, a, b, c: _new(_cls, (a, b, c)),
+        lambda _cls, a, b, c, d: _new(_cls, (a, b, c, d)),
+        lambda _cls, a, b, c, d, e: _new(_cls, (a, b, c, d, e)),
+        lambda _cls, a, b, c, d, e, f: _new(_cls, (a, b, c, d, e, f)),
+        lambda _cls, a, b, c, d, e, f, g: _new(_cls, (a, b, c, d, e, f, g)),
+        lambda _cls, a, b, c, d, e, f, g, h: _new(_cls, (a, b, c, d, e, f, g, h)),
+    )
+    _Function = type(_MAKERS[1])
+
     class _Named(type):
         """Makes a tuple with names of a class whose annotations name the fields."""
 
@@ -122,6 +137,10 @@ else:
             made["_field_defaults"] = {field: members[field] for field in fields if field in members}
             for at, field in enumerate(fields):
                 made[field] = _item(at, "")
+            defaults = made["_field_defaults"]
+            if 0 < len(fields) < len(_MAKERS) and fields[len(fields) - len(defaults) :] == tuple(defaults):
+                code = _MAKERS[len(fields)].__code__.replace(co_varnames=("_cls", *fields), co_name="__new__")
+                made["__new__"] = staticmethod(_Function(code, globals(), "__new__", tuple(defaults.values())))
             return type(name, (_Record,), made)
 
     class NamedTuple(metaclass=_Named):

@@ -498,6 +498,7 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
     if pattern is None:
         return bounded
     search: Callable[[str], object] | None = None
+    is_plain = _plain_text(pattern)
 
     most = _UNBOUNDED if high is None else high
 
@@ -505,11 +506,43 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
         nonlocal search
         if type(value) is not str or not low <= len(value) <= most:
             return bounded(value)
+        if is_plain(value):
+            return None
         if search is None:  # a pattern costs more to compile than a document to check
             search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
         return None if search(value) is not None else [_Entry("pattern", pattern, shape, value)]
 
     return check
+
+
+def _plain_text(pattern: str) -> Callable[[str], bool]:
+    """What tells of nearly all values of the commonest patterns, ids and versions, that they fit."""
+    if pattern in ("^[a-z0-9-]+$", "^[a-z0-9_-]+$"):
+        return _is_plain_word
+    if pattern == rf"^([a-z0-9_-]+|{_NAME}\.{_NAME})$":
+        return _is_plain_id
+    if pattern.startswith(rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-") and pattern.endswith(")?$"):
+        return _is_plain_version
+    return lambda text: False
+
+
+_WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-"
+_NAME, _NUMBER = "[a-z][a-z0-9_-]+", r"(0|[1-9]\d*)"
+
+
+def _is_plain_word(text: str) -> bool:
+    return text != "" and not text.strip(_WORD_CHARACTERS)
+
+
+def _is_plain_id(text: str) -> bool:
+    """A word, or two with a dot between them, that begin with a letter."""
+    return all(len(part) > 1 and part[0].isalpha() and _is_plain_word(part) for part in text.split(".", 1))
+
+
+def _is_plain_version(text: str) -> bool:
+    """Three numbers. What may follow them in a pattern is left out."""
+    numbers = text.split(".") if text.isascii() else ()
+    return len(numbers) == 3 and all(each.isdecimal() and (each[0] != "0" or each == "0") for each in numbers)
 
 
 _UNBOUNDED = sys.maxsize

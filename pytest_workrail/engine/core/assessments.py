@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.reasons import FollowupRequired
+from pytest_workrail.engine.core.validation import Validation
 from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json

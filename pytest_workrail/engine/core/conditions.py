@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from pytest_workrail.engine.core.logic import Expansion, combination, fold
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
-from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
 from workrail_lint.base.result import Err
 from workrail_lint.base.typed import NamedTuple
 
@@ -133,6 +132,8 @@ def _plain(value: object) -> str:
 
 
 def _matches(value: object, pattern: object) -> bool | None:
+    from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
+
     compiled = compile_pattern(js.text(pattern), "i")
     if isinstance(compiled, Err):
         return False

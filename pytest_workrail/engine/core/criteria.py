@@ -9,13 +9,11 @@ from typing import Any, NoReturn
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.logic import Expansion, combination, fold
-from pytest_workrail.records import Record
+from pytest_workrail.engine.core.validation import TIME_LIMIT_SECONDS
+from pytest_workrail.engine.core.validation import Validation as Validation
 from workrail_lint.base import js
-from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-
-TIME_LIMIT_SECONDS = 30.0
 
 _COMPOSITION_FAILED = "Validation composition failed"
 _REVIEW = "Review validation criteria and adjust output accordingly."
@@ -23,14 +21,6 @@ _NO_OUTPUT = "The output is empty."
 _GIVE_OUTPUT = "Say in the notes what was done in this step."
 _JSON_HINT = "The criteria quote a piece of JSON: make sure that the notes contain it exactly as it is written there."
 _QUOTED_JSON = Pattern(rf"[\"'`][{js.WHITESPACE_CLASS}]*[{{\[]")
-
-
-class Validation(Record):
-    """Whether a submission is valid, and what to say about it."""
-
-    valid: bool
-    issues: tuple[str, ...] = ()
-    suggestions: tuple[str, ...] = ()
 
 
 class _EvaluationError(Exception):
@@ -165,6 +155,8 @@ class _RuleEvaluator:
 
 
 def _search(pattern: str, flags: str, text: str, seconds: float) -> bool:
+    from workrail_lint.base.ecma_regex import compile_pattern
+
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, Err):
         raise _EvaluationError(f"invalid pattern: {compiled.error}")

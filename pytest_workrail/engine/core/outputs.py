@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_workrail.engine.core.assessments import RecordedAssessment, assess, followups
 from pytest_workrail.engine.core.capabilities import contract_issues
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.criteria import TIME_LIMIT_SECONDS, Validation, evaluate_criteria
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_control import loop_control_issues
 from pytest_workrail.engine.core.packs import (
@@ -27,6 +25,7 @@ from pytest_workrail.engine.core.reasons import (
     MissingRequiredOutput,
     Reason,
 )
+from pytest_workrail.engine.core.validation import TIME_LIMIT_SECONDS, Validation
 from pytest_workrail.engine.core.values import LoopPath, collated, collation_key, truncate_marked
 from pytest_workrail.engine.core.vocabulary import (
     MAX_NOTES_BYTES,
@@ -39,6 +38,10 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+
+# Most steps have neither assessments nor criteria, and so need nobody to judge them.
+if TYPE_CHECKING:
+    from pytest_workrail.engine.core.assessments import RecordedAssessment
 
 CRITERIA_REF = "wr.validationCriteria"
 
@@ -140,12 +143,16 @@ class OutputValidator:
         recorded: tuple[RecordedAssessment, ...] = ()
         fired: tuple[FollowupRequired, ...] = ()
         if "assessments" in output:
+            from pytest_workrail.engine.core.assessments import assess, followups
+
             asked = output["assessments"]
             pack = self._packs[ASSESSMENT]
             assessed, recorded = assess(asked["refs"], self._assessments, submission.artifacts, pack)
             fired = followups(asked["consequences"], recorded)
         prose: Validation | None = None
         if "criteria" in output and submission.notes:
+            from pytest_workrail.engine.core.criteria import evaluate_criteria
+
             evaluated = evaluate_criteria(output["criteria"], submission.notes, context, self._time_limit)
             if isinstance(evaluated, Err):
                 return Judgement(step["id"], NotRequired(), _EVALUATION_FAILED, False, recorded, (), True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 
 TRUNCATION_MARKER = "\n\n[TRUNCATED]"
 _MARKER_BYTES = js.u8_length(TRUNCATION_MARKER)
@@ -80,7 +81,7 @@ class StepKeyError(NamedTuple):
     message: str
 
 
-_SAFE_ID = Pattern(r"[a-z0-9_-]+")
+_SAFE = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _STEP_ID = Pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # Bounded because Python refuses to read a number of many thousand digits.
 _ITERATION = Pattern(r"[0-9]{1,1000}")
@@ -88,12 +89,12 @@ _ITERATION = Pattern(r"[0-9]{1,1000}")
 
 def is_safe_id(text: str) -> bool:
     """Whether an id can stand between delimiters."""
-    return _SAFE_ID.fullmatch(text) is not None
+    return bool(text) and not text.strip(_SAFE)
 
 
 def is_step_id(text: str) -> bool:
     """Whether this can be the id of a step after template expansion, dots included."""
-    return _STEP_ID.fullmatch(text) is not None
+    return is_safe_id(text) or _STEP_ID.fullmatch(text) is not None
 
 
 def step_key(step_id: str, loop_path: LoopPath = ()) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from enum import StrEnum
 from functools import lru_cache
 from typing import NewType, TypeVar
 
@@ -13,6 +12,7 @@ from pytest_workrail.records import Record
 from workrail_lint.base.canonical import hash_ref
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import Enum
 
 SessionId = NewType("SessionId", str)
 RunId = NewType("RunId", str)
@@ -28,7 +28,7 @@ ID_BYTES = 16
 _ATTEMPT_DOMAIN = "wr_attempt_next_v1:"
 
 
-class IdKind(StrEnum):
+class IdKind(str, Enum):
     """The prefixes of the ids that are made of sixteen bytes."""
 
     SESSION = "sess"

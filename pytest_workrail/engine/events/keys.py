@@ -11,19 +11,22 @@ import hashlib
 from pytest_workrail.engine.core.vocabulary import MAX_DEDUPE_KEY_LENGTH
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId
 from pytest_workrail.engine.events.payloads import ObservationKey
-from workrail_lint.base.patterns import Pattern
 
-_PLAIN = Pattern(r"[a-z0-9_:>-]+")
+_PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_:>-"
 
 
 def is_dedupe_key(text: str) -> bool:
     """Whether an event can be known by this text."""
-    return len(text) <= MAX_DEDUPE_KEY_LENGTH and _PLAIN.fullmatch(text) is not None
+    return len(text) <= MAX_DEDUPE_KEY_LENGTH and _is_plain(text)
+
+
+def _is_plain(text: str) -> bool:
+    return bool(text) and not text.strip(_PLAIN)
 
 
 def _part(text: str) -> str:
     """A component written by an author: as it is when a key may hold it, else a digest of it."""
-    return text if _PLAIN.fullmatch(text) else _shortened(text)
+    return text if _is_plain(text) else _shortened(text)
 
 
 def _shortened(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Mapping, Set
+from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 from workrail_lint.base.typed import NamedTuple
@@ -99,7 +100,18 @@ class Shape(Generic[T]):
 
 
 def checker(annotation: Any) -> Check:
-    """The check for an annotation."""
+    """The check for an annotation. Members share annotations, so that a check that was made serves all of them."""
+    known = _checks.get(id(annotation))
+    if known is None:
+        known = _checks[id(annotation)] = annotation, _checker(annotation)
+    return known[1]
+
+
+# By identity, because marks of different kinds can be equal; an annotation that is kept keeps its identity.
+_checks: dict[int, tuple[Any, Check]] = {}
+
+
+def _checker(annotation: Any) -> Check:
     own: Check | None = getattr(annotation, "from_wire", None)  # a record's own
     if own is not None:
         return own
@@ -181,13 +193,13 @@ def _marked(base: Any, *marks: Any) -> Check:
 
 
 def _pattern(mark: Pattern) -> Check:
-    matches = re.compile(mark.text.removeprefix("^").removesuffix("$")).fullmatch
+    matches = _matcher(mark.text.removeprefix("^").removesuffix("$"))
     longest = mark.longest
 
     def check(value: Any) -> Any:
         if not isinstance(value, str):
             raise ShapeError("Input should be a valid string")
-        if (longest is None or len(value) <= longest) and matches(value) is not None:
+        if (longest is None or len(value) <= longest) and matches(value):
             return value
         _refuse_half_characters(value)
         if longest is not None and len(value) > longest:
@@ -195,6 +207,38 @@ def _pattern(mark: Pattern) -> Check:
         raise ShapeError(f"String should match pattern '{mark.text}'")
 
     return check
+
+
+def _matcher(pattern: str) -> Callable[[str], object]:
+    """What tells whether a text is of a pattern. Ids and digests are a prefix and characters of one class.
+
+    To compile a pattern takes longer than a run looks for it.
+    """
+    prefix, _, rest = pattern.partition("[")
+    spelled, _, times = rest.partition("]")
+    size = len(prefix) + int(times[1:-1]) if times[1:-1].isdecimal() and times[0] + times[-1] == "{}" else None
+    if not prefix.strip(_LITERAL) and spelled.strip("^") == spelled and "\\" not in spelled:
+        begin, allowed = len(prefix), _characters(spelled)
+        if size is not None:
+            return lambda text: len(text) == size and text[:begin] == prefix and not text[begin:].strip(allowed)
+        if times == "+":
+            return lambda text: len(text) > begin and text[:begin] == prefix and not text[begin:].strip(allowed)
+    return re.compile(pattern).fullmatch
+
+
+_LITERAL = "abcdefghijklmnopqrstuvwxyz0123456789_:"
+
+
+@cache
+def _characters(spelled: str) -> str:
+    """What a class of characters stands for."""
+    found, at = "", 0
+    while at < len(spelled):
+        is_range = spelled[at + 1 : at + 2] == "-" and at + 2 < len(spelled)
+        last = spelled[at + 2] if is_range else spelled[at]
+        found += "".join(map(chr, range(ord(spelled[at]), ord(last) + 1)))
+        at += 3 if is_range else 1
+    return found
 
 
 def _at_least(limit: int, message: str) -> Check:

@@ -11,7 +11,6 @@ import json
 import math
 import operator
 from collections.abc import Mapping, Set
-from inspect import get_annotations
 from typing import (
     Annotated,
     Any,
@@ -171,6 +170,15 @@ def _camel_case(name: str) -> str:
     return first + "".join(map(str.title, others))
 
 
+def _annotations(kind: type) -> dict[str, Any]:
+    known = kind.__annotations__
+    if str not in map(type, known.values()):
+        return known
+    from inspect import get_annotations
+
+    return get_annotations(kind, eval_str=True)
+
+
 class _Members:
     """The members of a record: their names outside, their checks, and those that are not simply copied."""
 
@@ -182,8 +190,8 @@ class _Members:
         self.defaults: dict[str, Any] = {}
         # Modules with records do not put off their annotations: to evaluate them from text is what costs.
         for base in reversed(kind.__mro__[: kind.__mro__.index(Wire)]):
-            for name, annotation in get_annotations(base, eval_str=True).items():
-                if get_origin(annotation) is not ClassVar:  # type: ignore[comparison-overlap]  # mypy takes it for no object
+            for name, annotation in _annotations(base).items():
+                if getattr(annotation, "__origin__", None) is not ClassVar:
                     self.annotations[name] = annotation
                     if name in base.__dict__:
                         self.defaults[name] = base.__dict__[name]
@@ -251,6 +259,17 @@ _members = _Registry()
 
 def _is_scalar(annotation: Any) -> bool:
     """True for a type whose values are plain JSON and never null."""
+    known = _scalars.get(id(annotation))
+    if known is None:
+        known = _scalars[id(annotation)] = annotation, _holds_scalars(annotation)
+    return known[1]
+
+
+# By identity, as members share annotations; one that is kept keeps its identity.
+_scalars: dict[int, tuple[Any, bool]] = {}
+
+
+def _holds_scalars(annotation: Any) -> bool:
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     annotation = getattr(annotation, "__supertype__", annotation)  # what a NewType is made of

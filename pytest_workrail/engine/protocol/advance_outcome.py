@@ -13,7 +13,6 @@ from pytest_workrail.engine.core.capabilities import (
     required_capabilities,
 )
 from pytest_workrail.engine.core.confirmation import approval_reason, autonomous_gate
-from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
@@ -49,6 +48,7 @@ from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.skipped import Passed
 from pytest_workrail.engine.core.state import Running, StepInstance
 from pytest_workrail.engine.core.trace import TraceEntry
+from pytest_workrail.engine.core.validation import Validation
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.engine.protocol.questions import NO_QUESTIONS, Questions

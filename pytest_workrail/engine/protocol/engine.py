@@ -18,7 +18,6 @@ from pytest_workrail.engine.events.judgements import CapabilityObservedData, Div
 from pytest_workrail.engine.projections.status import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler
-from pytest_workrail.engine.protocol.checkpoint import CheckpointHandler
 from pytest_workrail.engine.protocol.errors import (
     ToolError,
     from_issuer,
@@ -31,7 +30,6 @@ from pytest_workrail.engine.protocol.memory_library import NoWorkspace
 from pytest_workrail.engine.protocol.operator import Dependencies, Operator
 from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Programs
-from pytest_workrail.engine.protocol.rehydrate import rehydrate
 from pytest_workrail.engine.protocol.requests import (
     AdvanceRequest,
     ContinueRequest,
@@ -143,6 +141,7 @@ class Engine:
 
     def checkpoint_workflow(self, request: object) -> Answer:
         """Mark a node to come back to."""
+        from pytest_workrail.engine.protocol.checkpoint import CheckpointHandler
 
         def checkpoint(token: str) -> Ok[Response] | Err[ToolError]:
             grant = self.home.issuer.resolve_checkpoint(token)
@@ -231,6 +230,8 @@ class Engine:
     def _rehydrate(
         self, place: NodeAddress, workflow_ref: WorkflowRef, request: RehydrateRequest
     ) -> Ok[ExecutionResponse] | Err[ToolError]:
+        from pytest_workrail.engine.protocol.rehydrate import rehydrate
+
         path = request.workspace_path
         return rehydrate(
             self._loader, self._response_format, self._workspace, self.home.mint, place, workflow_ref, path

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pytest_workrail.engine.core.assessments import RecordedAssessment
 from pytest_workrail.engine.core.blockers import BlockKind, FixContext, Gap, block_kind, blocker_report, snapshot_reason
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.confirmation import is_autonomous
-from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.guidance import fixed_members
 from pytest_workrail.engine.core.outputs import (
     Invalid,
@@ -23,6 +22,7 @@ from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.reasons import Reason
 from pytest_workrail.engine.core.skipped import Passed, skipped_list
 from pytest_workrail.engine.core.trace import IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.core.validation import Validation
 from pytest_workrail.engine.events import keys, payloads
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, child_attempt
 from pytest_workrail.engine.events.judgements import (
@@ -73,6 +73,9 @@ from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+
+if TYPE_CHECKING:
+    from pytest_workrail.engine.core.assessments import RecordedAssessment
 
 _NO_CONTRACT = "none"
 

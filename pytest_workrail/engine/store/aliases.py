@@ -6,54 +6,10 @@ from pytest_workrail.engine.events.wire import record_line
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import make_durable, os_error_text
 from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.memory_tokens import AliasRecords, duplicate_nonce
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, read_alias
 from pytest_workrail.engine.tokens.ports import AliasError
 from workrail_lint.base.result import Err, Ok
-
-_DONE = Ok(None)
-
-
-class _Index:
-    """Records by nonce and by purpose. The first record for a purpose serves it."""
-
-    def __init__(self) -> None:
-        self.by_nonce: dict[bytes, AliasRecord] = {}
-        self.by_key: dict[AliasKey, AliasRecord] = {}
-
-    def add(self, record: AliasRecord) -> bool:
-        """Take a record in; False when its nonce is known."""
-        nonce = record.nonce
-        if nonce in self.by_nonce:
-            return False
-        self.by_nonce[nonce] = record
-        self.by_key.setdefault(record.key, record)
-        return True
-
-
-def _duplicate() -> Err[AliasError]:
-    return Err(AliasError("TOKEN_ALIAS_DUPLICATE_NONCE", "this nonce is in use already"))
-
-
-class MemoryAliasIndex:
-    """Aliases that live as long as this object."""
-
-    def __init__(self) -> None:
-        self._index = _Index()
-
-    def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
-        return Ok(self._index.by_nonce.get(nonce))
-
-    def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
-        return Ok(self._index.by_key.get(key))
-
-    def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
-        return _DONE if self._index.add(record) else _duplicate()
-
-    def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
-        return self.add(record)
-
-    def settle(self) -> Ok[None] | Err[AliasError]:
-        return _DONE
 
 
 class FileAliasIndex:
@@ -61,7 +17,7 @@ class FileAliasIndex:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._index = _Index()
+        self._index = AliasRecords()
         self._read = 0  # how far the file has been read, always to the end of a line
         self._name_is_safe = False
 
@@ -91,7 +47,7 @@ class FileAliasIndex:
         if isinstance(refreshed, Err):
             return refreshed
         if record.nonce in self._index.by_nonce:
-            return _duplicate()
+            return duplicate_nonce()
         # A writer that died may have left half a line; ours must not become the other half.
         line = record_line(record) if refreshed.value == b"" else b"\n" + record_line(record)
         try:

@@ -7,9 +7,8 @@ values. The disk adapter is `disk.DiskFiles`, the one in memory `tree.TreeFiles`
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
 
-from workrail_lint.base.typed import NamedTuple
+from workrail_lint.base.typed import NamedTuple, Protocol
 
 
 class WriteHandle(Protocol):

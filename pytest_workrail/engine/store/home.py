@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_workrail.engine.events.ids import IdMint
-from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
 from pytest_workrail.engine.store.memory import (
     MemoryPinnedWorkflowStore,
     MemorySessionLock,
     MemorySessionStore,
     MemorySnapshotStore,
 )
+from pytest_workrail.engine.store.memory_tokens import MemoryAliasIndex, MemoryKeyring
 from pytest_workrail.engine.store.ports import Clock, Stores
 from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
@@ -80,6 +79,7 @@ def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main")
 def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
     """A home on a folder that stays as it is, whoever else uses it. Tokens of it are known; whatever appends fails."""
     from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
+    from pytest_workrail.engine.store.keyring import FileKeyring
     from pytest_workrail.engine.store.read_only import OverlayAliasIndex, ReadOnlyFiles
 
     files = ReadOnlyFiles(root)
@@ -98,7 +98,9 @@ def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
 
 def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:
     """A home on any file operations."""
+    from pytest_workrail.engine.store.aliases import FileAliasIndex
     from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
+    from pytest_workrail.engine.store.keyring import FileKeyring
     from pytest_workrail.engine.store.lock import FileSessionLock
 
     sessions = FileSessionStore(files)

@@ -5,30 +5,10 @@ from __future__ import annotations
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_durably
 from pytest_workrail.engine.store.files import Files, Stamp
-from pytest_workrail.engine.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
+from pytest_workrail.engine.store.memory_tokens import fresh_key
+from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes, read_keyring
 from pytest_workrail.engine.tokens.ports import Entropy, KeyringError
 from workrail_lint.base.result import Err, Ok
-
-# Known to everybody, and meant to be: with it and injected entropy the tokens of a test are reproducible.
-TEST_KEY = bytes(range(KEY_BYTES))
-
-
-class MemoryKeyring:
-    """Keys that live as long as this object."""
-
-    def __init__(self, entropy: Entropy, pair: KeyPair | None = None) -> None:
-        self._entropy = entropy
-        self._pair = Ok(pair or KeyPair(TEST_KEY))
-
-    def load(self) -> Ok[KeyPair] | Err[KeyringError]:
-        return self._pair
-
-    def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
-        fresh = _fresh_key(self._entropy)
-        if isinstance(fresh, Err):
-            return fresh
-        self._pair = Ok(self._pair.value.rotated(fresh.value))
-        return self._pair
 
 
 class FileKeyring:
@@ -47,7 +27,7 @@ class FileKeyring:
                 return Ok(self._known[1])
             raw = self._files.read(layout.KEYRING)
             if raw is None:
-                fresh = _fresh_key(self._entropy)
+                fresh = fresh_key(self._entropy)
                 if isinstance(fresh, Err):
                     return fresh
                 # Another process may make the keyring at this moment; whoever is first, everybody uses it.
@@ -66,7 +46,7 @@ class FileKeyring:
         return pair
 
     def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
-        fresh = _fresh_key(self._entropy)
+        fresh = fresh_key(self._entropy)
         if isinstance(fresh, Err):
             return fresh
         try:
@@ -86,14 +66,6 @@ class FileKeyring:
         except OSError as problem:
             return _io_error(problem)
         return Ok(rotated)
-
-
-def _fresh_key(entropy: Entropy) -> Ok[bytes] | Err[KeyringError]:
-    key = entropy.generate(KEY_BYTES)
-    if len(key) != KEY_BYTES:
-        message = f"asked for {KEY_BYTES} random bytes, got {len(key)}"
-        return Err(KeyringError("KEYRING_INVARIANT_VIOLATION", message))
-    return Ok(key)
 
 
 def _io_error(problem: OSError) -> Err[KeyringError]:

@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
+from pytest_workrail.engine.store.aliases import FileAliasIndex
 from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
+from pytest_workrail.engine.store.memory_tokens import MemoryAliasIndex
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord
 from pytest_workrail.engine.tokens.ports import AliasError
 from workrail_lint.base.result import Err, Ok

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.typed import NamedTuple
 
 DATA_FILE = os.path.join(os.path.dirname(__file__), "engine_defects.json")
 FORMAT = "workrail.engine-defects/1"
@@ -16,8 +16,7 @@ DECIDED = ("document", "submission", "run", "always", "kept")
 OUTCOMES = ("fails", "corrupts", "differs", "log", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class EngineDefect:
+class EngineDefect(NamedTuple):
     """One known difference.
 
     `decided` says what shows it: the document alone, a submission that the document allows, the run, every run, or

@@ -24,7 +24,6 @@ class Kind(str, Enum):
     UNKNOWN = "unknown"
 
 
-_ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
 _NAMESPACED_ID = Pattern(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\Z")
 _SOURCE_FOLDER = "workflows"
 _IDENTITY = {"id", "name", "description", "version"}
@@ -78,7 +77,7 @@ def is_routine(path: str, ident: object) -> bool:
     return (
         in_routines_folder(path)
         or path.replace("\\", "/").rpartition("/")[2].startswith("routine-")
-        or (isinstance(ident, str) and bool(_ROUTINE_ID.match(ident)))
+        or (isinstance(ident, str) and ident.startswith(("wr.routine-", "routine-")))
     )
 
 

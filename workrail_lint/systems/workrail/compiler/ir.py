@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from workrail_lint.base.canonical import digest
-from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 FORMAT = "workrail.ir/1"
 ASSESSMENT = "wr.contracts.assessment"
-_ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
 _DEFAULT_GATE = "coordinator_eval"
 _TOP_LISTS = ("metaGuidance", "preconditions", "clarificationPrompts", "examples", "assessments", "references")
 _TOP_OPTIONAL = ("about", "recommendedPreferences", "modelTier", "metricsProfile")
@@ -69,7 +67,7 @@ def render_ir(
 
 def workflow_kind(workflow_id: str) -> str:
     """By id alone, because nothing in the IR may depend on a path."""
-    return "routine" if _ROUTINE_ID.match(workflow_id) else "workflow"
+    return "routine" if workflow_id.startswith(("wr.routine-", "routine-")) else "workflow"
 
 
 def _features(definition: dict[str, Any], side: SideModel | None) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ def kept_ir_name(base: str, ir: dict[str, Any]) -> str:
 
 def is_kept_ir(path: str) -> bool:
     """Whether a file name is that of such an IR."""
-    return _NAME.match(path) is not None
+    return path.endswith(".ir.json") and _NAME.match(path) is not None
 
 
 def read_kept_ir(path: str) -> Ok[dict[str, Any]] | Err[list[Finding]]:

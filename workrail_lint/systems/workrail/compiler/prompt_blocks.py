@@ -182,7 +182,10 @@ def _measure(rich: Rich) -> tuple[int, tuple[int, str]]:
     features = [item for item in rich.parts if item.kind == "feature"]
     # A ref inside a feature's text is part of that text and counts once.
     total = sum([js.u8_length(item.text) for item in features or rich.parts])
-    rich.size = total, max([(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"] or [_NO_REF])
+    rich.size = (
+        total,
+        max([(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"] or [_NO_REF]),
+    )
     return rich.size
 
 

@@ -1,0 +1,16 @@
+"""The verdict on a submission."""
+
+from __future__ import annotations
+
+from pytest_workrail.records import Record
+
+# How long the patterns in the criteria of one step may take.
+TIME_LIMIT_SECONDS = 30.0
+
+
+class Validation(Record):
+    """Whether a submission is valid, and what to say about it."""
+
+    valid: bool
+    issues: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
