@@ -85,7 +85,7 @@ def format_id(kind: IdKind, raw: bytes) -> str:
     """The text of an id from its sixteen bytes."""
     if len(raw) != ID_BYTES:
         raise ValueError(f"an id has {ID_BYTES} bytes, not {len(raw)}")
-    return f"{kind}_{base32.encode(raw)}"
+    return f"{kind.value}_{base32.encode(raw)}"
 
 
 def id_bytes(kind: IdKind, text: str) -> Ok[bytes] | Err[IdError]:
