@@ -7,8 +7,6 @@ and keeps all positions. Positions in a clean text are found on demand by skippi
 
 from __future__ import annotations
 
-from itertools import chain
-
 from workrail_lint.base import js
 from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
@@ -91,7 +89,7 @@ class JsonDocument:
     @property
     def is_plain(self) -> bool:
         """Whether an ordinary encoder is known to write the value in canonical form."""
-        return self.plain_numbers and all(map(str.isascii, chain.from_iterable(self._objects)))
+        return self.plain_numbers and "".join(set[str]().union(*self._objects)).isascii()
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""

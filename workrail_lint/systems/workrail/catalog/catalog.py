@@ -105,7 +105,7 @@ class Catalog:
         "_templates",
         "_workflow_contracts",
         "feature_items",
-        "pack_bytes",
+        "plain_packs",
         "recursive_templates",
     )
 
@@ -128,8 +128,7 @@ class Catalog:
         self._head = head
         # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
-        # Canonical bytes by the refs of some packs: workflows with the same contracts have the same.
-        self.pack_bytes: dict[tuple[str, ...], bytes] = {}
+        self.plain_packs: dict[str, bool] = {}  # by ref, whether an ordinary encoder writes a pack in canonical form
         self.feature_items: dict[tuple[str, ...], Any] = {}  # what features add to a step, by their ids
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None

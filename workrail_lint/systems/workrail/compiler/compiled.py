@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from workrail_lint.base.canonical import canonical_bytes, canonical_object, canonical_record, digest, is_plain
+from workrail_lint.base.canonical import canonical_bytes, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
@@ -133,14 +133,15 @@ class CompiledWorkflow:
 
     @cached_property
     def ir_bytes(self) -> bytes:
-        """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
-        packs = {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)}
-        return canonical_object(self.ir, packs, canonical_record if self._has_plain_ir() else canonical_bytes)
+        """The canonical bytes of the IR."""
+        return canonical_record(self.ir) if self._has_plain_ir() else canonical_bytes(self.ir)
 
     def _has_plain_ir(self) -> bool:
-        """What the passes add to a plain definition is text, but for the steps of routines and the names of slots."""
+        """What is added to a plain definition is text, but for contracts, the steps of routines and names of slots."""
+        if not self._plain_source() or not "".join(self.resolved_bindings).isascii():
+            return False
         added = [node.step for node in walk(self._executable.nodes) if node.origin is not None]
-        return self._plain_source() and "".join(self.resolved_bindings).isascii() and (not added or is_plain(added))
+        return (not added or is_plain(added)) and _are_plain(self.ir["contracts"], self.catalog)
 
     @cached_property
     def hash(self) -> str:
@@ -172,12 +173,16 @@ class CompiledWorkflow:
         return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
 
 
-def _pack_bytes(packs: list[dict[str, Any]], catalog: Catalog) -> bytes:
-    known = catalog.pack_bytes
-    refs = tuple(pack["ref"] for pack in packs)
-    if refs not in known:
-        known[refs] = canonical_bytes(packs)
-    return known[refs]
+def _are_plain(packs: list[dict[str, Any]], catalog: Catalog) -> bool:
+    """Whether an ordinary encoder writes contract packs in canonical form; many workflows have the same packs."""
+    known = catalog.plain_packs
+    for pack in packs:
+        ref = pack["ref"]
+        if ref not in known:
+            known[ref] = is_plain(pack)
+        if not known[ref]:
+            return False
+    return True
 
 
 def compile_definition(
