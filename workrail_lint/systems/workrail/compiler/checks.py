@@ -165,7 +165,8 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
             "consequence-for-unknown",
-            f"{step_label(node)}: forAssessment {quoted(scope)} is not in the step's assessmentRefs ({name_list(refs)}){hint}",
+            f"{step_label(node)}: forAssessment {quoted(scope)} is not in the step's assessmentRefs "
+            f"({name_list(refs)}){hint}",
             f"{part}/when/forAssessment",
             details,
         )
@@ -197,8 +198,8 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_DUPLICATE_TRIGGER",
             "consequence-duplicate-trigger",
-            f"{step_label(node)}: two consequences trigger on level {quoted(level)} {scoped}, so their events would have the "
-            "same deduplication key; merge them",
+            f"{step_label(node)}: two consequences trigger on level {quoted(level)} {scoped}, so their events would "
+            "have the same deduplication key; merge them",
             f"{part}/when",
             {},
         )

@@ -40,7 +40,7 @@ class Rich:
         self.injections = injections
         # The same but for their offsets: what stands in many places is one object, by which it is known again.
         self.parts = injections if parts is None else parts
-        self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and the largest ref; known once it was measured
+        self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and that of the largest ref, once measured
 
 
 class Origin:

@@ -190,11 +190,9 @@ def _measure(rich: Rich) -> tuple[int, tuple[int, str]]:
     features = [item for item in rich.parts if item.kind == "feature"]
     # A ref inside a feature's text is part of that text and counts once.
     total = sum([js.u8_length(item.text) for item in features or rich.parts])
-    rich.size = total, max([(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"] or [_NO_REF])
+    refs = [(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"]
+    rich.size = total, max(refs, default=(0, ""))
     return rich.size
-
-
-_NO_REF = (0, "")
 
 
 class _PromptWriter:
