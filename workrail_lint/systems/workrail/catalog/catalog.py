@@ -105,7 +105,7 @@ class Catalog:
         "_templates",
         "_workflow_contracts",
         "feature_items",
-        "plain_packs",
+        "plain_parts",
         "recursive_templates",
     )
 
@@ -128,7 +128,8 @@ class Catalog:
         self._head = head
         # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
-        self.plain_packs: dict[str, bool] = {}  # by ref, whether an ordinary encoder writes a pack in canonical form
+        # By the ref of a pack or the origin of a step, whether an ordinary encoder writes it in canonical form.
+        self.plain_parts: dict[str, bool] = {}
         self.feature_items: dict[tuple[str, ...], Any] = {}  # what features add to a step, by their ids
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None

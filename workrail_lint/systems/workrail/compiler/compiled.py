@@ -140,8 +140,14 @@ class CompiledWorkflow:
         """What is added to a plain definition is text, but for contracts, the steps of routines and names of slots."""
         if not self._plain_source() or not "".join(self.resolved_bindings).isascii():
             return False
-        added = [node.step for node in walk(self._executable.nodes) if node.origin is not None]
-        return (not added or is_plain(added)) and _are_plain(self.ir["contracts"], self.catalog)
+        parts = [(pack["ref"], pack) for pack in self.ir["contracts"]]
+        for node in walk(self._executable.nodes):
+            if node.origin is not None:
+                if node.origin.source in _FROM_CATALOG:
+                    parts.append((node.origin.text, node.step))
+                elif not is_plain(node.step):
+                    return False
+        return _are_plain(parts, self.catalog)
 
     @cached_property
     def hash(self) -> str:
@@ -173,13 +179,18 @@ class CompiledWorkflow:
         return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
 
 
-def _are_plain(packs: list[dict[str, Any]], catalog: Catalog) -> bool:
-    """Whether an ordinary encoder writes contract packs in canonical form; many workflows have the same packs."""
-    known = catalog.plain_packs
-    for pack in packs:
-        ref = pack["ref"]
+_FROM_CATALOG = ("template", "feature")
+
+
+def _are_plain(parts: list[tuple[str, dict[str, Any]]], catalog: Catalog) -> bool:
+    """Whether an ordinary encoder writes parts of the catalog in canonical form; many workflows have the same.
+
+    A step of a routine may get texts and a condition from its caller, both of which are known to be plain.
+    """
+    known = catalog.plain_parts
+    for ref, part in parts:
         if ref not in known:
-            known[ref] = is_plain(pack)
+            known[ref] = is_plain(part)
         if not known[ref]:
             return False
     return True
