@@ -234,6 +234,16 @@ def test_depth_limits(depth: int, parity: bool, readable: bool, problems: list[s
     assert deeper_than(document.value, depth - 1) is readable
 
 
+@pytest.mark.parametrize(("opening", "closing"), [('{"a":', "}"), ('[{"a":', "}]"), ('{"a":[', "]}")])
+def test_depth_counts_objects_and_lists(opening: str, closing: str) -> None:
+    times = 200 // len(closing)
+    assert not read_json(opening * times + "1" + closing * times).problems
+    wide = "[" + ",".join([opening + "1" + closing] * 300) + "]"
+    assert not read_json(wide).problems
+    too_deep = "[" + opening * times + "1" + closing * times + "]"
+    assert names(read_json(too_deep)) == ["json-too-deep"]
+
+
 def test_size_limit_is_inclusive() -> None:
     padding = " " * (1_000_000 - 2)
     assert read_json("{}" + padding).readable

@@ -7,10 +7,7 @@ and keeps all positions. Positions in a clean text are found on demand by skippi
 
 from __future__ import annotations
 
-from itertools import chain
-
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import loads, read_string, skip_space, skip_value
@@ -91,7 +88,7 @@ class JsonDocument:
     @property
     def is_plain(self) -> bool:
         """Whether an ordinary encoder is known to write the value in canonical form."""
-        return self.plain_numbers and all(map(str.isascii, chain.from_iterable(self._objects)))
+        return self.plain_numbers and "".join(set[str]().union(*self._objects)).isascii()
 
     def node(self, pointer: str) -> NodeSpan | None:
         """The offsets of the value at a pointer, or None if there is no such value."""
@@ -225,7 +222,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         value = loads(text, object_pairs_hook=members, parse_int=integer, parse_float=fraction, parse_constant=_reject)
     except (ValueError, RecursionError, _Unusual):
         return False
-    if _may_hold(text, "[", MAX_DEPTH - len(objects)) and deeper_than(value, MAX_DEPTH):
+    if _is_often_in(text, "[", MAX_DEPTH - len(objects)) and deeper_than(value, MAX_DEPTH):
         return False
     document.value = value
     document.readable = True
@@ -237,8 +234,8 @@ def _reject(_: str) -> js.Json:
     raise _Unusual
 
 
-def _may_hold(text: str, bracket: str, most: int) -> bool:
-    """Whether a bracket occurs more often than `most` times; few containers can't be deep, and most documents have few."""
+def _is_often_in(text: str, bracket: str, most: int) -> bool:
+    """Whether a bracket occurs more than `most` times. Few containers can't be deep, and most documents have few."""
     at = text.find(bracket) if most >= 0 else 0
     while at >= 0 and most > 0:
         most -= 1
@@ -248,17 +245,23 @@ def _may_hold(text: str, bracket: str, most: int) -> bool:
 
 def deeper_than(value: object, limit: int) -> bool:
     """Whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
-    level: list[Any] = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        below: list[Any] = []
-        for container in level:
-            for item in container.values() if type(container) is dict else container:
-                if type(item) is not str and (type(item) is dict or type(item) is list):  # nearly all is text
-                    below.append(item)
-        if not below:
+    level: list[object] = [value]
+    for _ in range(limit + 1):
+        below: list[object] = []
+        is_empty = True
+        for item in level:
+            if type(item) is str:  # as nearly everything is
+                continue
+            if type(item) is dict:
+                below += item.values()
+                is_empty = False
+            elif type(item) is list:
+                below += item
+                is_empty = False
+        if is_empty:
             return False
         level = below
-    return bool(level)
+    return True
 
 
 def text_of(data: bytes) -> str:

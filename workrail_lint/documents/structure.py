@@ -191,10 +191,13 @@ class _Compiler:
             self._ranks[target] = len(self._ranks)
             schema: Any = pointer.resolve(self._root, target[1:])
             checks[target] = self._compile_for(target, schema, pointer.decode(target[1:])[-1])
-        elif rank <= self._ranks[self._owner] and checks.get(target, _accept) is not None:
+        elif (
+            rank <= self._ranks[self._owner]
+            and checks.get(target, _accept) is not None
+            and (target == self._owner or not self._is_closed(target))
+        ):
             # A definition that refers to itself does so, at some point, by referring to one that was met before.
-            if target == self._owner or not self._is_closed(target):
-                return lambda value: [_Entry("", None, "", value, checks[target])]
+            return lambda value: [_Entry("", None, "", value, checks[target])]
         return checks[target]
 
     def _is_closed(self, target: str) -> bool:

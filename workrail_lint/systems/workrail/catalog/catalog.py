@@ -105,7 +105,7 @@ class Catalog:
         "_templates",
         "_workflow_contracts",
         "feature_items",
-        "pack_bytes",
+        "plain_parts",
         "recursive_templates",
     )
 
@@ -128,8 +128,8 @@ class Catalog:
         self._head = head
         # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
-        # Canonical bytes by the refs of some packs: workflows with the same contracts have the same.
-        self.pack_bytes: dict[tuple[str, ...], bytes] = {}
+        # By the ref of a pack or the origin of a step, whether an ordinary encoder writes it in canonical form.
+        self.plain_parts: dict[str, bool] = {}
         self.feature_items: dict[tuple[str, ...], Any] = {}  # what features add to a step, by their ids
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None

@@ -121,7 +121,6 @@ _CHECKED_IN_BODIES = ("UNKNOWN_ASSESSMENT_REF", "CONSEQUENCE_WITHOUT_REFS")
 def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProblem]:
     """Everything that is wrong with a step's references and consequences, in the order of the checks."""
     step = node.step
-    label = step_label(node)
     refs = [ref for ref in _list(step.get("assessmentRefs")) if isinstance(ref, str)]
     for index, ref in enumerate(refs):
         if ref not in levels:
@@ -129,7 +128,7 @@ def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProble
             yield AssessmentProblem(
                 "UNKNOWN_ASSESSMENT_REF",
                 "assessment-ref-unknown" if levels else "assessment-ref-none-declared",
-                f"{label}: unknown assessment {quoted(ref)}{hint}",
+                f"{step_label(node)}: unknown assessment {quoted(ref)}{hint}",
                 f"assessmentRefs/{index}",
                 details,
             )
@@ -138,7 +137,7 @@ def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProble
         yield AssessmentProblem(
             "CONSEQUENCE_WITHOUT_REFS",
             "consequence-without-refs",
-            f"{label}: assessmentConsequences requires assessmentRefs on the same step",
+            f"{step_label(node)}: assessmentConsequences requires assessmentRefs on the same step",
             "assessmentConsequences",
             {},
         )
@@ -146,11 +145,11 @@ def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProble
     seen: set[tuple[str, object]] = set()
     for index, consequence in enumerate(consequences):
         if isinstance(consequence, dict):
-            yield from _consequence_problems(label, consequence, refs, levels, seen, f"assessmentConsequences/{index}")
+            yield from _consequence_problems(node, consequence, refs, levels, seen, f"assessmentConsequences/{index}")
 
 
 def _consequence_problems(
-    label: str,
+    node: Node,
     consequence: dict[str, Any],
     refs: list[str],
     levels: Levels,
@@ -166,19 +165,21 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
             "consequence-for-unknown",
-            f"{label}: forAssessment {quoted(scope)} is not in the step's assessmentRefs ({name_list(refs)}){hint}",
+            f"{step_label(node)}: forAssessment {quoted(scope)} is not in the step's assessmentRefs "
+            f"({name_list(refs)}){hint}",
             f"{part}/when/forAssessment",
             details,
         )
         return
-    known = sorted({name for ref in ([scope] if isinstance(scope, str) else refs) for name in levels.get(ref, ())})
-    if isinstance(level, str) and level not in known:
+    assessments = [scope] if isinstance(scope, str) else refs
+    if isinstance(level, str) and not [ref for ref in assessments if level in levels.get(ref, ())]:
+        known = sorted({name for ref in assessments for name in levels.get(ref, ())})
         named = f"assessment {quoted(scope)}" if isinstance(scope, str) else "any referenced assessment"
         hint, details = _hint(level, "declared levels", known)
         yield AssessmentProblem(
             "CONSEQUENCE_UNKNOWN_LEVEL",
             "consequence-level-unknown",
-            f"{label}: level {quoted(level)} is not declared by {named}{hint}",
+            f"{step_label(node)}: level {quoted(level)} is not declared by {named}{hint}",
             f"{part}/when/anyEqualsLevel",
             details,
         )
@@ -187,7 +188,7 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_UNSUPPORTED_EFFECT",
             "schema-enum",
-            f"{label}: unsupported effect {quoted(effect.get('kind'))}; the only effect is {FOLLOWUP}",
+            f"{step_label(node)}: unsupported effect {quoted(effect.get('kind'))}; the only effect is {FOLLOWUP}",
             f"{part}/effect/kind",
             {},
         )
@@ -197,8 +198,8 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_DUPLICATE_TRIGGER",
             "consequence-duplicate-trigger",
-            f"{label}: two consequences trigger on level {quoted(level)} {scoped}, so their events would have the "
-            "same deduplication key; merge them",
+            f"{step_label(node)}: two consequences trigger on level {quoted(level)} {scoped}, so their events would "
+            "have the same deduplication key; merge them",
             f"{part}/when",
             {},
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workrail_lint.base.canonical import canonical_bytes, canonical_object, canonical_record, digest, is_plain
+from workrail_lint.base.canonical import canonical_bytes, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import TYPE_CHECKING, Any, cached_property
 from workrail_lint.findings import Finding
@@ -132,14 +132,21 @@ class CompiledWorkflow:
 
     @cached_property
     def ir_bytes(self) -> bytes:
-        """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
-        packs = {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)}
-        return canonical_object(self.ir, packs, canonical_record if self._has_plain_ir() else canonical_bytes)
+        """The canonical bytes of the IR."""
+        return canonical_record(self.ir) if self._has_plain_ir() else canonical_bytes(self.ir)
 
     def _has_plain_ir(self) -> bool:
-        """What the passes add to a plain definition is text, but for the steps of routines and the names of slots."""
-        added = [node.step for node in walk(self._executable.nodes) if node.origin is not None]
-        return self._plain_source() and "".join(self.resolved_bindings).isascii() and (not added or is_plain(added))
+        """What is added to a plain definition is text, but for contracts, the steps of routines and names of slots."""
+        if not self._plain_source() or not "".join(self.resolved_bindings).isascii():
+            return False
+        parts = [(pack["ref"], pack) for pack in self.ir["contracts"]]
+        for node in walk(self._executable.nodes):
+            if node.origin is not None:
+                if node.origin.source in _FROM_CATALOG:
+                    parts.append((node.origin.text, node.step))
+                elif not is_plain(node.step):
+                    return False
+        return _are_plain(parts, self.catalog)
 
     @cached_property
     def hash(self) -> str:
@@ -171,12 +178,21 @@ class CompiledWorkflow:
         return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
 
 
-def _pack_bytes(packs: list[dict[str, Any]], catalog: Catalog) -> bytes:
-    known = catalog.pack_bytes
-    refs = tuple(pack["ref"] for pack in packs)
-    if refs not in known:
-        known[refs] = canonical_bytes(packs)
-    return known[refs]
+_FROM_CATALOG = ("template", "feature")
+
+
+def _are_plain(parts: list[tuple[str, dict[str, Any]]], catalog: Catalog) -> bool:
+    """Whether an ordinary encoder writes parts of the catalog in canonical form; many workflows have the same.
+
+    A step of a routine may get texts and a condition from its caller, both of which are known to be plain.
+    """
+    known = catalog.plain_parts
+    for ref, part in parts:
+        if ref not in known:
+            known[ref] = is_plain(part)
+        if not known[ref]:
+            return False
+    return True
 
 
 def compile_definition(

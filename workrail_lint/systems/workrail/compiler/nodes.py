@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.typed import Any
@@ -39,9 +40,7 @@ class Rich:
         self.injections = injections
         # The same but for their offsets: what stands in many places is one object, by which it is known again.
         self.parts = injections if parts is None else parts
-        self.size: tuple[int, tuple[int, str]] | None = (
-            None  # in bytes, and the largest ref; known once it was measured
-        )
+        self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and that of the largest ref, once measured
 
 
 class Origin:
@@ -79,6 +78,7 @@ class Node:
         "is_loop",
         "loop_id",
         "origin",
+        "pieces",
         "pointer",
         "prompt_member",
         "step",
@@ -104,14 +104,16 @@ class Node:
         self.has_tokens: bool | None = None  # of bindings; known once somebody looked
         self.added: dict[str, Any] = _NOTHING  # by section, what features add to the prompt blocks
         self.prompt_member = "prompt"  # where the author wrote the prompt
-        self.inserted: tuple[tuple[int, Rich], ...] = ()  # what builtins brought into the prompt, and its offset
+        self.pieces: Sequence[str] = ()  # of a prompt that was written from blocks
+        self.inserted: Sequence[tuple[int, Rich]] = ()  # what builtins brought into it, by the index of its piece
 
     @property
     def injections(self) -> list[Injection]:
         """The parts of the prompt that the author did not write."""
+        starts = [0, *accumulate(map(len, self.pieces))]
         return [
-            Injection(item.kind, item.id, item.text, start + item.start, start + item.end)
-            for start, rich in self.inserted
+            Injection(item.kind, item.id, item.text, starts[index] + item.start, starts[index] + item.end)
+            for index, rich in self.inserted
             for item in rich.injections
         ]
 
@@ -126,7 +128,7 @@ class Node:
         body = self.body if body is None else body
         node = Node(self.step, self.pointer, body=body, origin=origin or self.origin, loop_id=self.loop_id)
         node.prompt_member = self.prompt_member
-        node.inserted = self.inserted
+        node.pieces, node.inserted = self.pieces, self.inserted
         return node
 
 

@@ -5,7 +5,7 @@ What features and refs insert is marked, so that the rendered prompt knows which
 
 from __future__ import annotations
 
-from itertools import accumulate
+from functools import lru_cache
 
 from workrail_lint.base import js
 from workrail_lint.base.typed import TYPE_CHECKING, Any
@@ -115,6 +115,7 @@ def _resolved(parts: list[Any], catalog: Catalog, place: str) -> Rich:
     """A list of parts as one string, with refs replaced by their text."""
     text = ""
     injections: list[Injection] = []
+    known: list[Injection] = []
     for position, part in enumerate(parts):
         if not isinstance(part, dict):
             continue
@@ -126,8 +127,14 @@ def _resolved(parts: list[Any], catalog: Catalog, place: str) -> Rich:
             raise _UnknownRef(ref, f"{place}/{position}")
         inserted = catalog.refs[ref].text
         injections.append(Injection("ref", ref, inserted, len(text), len(text) + len(inserted)))
+        known.append(_of_ref(ref, inserted))
         text += inserted
-    return Rich(text, tuple(injections))
+    return Rich(text, tuple(injections), tuple(known))
+
+
+@lru_cache(maxsize=256)
+def _of_ref(ref: str, text: str) -> Injection:
+    return Injection("ref", ref, text, 0, len(text))
 
 
 def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tuple[list[Finding], list[Finding]]:
@@ -156,7 +163,8 @@ def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tup
             of_blocks.append(_empty_blocks(node))
         else:
             step["prompt"] = "".join(writer.pieces)
-            node.step, node.inserted, node.prompt_member = step, writer.offsets(), "promptBlocks"
+            node.step, node.pieces, node.inserted = step, writer.pieces, writer.inserted
+            node.prompt_member = "promptBlocks"
     return of_refs, of_blocks
 
 
@@ -182,14 +190,9 @@ def _measure(rich: Rich) -> tuple[int, tuple[int, str]]:
     features = [item for item in rich.parts if item.kind == "feature"]
     # A ref inside a feature's text is part of that text and counts once.
     total = sum([js.u8_length(item.text) for item in features or rich.parts])
-    rich.size = (
-        total,
-        max([(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"] or [_NO_REF]),
-    )
+    refs = [(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"]
+    rich.size = total, max(refs, default=(0, ""))
     return rich.size
-
-
-_NO_REF = (0, "")
 
 
 class _PromptWriter:
@@ -249,11 +252,6 @@ class _PromptWriter:
             self.pieces.append(rich.text)
         else:
             self.pieces.append(_text(value))
-
-    def offsets(self) -> tuple[tuple[int, Rich], ...]:
-        """What was inserted, by its offset in the prompt."""
-        starts = [0, *accumulate(map(len, self.pieces))]
-        return tuple([(starts[index], rich) for index, rich in self.inserted])
 
 
 def _text(value: Any) -> str:

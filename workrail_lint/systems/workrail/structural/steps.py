@@ -104,7 +104,7 @@ def _fragments(node: Node) -> Iterator[Finding]:
         yield finding("fragment-id-duplicate", pointer, message, engine=engine)
     for index, item in enumerate(fragments):
         text = members_of(item).get("text")
-        if isinstance(text, str) and "{{wr." in text.lower():
+        if isinstance(text, str) and "{{" in text and "{{wr." in text.lower():
             yield finding(
                 "fragment-wr-token",
                 f"{base}/{index}/text",
