@@ -59,6 +59,7 @@ class JsonDocument:
         "_nodes",
         "_numbers",
         "_objects",
+        "is_laid_out",
         "odd_numbers",
         "plain_numbers",
         "problems",
@@ -76,6 +77,8 @@ class JsonDocument:
         self.odd_numbers = False
         # True if every number is known to be an integer of less than 16 digits.
         self.plain_numbers = False
+        # True if `json_format` is known to find nothing wrong with the layout, and all lines end in LF.
+        self.is_laid_out = False
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
         self._objects: list[dict[str, js.Json]] = []  # all that are in the value, if the text is clean
@@ -97,17 +100,20 @@ class JsonDocument:
         text = _without_bom(self.text)
         try:
             place: tuple[int, ...] = (skip_space(text, 0),)
-            if not pointer and self.readable:
-                return NodeSpan(place[0], len(text.rstrip(_BLANKS)))
+            if not pointer:
+                end = len(text.rstrip(_BLANKS)) if self.readable else skip_value(text, place[0])
+                return NodeSpan(place[0], end)
             for token in pointers.decode(pointer):
-                container = self._containers.get(place[0])
-                if container is None:
-                    container = self._containers[place[0]] = _Container(text, place[0])
+                container = self._containers.get(place[0]) or self._opened(text, place[0])
                 place = container.found.get(token) or container.find(text, token)
             start, *name = place
-            return NodeSpan(start, skip_value(text, start), *name)
+            return NodeSpan(start, container.end(text, start), *name)
         except (StopIteration, ValueError, IndexError):
             return None
+
+    def _opened(self, text: str, start: int) -> _Container:
+        container = self._containers[start] = _Container(text, start, self.is_laid_out)
+        return container
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
         """The span of a value, or of its member name."""
@@ -292,13 +298,16 @@ class _Container:
     Many places are neighbours, so the search goes on where the one before ended.
     """
 
-    __slots__ = ("_at", "_is_object", "found")
+    __slots__ = ("_at", "_is_object", "_line", "found")
 
-    def __init__(self, text: str, start: int) -> None:
+    def __init__(self, text: str, start: int, is_laid_out: bool) -> None:
         if text[start] not in "{[":
             raise ValueError(start)
         self._is_object = text[start] == "{"
         self._at = start  # of the value found last, which is skipped if the search goes on, or of the bracket
+        # How each line of the contents begins, if they are known to have lines of their own.
+        has_lines = is_laid_out and text.startswith("\n", start + 1)
+        self._line = text[start + 1 : skip_space(text, start + 1)] if has_lines else ""
         self.found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
 
     def find(self, text: str, token: str) -> tuple[int, ...]:
@@ -306,7 +315,7 @@ class _Container:
         found, at = self.found, self._at
         while token not in found:
             if found:
-                at = skip_value(text, at)
+                at = self.end(text, at)
                 at = at if text[at] == "," else skip_space(text, at)
                 if text[at] != ",":
                     raise ValueError(token)
@@ -324,3 +333,16 @@ class _Container:
                 found[str(len(found))] = (at,)
             self._at = at
         return found[token]
+
+    def end(self, text: str, at: int) -> int:
+        """The offset after a value of the contents. On a line of its own it ends with it, or with its last line."""
+        if not self._line:
+            return skip_value(text, at)
+        if text.startswith(_OPENING, at):
+            closing = f"{self._line}{'}' if text[at] == '{' else ']'}"
+            return text.index(closing, at) + len(closing)
+        end = text.index("\n", at)
+        return end - 1 if text[end - 1] == "," else end
+
+
+_OPENING = ("{\n", "[\n")

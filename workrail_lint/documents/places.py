@@ -22,7 +22,7 @@ def id_pointer(root: object, pointer: str) -> str:
             value = value[int(part)]
             ident = _id_of(value)
             if ident is not None:
-                parts[at] = pointers.child("", ident)[1:]
+                parts[at] = ident.replace("~", "~0").replace("/", "~1")
         else:
             break
     return "/".join(parts)

@@ -64,9 +64,8 @@ class FormatNoncanonical(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         text = workflow.document.text
-        if _is_as_written(workflow.document):
-            return
-        line = layout_problem(text)
+        line = None if _is_as_written(workflow.document) else layout_problem(text)
+        workflow.document.is_laid_out = line is None and "\r" not in text
         if line is not None:
             fix = Fix("format the file", Safety.SAFE, lambda: (Respell(0, len(text), formatted(text)),))
             report("", _message(text, line), fix=fix)

@@ -293,7 +293,7 @@ class ProseFileMissing(WorkflowRule):
     words = _FILE.words
 
     def applies(self, workflow: Workflow) -> bool:
-        return workflow.workspace is not None
+        return workflow.workspace is not None and delivered(workflow).has("/")
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
