@@ -31,9 +31,7 @@ _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-# Characters that many texts do not have; of the first ones the others have few.
-_RARE, _SELDOM = '{<["zj/(', "_'`:-"
-_UNUSUAL = 200  # or fewer characters from one to the next
+_RARE = "{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
@@ -74,29 +72,9 @@ class Hit:
 
 
 @cache
-def _rarest(word: str) -> tuple[str, int]:
-    """The character of a word that fewest texts have, "" if most have all, and, if few have many, where it is."""
-    char = next((char for char in _RARE + _SELDOM if char in word), "")
-    return char, word.find(char) if char and char in _RARE else -1
-
-
-def _first_place(word: str, low: str) -> int:
-    """Where a word occurs first, -1 if it does not.
-
-    A single character is found many times as fast as a word, so a word with a rare one is looked for where that is,
-    unless the text has unusually many of them.
-    """
-    char, offset = _rarest(word)
-    at = low.find(char)
-    if offset < 0:
-        return low.find(word) if at >= 0 else -1
-    for _ in range(len(low) // _UNUSUAL):
-        if at < 0:
-            return -1
-        if at >= offset and low.startswith(word, at - offset):
-            return at - offset
-        at = low.find(char, at + 1)
-    return low.find(word, max(0, at - offset)) if at >= 0 else -1
+def _rarest(word: str) -> str:
+    """A character of a word that many texts do not have."""
+    return next((char for char in _RARE if char in word), word)
 
 
 class TextIndex:
@@ -105,7 +83,7 @@ class TextIndex:
     Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
     """
 
-    __slots__ = ("_first", "_places", "delivered", "low", "owners", "starts")
+    __slots__ = ("_found", "_places", "delivered", "low", "owners", "starts")
 
     def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
         self.owners = delivered + others
@@ -116,23 +94,31 @@ class TextIndex:
         self.low = "\0".join(texts)
         # Where each text starts, and where the last one would be followed by another.
         self.starts = [0, *accumulate([len(text) + 1 for text in texts])]
-        self._first: dict[str, int] = {}  # where a word occurs first, -1 if it does not
-        self._places: dict[str, list[int]] = {}  # everywhere
+        self._found: dict[str, bool] = {}  # whether a word occurs
+        self._places: dict[str, list[int]] = {}  # and where
 
     def has(self, words: Iterable[str]) -> bool:
         """Whether one of some words occurs at all."""
-        known, low = self._first, self.low
+        known, low = self._found, self.low
         for word in words:
-            first = known.get(word)
-            if first is None:
-                first = known[word] = _first_place(word, low)
-            if first >= 0:
+            found = known.get(word)
+            if found is None:
+                # A single character is found, or not, many times as fast as a word.
+                rare = _rarest(word)
+                found = known.get(rare)
+                if found is None:
+                    found = known[rare] = rare in low
+                if found and rare != word:
+                    found = word in low
+                known[word] = found
+            if found:
                 return True
         return False
 
-    def is_delivered(self, words: Iterable[str]) -> bool:
-        """Whether one of some words occurs in a text that reaches the agent."""
-        return any(self.has((word,)) and self._first[word] < self.starts[self.delivered] for word in words)
+    def is_delivered(self, word: str) -> bool:
+        """Whether a word occurs in a text that reaches the agent."""
+        places = self.places(word)
+        return bool(places) and places[0] < self.starts[self.delivered]
 
     def places(self, word: str) -> list[int]:
         """Where a word occurs."""
@@ -141,7 +127,7 @@ class TextIndex:
         found = self._places.get(word)
         if found is None:
             found = self._places[word] = []
-            place = self._first[word]
+            place = self.low.find(word)
             while place >= 0:
                 found.append(place)
                 place = self.low.find(word, place + 1)
@@ -217,7 +203,7 @@ class Prompts:
 
     def has(self, *words: str) -> bool:
         """Whether one of some words may occur."""
-        return self._texts.is_delivered(words)
+        return any(map(self._texts.is_delivered, words))
 
     def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
         """Whether a word somewhere is the beginning of one of some phrases."""
