@@ -37,6 +37,7 @@ _ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
 _NUMBER_WORDS = ("number", "integer", "count")
+_ARTICLES = ("the", "a", "current", "total")
 # The first characters of the patterns below.
 _BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacni`'-"))
 _ONE_OF = Pattern(
@@ -96,24 +97,31 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
     """The statement that follows the name at these offsets, if there is one; few depend on the role of the name."""
     stop = text.find("\n", end, end + WINDOW)
     rest = text[end : stop if stop >= 0 else end + WINDOW]
-    bare = rest.lstrip(_QUOTES)
-    at = len(rest) - len(bare)
-    if bare[:1].isspace() and bare.lstrip().startswith("in") and (match := _IN_CONTEXT.match(rest)):
-        at = match.end()
-    following = rest[at:].lstrip()
-    if following.startswith("!="):
+    following = rest.lstrip(_QUOTES)
+    at = len(rest) - len(following)
+    if following[:1].isspace():
+        following = following.lstrip()
+        if following.startswith("in") and (match := _IN_CONTEXT.match(rest)):
+            at = match.end()
+            following = rest[at:].lstrip()
+    first = following[:1]
+    found: Statement | None = None
+    if first in _LEADING:
+        lead = _LEAD.match(rest, at)
+        if lead is not None:
+            found = _statement(rest, lead.end(), lead[0].strip())
+    elif first == "!" and following.startswith("!="):
         return _single(rest, len(rest) - len(following[2:].lstrip()))
-    lead = _LEAD.match(rest, at) if following[:1] in _LEADING else None
-    found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
+    if found is None and first in _ONE_OF_STARTS and rest[at] == " " and has_any(following, _ONE_OF_WORDS):
+        one_of = _ONE_OF.match(rest, at)
+        if one_of is not None:
+            found = _listed(rest, one_of.end(), ONE_OF)
     if found is None:
-        is_led = following[:1] in _ONE_OF_STARTS and rest[at : at + 1] == " " and has_any(following, _ONE_OF_WORDS)
-        one_of = _ONE_OF.match(rest, at) if is_led else None
-        found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
-    if found is None and stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
-        sentence = sentence_at(text, start, end)
-        if sentence.endswith(":") and _SETS.search(sentence):
-            found = _bullets(text, stop + 1)
-    if found is not None and found.closed and found.kind != BOOLEAN and role() == CONDITION:
+        if stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
+            sentence = sentence_at(text, start, end)
+            if sentence.endswith(":") and _SETS.search(sentence):
+                return _bullets(text, stop + 1)
+    elif found.closed and found.kind != BOOLEAN and role() == CONDITION:
         return Statement(found.kind, found.values, False)
     return found
 
@@ -125,12 +133,12 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     one_of = _ONE_OF.match(rest, at) if "one" in said or "either" in said else None
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
-    if first in _BOOLEAN_STARTS and has_any(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
+    if first in _BOOLEAN_STARTS and _has(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
         return Statement(BOOLEAN, (True, False), True)
-    if first in _LIST_STARTS and has_any(said, _LIST_WORDS) and _LIST.match(rest, at):
+    if first in _LIST_STARTS and _has(said, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (
-        (has_any(said, _NUMBER_WORDS) or any(map(str.isdecimal, said))) and _NUMBER.match(rest, at)
+        (_has(said, _NUMBER_WORDS) or _may_begin_with_number(said)) and _NUMBER.match(rest, at)
     ):
         return Statement(NUMBER, (), False)
     found = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
@@ -139,6 +147,15 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
         return _single(rest, at, bare=lead in ("=", ":=", "=="))
     return None
+
+
+def _has(said: str, words: tuple[str, ...]) -> bool:
+    return any(map(said.__contains__, words))
+
+
+def _may_begin_with_number(said: str) -> bool:
+    """Whether there is a digit, after at most a quote and a sign where no article comes first."""
+    return any(map(str.isdecimal, said if said.startswith(_ARTICLES) else said[:3]))
 
 
 def _ends(rest: str, at: int) -> bool:

@@ -244,18 +244,18 @@ def _arguments(caller: dict[str, Any], pointer: str) -> list[AuthorText]:
 
 
 def _ref_texts(blocks: dict[str, Any], pointer: str, catalog: Catalog) -> list[AuthorText]:
-    lists: list[tuple[Any, str]] = [(blocks.get("goal"), f"{pointer}/goal")]
+    goal = blocks.get("goal")
+    lists: list[tuple[list[Any], str]] = [(goal, f"{pointer}/goal")] if type(goal) is list else []
     for section in LIST_SECTIONS:
         items = blocks.get(section)
-        if isinstance(items, list) and list in map(type, items):
+        if items and isinstance(items, list) and list in map(type, items):
             lists += [(item, f"{pointer}/{section}/{i}") for i, item in enumerate(items) if type(item) is list]
     found: list[AuthorText] = []
     for parts, place in lists:
-        if type(parts) is list:
-            for i, part in enumerate(parts):
-                ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
-                if isinstance(ref, str) and ref in catalog.refs:
-                    found.append(AuthorText(catalog.refs[ref].text, f"{place}/{i}", "part"))
+        for i, part in enumerate(parts):
+            ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
+            if isinstance(ref, str) and ref in catalog.refs:
+                found.append(AuthorText(catalog.refs[ref].text, f"{place}/{i}", "part"))
     return found
 
 
