@@ -93,6 +93,10 @@ class Statement(NamedTuple):
     closed: bool
 
 
+_TRUE_OR_FALSE = Statement(BOOLEAN, (True, False), True)
+_A_NUMBER = Statement(NUMBER, (), False)
+
+
 def read_domain(text: str, start: int, end: int, role: Callable[[], str | None]) -> Statement | None:
     """The statement that follows the name at these offsets, if there is one; few depend on the role of the name."""
     stop = text.find("\n", end, end + WINDOW)
@@ -134,13 +138,13 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
     if first in _BOOLEAN_STARTS and _has(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     if first in _LIST_STARTS and _has(said, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (
         (_has(said, _NUMBER_WORDS) or _may_begin_with_number(said)) and _NUMBER.match(rest, at)
     ):
-        return Statement(NUMBER, (), False)
+        return _A_NUMBER
     found = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
     if found is not None:
         return found
@@ -173,7 +177,7 @@ def _single(rest: str, at: int, *, bare: bool = True) -> Statement | None:
     if value is None or (match[6] is not None and not _ends(rest, match.end())):
         return None
     if value in (True, False) and isinstance(value, bool):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     return Statement(VALUE, (value,), False)
 
 
@@ -183,10 +187,9 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
     separators: set[str] = set()
     bare: bool | None = None
     last = False
-    while len(values) < MAX_ITEMS:
-        match = _ITEM.match(rest, at)
-        if match is None:
-            break
+    has_remarks = "(" in rest
+    match = _ITEM.match(rest, at)
+    while match is not None and len(values) < MAX_ITEMS:
         is_bare = match[6] is not None
         value = _value(match)
         if value is None or (bare is not None and is_bare is not bare):
@@ -196,7 +199,7 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
         at = match.end()
         if is_bare and rest[at : at + 1] == "." and rest[at + 1 : at + 2].isalnum():
             return None  # a file or a path
-        remark = _REMARK.match(rest, at)
+        remark = _REMARK.match(rest, at) if has_remarks else None
         if remark is not None:
             at = remark.end()
         if last:
@@ -205,8 +208,8 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
         if separator is None:
             break
         mark = separator[1].lower().replace(" ", "")
-        following = _ITEM.match(rest, separator.end())
-        if following is None or (following[6] is not None) is not bare:
+        match = _ITEM.match(rest, separator.end())
+        if match is None or (match[6] is not None) is not bare:
             break
         separators.add("or" if mark.endswith("or") else mark)
         last = mark.endswith("or")
@@ -225,7 +228,7 @@ def _closed(values: list[Any], separators: set[str], kind: str, lead: str) -> St
     if kind == ALTERNATIVES and (separators <= {","} or (needs_marks and separators.isdisjoint("/|"))):
         return None
     if all(isinstance(value, bool) for value in values):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     return Statement(kind, tuple(values), True)
 
 
@@ -279,7 +282,7 @@ def _bullets(text: str, start: int) -> Statement | None:
     if len(values) < 2:
         return None
     if all(isinstance(value, bool) for value in values):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     return Statement(BULLETS, tuple(values), True)
 
 
