@@ -25,9 +25,10 @@ from workrail_lint.systems.workrail.analysis.records import (
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import Texts, TextsOf
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
-from workrail_lint.systems.workrail.author_texts import step_texts
+from workrail_lint.systems.workrail.author_texts import step_texts, top_texts
 
 if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.author_texts import Text as AuthorText
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compiler.loops import Loop
     from workrail_lint.systems.workrail.compiler.nodes import Nodes
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "workspacePath"))
 _GIVEN_PREFIX = "metrics_"
 _EMPTY: dict[str, Values] = {}
+_tuple = tuple.__new__
 
 
 class KnownDomain(NamedTuple):
@@ -58,6 +60,7 @@ class Analysis:
         *,
         trusted: set[str] | None = None,
         texts_of: TextsOf = step_texts,
+        top: list[AuthorText] | None = None,
         given: frozenset[str] = frozenset(),
         is_routine: bool = False,
         is_complete: bool = True,
@@ -70,13 +73,15 @@ class Analysis:
         self.is_complete = is_complete  # false when something that could set variables was not found
         self._catalog = catalog
         self._texts_of = texts_of
+        self._top = top
         self._given = given
         self._said: dict[str, Said] = {}
         self._nodes: dict[int, Node | None] = {}
 
     @cached_property
     def texts(self) -> Texts:
-        return Texts(self.definition, self.flow, self._catalog, self._texts_of)
+        top = top_texts(self.definition) if self._top is None else self._top
+        return Texts(self.definition, self.flow, self._catalog, self._texts_of, top)
 
     @cached_property
     def decisions(self) -> list[Decision]:
@@ -155,8 +160,8 @@ class Analysis:
         for facts in self.loops.values():
             pointer = f"{self.steps[facts.step].pointer}/loop"
             for name, kind in facts.variables.items():
-                origin = Origin(pointer, AUTHORED)
-                made = Definition(name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin)
+                origin = _tuple(Origin, (pointer, AUTHORED))
+                made = _tuple(Definition, (name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin))
                 found.setdefault(name, []).append(made)
         return found
 

@@ -8,6 +8,7 @@ from workrail_lint.systems.workrail.author_texts import step_texts
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.texts import TextsOf
+    from workrail_lint.systems.workrail.author_texts import Text
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -21,9 +22,13 @@ def analyse(
     is_routine: bool = False,
     trusted: set[str] | None = None,
     texts_of: TextsOf = step_texts,
+    top: list[Text] | None = None,
     given: frozenset[str] = frozenset(),
 ) -> Analysis:
-    """What can be known about a workflow. One that does not compile is followed as far as the passes get."""
+    """What can be known about a workflow. One that does not compile is followed as far as the passes get.
+
+    Whoever has the texts of the steps, or those outside, passes them on.
+    """
     routine = is_routine or _is_routine(definition, path)
     if compiled is not None:
         return Analysis(
@@ -33,6 +38,7 @@ def analyse(
             catalog,
             trusted=trusted,
             texts_of=texts_of,
+            top=top,
             given=given,
             is_routine=routine,
         )
@@ -47,6 +53,7 @@ def analyse(
         catalog,
         trusted=trusted,
         texts_of=texts_of,
+        top=top,
         given=given,
         is_routine=routine,
         is_complete=not any(error.code in _MISSING_TEXT for error in errors),

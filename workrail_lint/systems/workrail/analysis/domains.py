@@ -37,6 +37,7 @@ _ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
 _NUMBER_WORDS = ("number", "integer", "count")
+_ARTICLES = ("the", "a", "current", "total")
 # The first characters of the patterns below.
 _BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacni`'-"))
 _ONE_OF = Pattern(
@@ -92,28 +93,39 @@ class Statement(NamedTuple):
     closed: bool
 
 
+_TRUE_OR_FALSE = Statement(BOOLEAN, (True, False), True)
+_A_NUMBER = Statement(NUMBER, (), False)
+
+
 def read_domain(text: str, start: int, end: int, role: Callable[[], str | None]) -> Statement | None:
     """The statement that follows the name at these offsets, if there is one; few depend on the role of the name."""
     stop = text.find("\n", end, end + WINDOW)
     rest = text[end : stop if stop >= 0 else end + WINDOW]
-    bare = rest.lstrip(_QUOTES)
-    at = len(rest) - len(bare)
-    if bare[:1].isspace() and bare.lstrip().startswith("in") and (match := _IN_CONTEXT.match(rest)):
-        at = match.end()
-    following = rest[at:].lstrip()
-    if following.startswith("!="):
+    following = rest.lstrip(_QUOTES)
+    at = len(rest) - len(following)
+    if following[:1].isspace():
+        following = following.lstrip()
+        if following.startswith("in") and (match := _IN_CONTEXT.match(rest)):
+            at = match.end()
+            following = rest[at:].lstrip()
+    first = following[:1]
+    found: Statement | None = None
+    if first in _LEADING:
+        lead = _LEAD.match(rest, at)
+        if lead is not None:
+            found = _statement(rest, lead.end(), lead[0].strip())
+    elif first == "!" and following.startswith("!="):
         return _single(rest, len(rest) - len(following[2:].lstrip()))
-    lead = _LEAD.match(rest, at) if following[:1] in _LEADING else None
-    found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
+    if found is None and first in _ONE_OF_STARTS and rest[at] == " " and has_any(following, _ONE_OF_WORDS):
+        one_of = _ONE_OF.match(rest, at)
+        if one_of is not None:
+            found = _listed(rest, one_of.end(), ONE_OF)
     if found is None:
-        is_led = following[:1] in _ONE_OF_STARTS and rest[at : at + 1] == " " and has_any(following, _ONE_OF_WORDS)
-        one_of = _ONE_OF.match(rest, at) if is_led else None
-        found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
-    if found is None and stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
-        sentence = sentence_at(text, start, end)
-        if sentence.endswith(":") and _SETS.search(sentence):
-            found = _bullets(text, stop + 1)
-    if found is not None and found.closed and found.kind != BOOLEAN and role() == CONDITION:
+        if stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
+            sentence = sentence_at(text, start, end)
+            if sentence.endswith(":") and _SETS.search(sentence):
+                return _bullets(text, stop + 1)
+    elif found.closed and found.kind != BOOLEAN and role() == CONDITION:
         return Statement(found.kind, found.values, False)
     return found
 
@@ -125,20 +137,29 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     one_of = _ONE_OF.match(rest, at) if "one" in said or "either" in said else None
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
-    if first in _BOOLEAN_STARTS and has_any(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
-        return Statement(BOOLEAN, (True, False), True)
-    if first in _LIST_STARTS and has_any(said, _LIST_WORDS) and _LIST.match(rest, at):
+    if first in _BOOLEAN_STARTS and _has(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
+        return _TRUE_OR_FALSE
+    if first in _LIST_STARTS and _has(said, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (
-        (has_any(said, _NUMBER_WORDS) or any(map(str.isdecimal, said))) and _NUMBER.match(rest, at)
+        (_has(said, _NUMBER_WORDS) or _may_begin_with_number(said)) and _NUMBER.match(rest, at)
     ):
-        return Statement(NUMBER, (), False)
+        return _A_NUMBER
     found = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
     if found is not None:
         return found
     if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
         return _single(rest, at, bare=lead in ("=", ":=", "=="))
     return None
+
+
+def _has(said: str, words: tuple[str, ...]) -> bool:
+    return any(map(said.__contains__, words))
+
+
+def _may_begin_with_number(said: str) -> bool:
+    """Whether there is a digit, after at most a quote and a sign where no article comes first."""
+    return any(map(str.isdecimal, said if said.startswith(_ARTICLES) else said[:3]))
 
 
 def _ends(rest: str, at: int) -> bool:
@@ -156,7 +177,7 @@ def _single(rest: str, at: int, *, bare: bool = True) -> Statement | None:
     if value is None or (match[6] is not None and not _ends(rest, match.end())):
         return None
     if value in (True, False) and isinstance(value, bool):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     return Statement(VALUE, (value,), False)
 
 
@@ -166,10 +187,9 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
     separators: set[str] = set()
     bare: bool | None = None
     last = False
-    while len(values) < MAX_ITEMS:
-        match = _ITEM.match(rest, at)
-        if match is None:
-            break
+    has_remarks = "(" in rest
+    match = _ITEM.match(rest, at)
+    while match is not None and len(values) < MAX_ITEMS:
         is_bare = match[6] is not None
         value = _value(match)
         if value is None or (bare is not None and is_bare is not bare):
@@ -179,7 +199,7 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
         at = match.end()
         if is_bare and rest[at : at + 1] == "." and rest[at + 1 : at + 2].isalnum():
             return None  # a file or a path
-        remark = _REMARK.match(rest, at)
+        remark = _REMARK.match(rest, at) if has_remarks else None
         if remark is not None:
             at = remark.end()
         if last:
@@ -188,8 +208,8 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
         if separator is None:
             break
         mark = separator[1].lower().replace(" ", "")
-        following = _ITEM.match(rest, separator.end())
-        if following is None or (following[6] is not None) is not bare:
+        match = _ITEM.match(rest, separator.end())
+        if match is None or (match[6] is not None) is not bare:
             break
         separators.add("or" if mark.endswith("or") else mark)
         last = mark.endswith("or")
@@ -208,7 +228,7 @@ def _closed(values: list[Any], separators: set[str], kind: str, lead: str) -> St
     if kind == ALTERNATIVES and (separators <= {","} or (needs_marks and separators.isdisjoint("/|"))):
         return None
     if all(isinstance(value, bool) for value in values):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     return Statement(kind, tuple(values), True)
 
 
@@ -262,7 +282,7 @@ def _bullets(text: str, start: int) -> Statement | None:
     if len(values) < 2:
         return None
     if all(isinstance(value, bool) for value in values):
-        return Statement(BOOLEAN, (True, False), True)
+        return _TRUE_OR_FALSE
     return Statement(BULLETS, tuple(values), True)
 
 

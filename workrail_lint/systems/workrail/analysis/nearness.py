@@ -47,7 +47,10 @@ class _Name:
                 return None  # short names with nothing in common
             if distance <= limit:
                 return False, distance
-        return (True, difference) if _is_part(self._folded, folded) else None
+        short, long = (folded, self._folded) if len(folded) < len(self._folded) else (self._folded, folded)
+        if len(short) < _SHORT_PART or len(short) * 5 < len(long) * 3:
+            return None  # not most of it
+        return (True, difference) if long.startswith(short) or long.endswith(short) else None
 
 
 def nearest_name(name: str, known: Iterable[str]) -> Near | None:
@@ -88,10 +91,3 @@ class KnownNames:
 def fold(name: str) -> str:
     """A name without case, hyphens and underscores."""
     return name.replace("_", "").replace("-", "").lower()
-
-
-def _is_part(a: str, b: str) -> bool:
-    """Whether one of the names begins or ends with the other, which is most of it."""
-    short, long = (a, b) if len(a) <= len(b) else (b, a)
-    is_most = len(short) >= _SHORT_PART and len(short) * 5 >= len(long) * 3
-    return is_most and (long.startswith(short) or long.endswith(short))

@@ -248,13 +248,14 @@ def _verb_strength(clause: str, most: int) -> str | None:
     found = _WORD.findall(clause.lower()) if clause.isascii() else [word.lower() for word in _WORD.findall(clause)]
     if _VERBS.isdisjoint(found):
         return None
-    last = max(at for at, word in enumerate(found) if word in _VERBS)
+    last = len(found) - 1
+    while found[last] not in _VERBS:
+        last -= 1
     strength = STATED if found[last] in STRONG else LISTED
+    if last == len(found) - 1 and clause.rstrip(_BETWEEN).lower().endswith(found[last]):
+        return strength  # nothing is between the two
     verb = next(islice(_WORD.finditer(clause), last, None))
-    gap = clause[verb.end() :]
-    if not gap.strip(_BETWEEN):
-        return strength
-    gap = _NAME_LIKE.sub("@", gap)
+    gap = _NAME_LIKE.sub("@", clause[verb.end() :])
     if has_any(gap, _PREPOSITIONS) and _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]

@@ -141,8 +141,9 @@ class Said:
                 continue
             said = read_domain(text.text, start, start + size, partial(self._role, number))
             if said is not None:
+                kind, values, closed = said
                 span = (start, start + size)
-                found.append(Domain(name, said.values, said.closed, said.kind, text.pointer, span, text.text))
+                found.append(_tuple(Domain, (name, values, closed, kind, text.pointer, span, text.text)))
         return found
 
 
@@ -170,8 +171,8 @@ class Scanner:
             return Said(name, [], places)  # no prompt can ask for it by such a name
         texts, whole = self.texts, self.whole
         for at in self._hits(name):
-            opening = whole.rfind("{{", at - 4 if at > 4 else 0, at)
-            is_token = opening >= 0 and not whole[opening + 2 : at].strip()
+            head = whole[at - 4 if at > 4 else 0 : at]
+            is_token = "{{" in head and not head.rpartition("{{")[2].strip()
             text, start = texts.at(at)
             if not is_token or text.field in CALLER_FIELDS:
                 places.append(_tuple(_Place, (text, start, is_token)))

@@ -25,7 +25,6 @@ from workrail_lint.systems.workrail.analysis.records import (
     Text,
 )
 from workrail_lint.systems.workrail.author_texts import Text as AuthorText
-from workrail_lint.systems.workrail.author_texts import top_texts
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 
@@ -70,13 +69,22 @@ class Texts:
     They are searched as one string. Few are ever asked for, so that only those become records.
     """
 
-    def __init__(self, definition: dict[str, Any], flow: Flow, catalog: Catalog, texts_of: TextsOf) -> None:
+    def __init__(
+        self,
+        definition: dict[str, Any],
+        flow: Flow,
+        catalog: Catalog,
+        texts_of: TextsOf,
+        top: list[AuthorText],
+    ) -> None:
         self._steps = flow.steps
         self._written: list[AuthorText] = []
         self._sources: list[_Source] = []
         self._firsts: list[int] = []  # of each source, the number of its first text
         self._made: dict[int, Text] = {}
         self._virtual: dict[tuple[str, str], int] = {}  # the steps made from blocks of others
+        self._add([*top, *_functions(definition)], None, definition, AUTHORED)
+        self._outside = len(self._written)
         self._collect(definition, flow, catalog, texts_of)
         if definition.get("extensionPoints"):
             self._add_bindings(definition)
@@ -85,8 +93,6 @@ class Texts:
         self._starts = [0, *accumulate(map(len(_BREAK).__add__, map(len, self._strings)))]  # and one after the end
 
     def _collect(self, definition: dict[str, Any], flow: Flow, catalog: Catalog, texts_of: TextsOf) -> None:
-        self._add([*top_texts(definition), *_functions(definition)], None, definition, AUTHORED)
-        self._outside = len(self._written)
         features = _feature_texts(definition, catalog)
         authored = flow.authored
         called: set[str] = set()
@@ -135,10 +141,7 @@ class Texts:
                     self._add([AuthorText(value, place, text.field)], text.step, {}, BINDING)
 
     def __getitem__(self, number: int) -> Text:
-        made = self._made.get(number)
-        if made is None:
-            made = self._made[number] = self._record(number)
-        return made
+        return self._made.get(number) or self._record(number)
 
     def __iter__(self) -> Iterator[Text]:
         return map(self.__getitem__, range(len(self._written)))
@@ -146,12 +149,14 @@ class Texts:
     def _record(self, number: int) -> Text:
         text, pointer, field = self._written[number]
         step, data, via, place = self._sources[bisect_right(self._firsts, number) - 1]
-        if step is None:
-            return _tuple(Text, (pointer, None, field, field in CALLER_FIELDS, None, via, text))
+        delivered = field != _GUIDANCE
         when = _fragment_condition(data, pointer) if field == "fragment" else None
-        if via == AUTHORED and field in _BLOCK_OF:
+        if step is None:
+            delivered = field in CALLER_FIELDS
+        elif via == AUTHORED and field in _BLOCK_OF:
             step, via = self._shown_by(step, field), VIRTUAL
-        return _tuple(Text, (place or pointer, step, field, field != _GUIDANCE, when, via, text))
+        made = self._made[number] = _tuple(Text, (place or pointer, step, field, delivered, when, via, text))
+        return made
 
     def _shown_by(self, step: int, field: str) -> int:
         """The step made from a verification, audit or synthesis shows its prompt."""
@@ -160,7 +165,7 @@ class Texts:
     def at(self, place: int) -> tuple[Text, int]:
         """The text at a place of the whole, and where in that text it is."""
         number = bisect_right(self._starts, place) - 1
-        return self[number], place - self._starts[number]
+        return self._made.get(number) or self._record(number), place - self._starts[number]
 
     def having(self, part: str) -> list[Text]:
         """The texts that contain this."""
@@ -244,18 +249,18 @@ def _arguments(caller: dict[str, Any], pointer: str) -> list[AuthorText]:
 
 
 def _ref_texts(blocks: dict[str, Any], pointer: str, catalog: Catalog) -> list[AuthorText]:
-    lists: list[tuple[Any, str]] = [(blocks.get("goal"), f"{pointer}/goal")]
+    goal = blocks.get("goal")
+    lists: list[tuple[list[Any], str]] = [(goal, f"{pointer}/goal")] if type(goal) is list else []
     for section in LIST_SECTIONS:
         items = blocks.get(section)
-        if isinstance(items, list) and list in map(type, items):
+        if items and isinstance(items, list) and list in map(type, items):
             lists += [(item, f"{pointer}/{section}/{i}") for i, item in enumerate(items) if type(item) is list]
     found: list[AuthorText] = []
     for parts, place in lists:
-        if type(parts) is list:
-            for i, part in enumerate(parts):
-                ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
-                if isinstance(ref, str) and ref in catalog.refs:
-                    found.append(AuthorText(catalog.refs[ref].text, f"{place}/{i}", "part"))
+        for i, part in enumerate(parts):
+            ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
+            if isinstance(ref, str) and ref in catalog.refs:
+                found.append(AuthorText(catalog.refs[ref].text, f"{place}/{i}", "part"))
     return found
 
 

@@ -32,10 +32,8 @@ _TOKEN = Pattern(r"\{\{([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}
 # Names of the engine's own tokens.
 _RESERVED = ("wr", "context", "workflowId")
 _MAX_DEPTH = 60
-# What holds conditions, apart from loops.
-_HOLDERS = frozenset(
-    ("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria")
-)
+# What holds conditions, apart from loops and confirmations, which mostly have none.
+_HOLDERS = frozenset(("runCondition", "promptFragments", "parallelDelegations", "validationCriteria"))
 _tuple = tuple.__new__
 
 
@@ -44,12 +42,13 @@ def build_decisions(flow: Flow) -> list[Decision]:
     found: list[Decision] = []
     seen: set[str] = set()
     for index, (step, node) in enumerate(zip(flow.steps, flow.nodes, strict=True)):
-        if step.damaged or (step.kind != "loop" and _HOLDERS.isdisjoint(node.step)):
+        data, via = node.step, step.origin.via
+        has_none = step.kind != "loop" and _HOLDERS.isdisjoint(data)
+        if step.damaged or (has_none and not isinstance(data.get("requireConfirmation"), dict)):
             continue
-        via = step.origin.via
         if via == VIRTUAL:
             continue  # it shares the condition of its step
-        for condition, place, kind in _conditions(flow, index, node.step):
+        for condition, place, kind in _conditions(flow, index, data):
             if not isinstance(condition, dict):
                 continue
             if via == AUTHORED or kind == "loop":

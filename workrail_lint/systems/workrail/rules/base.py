@@ -192,6 +192,7 @@ class Workflow:
             is_routine=self.is_routine,
             trusted=set(known),
             texts_of=lambda step, pointer: known[pointer].texts if pointer in known else step_texts(step, pointer),
+            top=self.top_texts,
         )
 
     @cached_property

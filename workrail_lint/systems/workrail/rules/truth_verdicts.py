@@ -7,6 +7,7 @@ from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Values, impossible
 from workrail_lint.systems.workrail.analysis.records import AUTHORED
+from workrail_lint.systems.workrail.condition_logic import compare
 from workrail_lint.systems.workrail.rules.verdicts import (
     Judge,
     consequence,
@@ -64,7 +65,7 @@ def judge_conditions(judge: Judge) -> None:
     """Every whole condition whose comparisons have no finding yet."""
     analysis = judge.analysis
     for decision in analysis.decisions:
-        if decision.origin.via != AUTHORED:
+        if decision.origin.via != AUTHORED or _is_open(judge, decision):
             continue
         node = analysis.node(decision.condition)
         if node is None or _is_malformed(judge, decision, node):
@@ -91,6 +92,17 @@ def judge_conditions(judge: Judge) -> None:
                 _parts(judge, decision)
             if decision.kind == "loop":
                 _never_entered(judge, decision, node)
+
+
+def _is_open(judge: Judge, decision: Decision) -> bool:
+    """Whether a condition surely may hold and may fail, as nearly always: one comparison, and no other is around it."""
+    condition = decision.condition
+    operator = "equals" if "equals" in condition else "not_equals"
+    if len(condition) != 2 or operator not in condition or decision.kind == "loop" or _enclosing(judge, decision):
+        return False
+    name, operand = condition.get("var"), condition[operator]
+    domain = judge.analysis.domain(name) if isinstance(name, str) and operand is not None else None
+    return domain is None or any(compare(operator, value, operand) is False for value in domain.values)
 
 
 def _enclosing(judge: Judge, decision: Decision) -> tuple[Condition, ...]:

@@ -50,9 +50,11 @@ class Literal(NamedTuple):
 def literals_of(use: Use) -> list[Literal]:
     leaf = use.leaf or {}
     base = use.pointer.removesuffix("/var")
-    found = [
-        _tuple(Literal, (leaf[name], f"{base}/{name}", name, use)) for name in ("equals", "not_equals") if name in leaf
-    ]
+    found: list[Literal] = []
+    if "equals" in leaf:
+        found.append(_tuple(Literal, (leaf["equals"], f"{base}/equals", "equals", use)))
+    if "not_equals" in leaf:
+        found.append(_tuple(Literal, (leaf["not_equals"], f"{base}/not_equals", "not_equals", use)))
     if "in" in leaf:
         found += [
             _tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in enumerate(leaf["in"] or ())
@@ -65,8 +67,12 @@ def _compared_values(uses: Iterable[Use]) -> list[Any]:
     found: list[Any] = []
     for use in uses:
         leaf = use.leaf or {}
-        found += [leaf[name] for name in ("equals", "not_equals") if name in leaf]
-        found += leaf.get("in") or ()
+        if "equals" in leaf:
+            found.append(leaf["equals"])
+        if "not_equals" in leaf:
+            found.append(leaf["not_equals"])
+        if "in" in leaf:
+            found += leaf["in"] or ()
     return found
 
 
@@ -351,7 +357,7 @@ def _judge_branches(judge: Judge) -> None:
 def _branch(decision: Decision) -> tuple[str, Any] | None:
     condition = decision.condition
     name = condition.get("var")
-    if isinstance(name, str) and set(condition) == {"var", "equals"}:
+    if isinstance(name, str) and len(condition) == 2 and "equals" in condition:
         value = condition["equals"]
         if value is not None and not isinstance(value, dict | list):
             return name, value

@@ -380,6 +380,8 @@ def judge_items(judge: Judge) -> None:
     """Members of loop items that the producer of the list does not name."""
     analysis = judge.analysis
     done: set[tuple[str, str]] = set()
+    if not any(facts.items for facts in analysis.loops.values()):
+        return
     for use in analysis.uses:
         loop = analysis.steps[use.step].loop
         facts = analysis.loops.get(loop) if loop is not None and use.path else None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.rules.base import Workflow
 
 
+_STRUCTURES = (dict, list)
 _FAR = 1e15  # beyond a bound that is farther away there may be no number
 
 
@@ -138,8 +139,8 @@ def is_odd(leaf: Condition) -> bool:
             continue
         if name == "in":
             is_list = isinstance(literal, list) and bool(literal)
-            return not is_list or any(isinstance(item, dict | list) for item in literal)
-        return name in LOGIC or (name in ("equals", "not_equals") and isinstance(literal, dict | list))
+            return not is_list or any(isinstance(item, _STRUCTURES) for item in literal)
+        return name in LOGIC or (name in ("equals", "not_equals") and isinstance(literal, _STRUCTURES))
     return False
 
 
