@@ -31,6 +31,11 @@ class Counter(Record, frozen=False):
     count: int = 0
 
 
+class Light(Record, guarded=False):
+    x: int
+    y: int = 0
+
+
 class Even(Record):
     value: int
 
@@ -66,6 +71,14 @@ def test_a_record_can_not_be_changed() -> None:
         del made.x
     with pytest.raises(AttributeError):
         made.z = 2  # type: ignore[attr-defined]
+
+
+def test_one_without_a_guard_is_a_value_like_the_others() -> None:
+    made = Light(1)
+    assert made == Light(1, 0) != Light(2)
+    assert hash(made) == hash(Light(1))
+    assert made != Other(1)
+    assert replace(made, y=5) == Light(1, 5) == pickle.loads(pickle.dumps(Light(1, 5)))
 
 
 def test_one_that_can_has_no_hash() -> None:

@@ -39,7 +39,7 @@ class Dependencies:
 
     def of(self, step_id: str) -> tuple[UserOnlyDependency, ...]:
         """What a step still waits for, in declared order."""
-        return tuple(each for each in self._declared if each.step_id == step_id)
+        return tuple([each for each in self._declared if each.step_id == step_id])
 
 
 class Operator(Record):
