@@ -15,7 +15,7 @@ from workrail_lint.base.result import Err, Ok
 _ATTEMPTS = 3
 
 
-def read(path: Path) -> bytes | None:
+def read(path: str | Path) -> bytes | None:
     """The content of a file; None when there is none."""
     _refuse_links(path)
     try:
@@ -124,7 +124,7 @@ def goldens_below(
                 yield Path(at), sorted(name for name in names if name.endswith(ending) and name[0] != ".")
 
 
-def _refuse_links(path: Path) -> None:
+def _refuse_links(path: str | Path) -> None:
     """Raise OSError where a golden, its folder or one between them is a link: a repository can bring one along."""
     parts = os.path.abspath(path).split(os.sep)
     first = parts.index(FOLDER) + 1 if FOLDER in parts else len(parts)

@@ -25,7 +25,7 @@ _BEHIND = Pattern(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
 _REFERENCE = Pattern(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
 
 
-# One for all: `json.dumps` makes one at each call, and a golden is a hundred calls.
+# One for all: `json.dumps` makes one at each call, and a golden is dozens of calls.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _quoted = json.encoder.encode_basestring  # what that one does with texts
 _WORDS = {True: "true", False: "false", None: "null"}
@@ -124,23 +124,23 @@ def _replaced(transcript: list[Any], replace: Callable[[str, str], str]) -> Iter
 def text(value: Any, indent: str = "") -> str:
     """JSON as people read it: what is small in one line, the lines of a text below one another."""
     kind = type(value)
-    if kind is str:
-        return _quoted(value)
     if kind is bool or value is None:
         return _WORDS[value]
-    if not value or not isinstance(value, dict | list):
-        return _encode(value)
     inner = indent + "  "
-    if isinstance(value, list):
-        parts = [text(item, inner) for item in value]
-        opening, closing = "[]"
+    if kind is dict and value:
+        parts = [
+            f"{_quoted(name)}: {_quoted(item) if type(item) is str else text(item, inner)}"
+            for name, item in value.items()
+        ]
+        opening, closing = "{", "}"
+    elif kind is list and value:
+        parts = [_quoted(item) if type(item) is str else text(item, inner) for item in value]
+        opening, closing = "[", "]"
     else:
-        parts = [f"{_quoted(name)}: {text(item, inner)}" for name, item in value.items()]
-        opening, closing = "{}"
+        return "[]" if value == [] else _encode(value)
     # What fits in one line is made of parts that do.
-    if len(indent) + sum(map(len, parts)) + 2 * len(parts) <= _WIDTH:
-        compact = f"{opening}{', '.join(parts)}{closing}"
-        if "\n" not in compact and "\\n" not in compact:
-            return compact
+    compact = ", ".join(parts)
+    if len(indent) + len(compact) + 2 <= _WIDTH and "\n" not in compact and "\\n" not in compact:
+        return f"{opening}{compact}{closing}"
     separator = f",\n{inner}"
     return f"{opening}\n{inner}{separator.join(parts)}\n{indent}{closing}"

@@ -73,12 +73,13 @@ class GoldenSession:
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
         """
         __tracebackhide__ = True
-        from pytest_workrail.golden import document, files
+        from pytest_workrail.golden.document import golden_bytes
+        from pytest_workrail.golden.files import read, unwritable
 
-        path = self._root / key.path
-        new = run if isinstance(run, bytes) else document.golden_bytes(run)
+        path = os.path.join(self._root, key.path)
+        new = run if isinstance(run, bytes) else golden_bytes(run)
         try:
-            old = files.read(path)
+            old = read(path)
         except OSError as problem:
             raise GoldenMismatch(f"golden can't be read: {self._shown(path)}: {problem.strerror}") from None
         record = GoldenRecord(key.path, *_compared(old, new))
@@ -89,7 +90,7 @@ class GoldenSession:
 
         shown = self._shown(path)
         if self._policy.writes(record.status):
-            blocked = files.unwritable(path)
+            blocked = unwritable(Path(path))
             if blocked is not None:
                 raise GoldenMismatch(messages.unwritable(shown, self._shown(blocked)))
             return
@@ -139,7 +140,7 @@ class GoldenSession:
         record = InlineRecord(place, Span(0, 0, 0, 0), status, "")
         self._running.setdefault(nodeid, TestRecord()).inline.append(record)
 
-    def _shown(self, path: Path) -> str:
+    def _shown(self, path: str | Path) -> str:
         """A path as it can be used where pytest was called."""
         return os.path.relpath(path, self._here).replace(os.sep, "/")
 

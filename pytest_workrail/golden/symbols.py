@@ -33,6 +33,8 @@ _MINTED = Pattern(rf"(?<![A-Za-z0-9])(?:{_ID.source}|{_SHORT_TOKEN}|{_LONG_TOKEN
 _MAY_HOLD_SHORT = Pattern(r"_[A-Za-z0-9_-]{24}")
 _MAY_HOLD_LONG = Pattern(r"1[02-9ac-hj-np-z]{60}")
 _SHORTEST_MINTED = 27
+# What a short text is made of that is no symbol, looks like none and names no folder.
+_PROSE = f"{ascii_letters}{digits} _-.,;!?'()"
 
 _KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP"
 _LOOK_ALIKE = Pattern(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
@@ -142,18 +144,23 @@ class Symbols:
 
     def _members(self, value: dict[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
-        for name in _ordered(tuple(value)):
+        for name, is_plain, is_token in _ordered(tuple(value)):
             item = value[name]
-            if type(item) is str and name.endswith("Token"):
+            kind = type(item)
+            if kind is str and is_token:
                 shown[name] = lines(self.token(item))
                 continue
-            # Nearly all names are plain words, and a plain word that short cannot be an id.
-            key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
-            if type(item) is str:
-                text = self.text(item, abbreviate=abbreviate)
-                shown[key] = lines(text) if "\n" in text else text
+            key = name if is_plain else self.text(name)
+            if kind is str:
+                if len(item) < _SHORTEST_MINTED and not item.strip(_PROSE):
+                    shown[key] = item
+                else:
+                    text = self.text(item, abbreviate=abbreviate)
+                    shown[key] = lines(text) if "\n" in text else text
             elif item is True or item is False or item is None:
                 shown[key] = item
+            elif kind is dict and depth < _MAX_DEPTH:
+                shown[key] = self._members(item, abbreviate, depth + 1)
             else:
                 shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
@@ -180,11 +187,13 @@ def _spellings_of(path: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=4096)
-def _ordered(names: tuple[str, ...]) -> list[str]:
+def _ordered(names: tuple[str, ...]) -> list[tuple[str, bool, bool]]:
+    """The names in the order in which they are shown, and of each whether it is a plain word, and that of a token."""
     # Sorting names that are ids would order them by chance.
-    if any(len(name) >= _SHORTEST_MINTED and _MINTED.search(name) for name in names):
-        return list(names)
-    return sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name))
+    if not any(len(name) >= _SHORTEST_MINTED and _MINTED.search(name) for name in names):
+        names = tuple(sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name)))
+    # Nearly all names are plain words, and a plain word that short cannot be an id.
+    return [(name, len(name) < _SHORTEST_MINTED and name.isidentifier(), name.endswith("Token")) for name in names]
 
 
 def lines(text: str) -> Json:

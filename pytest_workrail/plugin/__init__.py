@@ -48,6 +48,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if path.name != "__goldens__":
+        return None
+    from pytest_workrail.golden.folder import golden_folder
+
+    return golden_folder(path, parent)
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     from pytest_workrail.run.pytest_session import DESELECTED
 

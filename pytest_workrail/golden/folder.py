@@ -1,0 +1,29 @@
+"""A folder of goldens as pytest sees it: there may be thousands in it, and none of them is a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pytest_workrail.golden.keys import ENDING, PENDING
+from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
+
+
+class GoldenFolder(pytest.Directory):
+    """A folder in which there is nothing to collect."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return ()
+
+
+def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
+    """The folder, if it holds nothing but goldens and nobody asked for what is in it."""
+    if parent.config.getini(AUTO_WORKFLOWS) or parent.session.isinitpath(path, with_parents=True):
+        return None
+    names = (name for _, _, files in os.walk(path) for name in files)
+    if all(name.endswith((ENDING, ENDING + PENDING)) for name in names):
+        return GoldenFolder.from_parent(parent, path=path)
+    return None
