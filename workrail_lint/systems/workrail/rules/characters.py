@@ -14,7 +14,7 @@ INVISIBLE_CHARACTERS = "\u00ad\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u
 _TYPOGRAPHY = "–—‘’“”…•→←↔≤≥≠×✓✅❌⚠️─│├└"
 _ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
 # Two escapes that spell one character, as for emoji; after a backslash the first may not be an escape.
-_PAIRS = Pattern(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_PAIRS = Pattern(r"\\u(?<!\\\\u)([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _ASCII = bytes(range(128))
 
 

@@ -86,24 +86,29 @@ class Passage:
 
     def sentence(self, start: int, end: int | None = None) -> tuple[int, int]:
         """Where the sentence around a range begins and ends. A line break ends one too."""
-        first = max(0, start - _CLAUSE)
-        for match in _SENTENCE_END.compiled.finditer(self.low, first, start):
+        return self._sentence_start(start), self._sentence_end(start if end is None else end)
+
+    def _sentence_start(self, position: int) -> int:
+        first = max(0, position - _CLAUSE)
+        first = max(first, self.low.rfind("\n", first, position) + 1)
+        for match in _SENTENCE_END.compiled.finditer(self.low, first, position):
             if not self._is_abbreviation(match.start()):
                 first = match.end()
-        at = start if end is None else end
-        last = min(len(self.low), at + _CLAUSE)
-        for match in _SENTENCE_END.compiled.finditer(self.low, at, last):
+        return first
+
+    def _sentence_end(self, position: int) -> int:
+        last = min(len(self.low), position + _CLAUSE)
+        for match in _SENTENCE_END.compiled.finditer(self.low, position, last):
             if not self._is_abbreviation(match.start()):
-                last = match.start()
-                break
-        return first, last
+                return match.start()
+        return last
 
     def _is_abbreviation(self, position: int) -> bool:
         return self.low[position] == "." and self.low[max(0, position - 6) : position].endswith(_NO_END)
 
     def before(self, start: int) -> str:
         """The clause before a phrase."""
-        first, _ = self.sentence(start)
+        first = self._sentence_start(start)
         for match in _CLAUSE_START.compiled.finditer(self.low, first, start):
             first = match.end()
         return self.low[first:start]
@@ -112,8 +117,7 @@ class Passage:
         """Whether the clause of a phrase forbids or denies it."""
         if _NEGATION.search(self.before(start)):
             return True
-        _, last = self.sentence(start, end)
-        return _NEGATED_AFTER.match(self.low, end, last) is not None
+        return _NEGATED_AFTER.match(self.low, end, self._sentence_end(end)) is not None
 
     def is_conditional(self, start: int, end: int) -> bool:
         """Whether a phrase concerns only some runs: its sentence says so, or the line above its list does."""
