@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.json_reader import JsonDocument, deeper_than, read_json
 from workrail_lint.documents.json_recovery import parse
 
@@ -33,6 +35,27 @@ def places(value: object, pointer: str = "") -> list[str]:
         for index, item in enumerate(value):
             found += places(item, f"{pointer}/{index}")
     return found
+
+
+@given(st.dictionaries(st.text(), _json, min_size=1), st.sampled_from([None, 2]), st.randoms(use_true_random=False))
+@example({"a": ["}", {"b": "]\n"}], "c": [1, {}], "d": [[2]]}, None, random.Random(1))
+def test_places_in_a_text_that_is_laid_out(value: object, indent: int | None, order: random.Random) -> None:
+    text = formatted(json.dumps(value, indent=indent).replace("Infinity", "1e400"))
+    assert layout_problem(text) is None
+    known, document = parse(text, 2_000).nodes, read_json(text)
+    document.is_laid_out = True
+    pointers_in_it = places(value)
+    order.shuffle(pointers_in_it)  # a search goes on where the one before ended
+    for place in pointers_in_it:
+        node = document.node(place)
+        assert node is not None
+        assert (node.start, node.end, node.name_start, node.name_end) == (
+            known[place].start,
+            known[place].end,
+            known[place].name_start,
+            known[place].name_end,
+        )
+        assert document.node(f"{place}/none") is None or f"{place}/none" in known
 
 
 @given(_json, st.sampled_from([None, 0, 2, "\t"]), st.booleans())
