@@ -86,13 +86,13 @@ _set = object.__setattr__  # a frozen record refuses its own
 
 
 def _first_init(self: Record, *values: Any, **named: Any) -> None:
-    kind = type(self)
+    kind: Any = type(self)
     if kind.__dict__.get("__init__") is not _first_init:
         kind = next(each for each in kind.__mro__ if each.__dict__.get("__init__") is _first_init)
     made = _made[kind] = _made.get(kind, 0) + 1
     if made > _FEW or not _is_filled(self, kind._given, values, named):
-        kind.__init__ = _written_init(kind)  # type: ignore[misc]  # takes the place of this one
-        kind.__init__(self, *values, **named)  # type: ignore[misc]
+        kind.__init__ = _written_init(kind)  # takes the place of this one
+        kind.__init__(self, *values, **named)
     elif hasattr(kind, "__post_init__"):
         self.__post_init__()  # type: ignore[attr-defined]  # asked for just above
 

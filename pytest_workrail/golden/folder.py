@@ -23,7 +23,9 @@ def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
     """The folder, if it holds nothing but goldens and nobody asked for what is in it."""
     if parent.config.getini(AUTO_WORKFLOWS) or parent.session.isinitpath(path, with_parents=True):
         return None
-    names = (name for _, _, files in os.walk(path) for name in files)
-    if all(name.endswith((ENDING, ENDING + PENDING)) for name in names):
-        return GoldenFolder.from_parent(parent, path=path)
-    return None
+    for at, folders, files in os.walk(path):
+        if not all(name.endswith((ENDING, ENDING + PENDING)) for name in files):
+            return None
+        if any(os.path.islink(os.path.join(at, folder)) for folder in folders):
+            return None  # pytest would follow it
+    return GoldenFolder.from_parent(parent, path=path)

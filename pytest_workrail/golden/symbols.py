@@ -145,7 +145,7 @@ class Symbols:
     def _members(self, value: dict[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
         for name, is_plain, is_token in _ordered(tuple(value)):
-            item = value[name]
+            item: Any = value[name]
             kind = type(item)
             if kind is str and is_token:
                 shown[name] = lines(self.token(item))
