@@ -44,7 +44,7 @@ def test_places_in_a_text_that_is_laid_out(value: object, indent: int | None, or
     assert layout_problem(text) is None
     known, document = parse(text, 2_000).nodes, read_json(text)
     document.is_laid_out = True
-    pointers_in_it = places(value)
+    pointers_in_it = places(json.loads(text))
     order.shuffle(pointers_in_it)  # a search goes on where the one before ended
     for place in pointers_in_it:
         node = document.node(place)

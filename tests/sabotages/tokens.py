@@ -84,7 +84,10 @@ def the_previous_key_is_forgotten(original):
     return lambda self, fresh: type(self)(fresh)
 
 
-@breaks("keyring-32-byte-entropy", at="pytest_workrail.engine.store.keyring:_fresh_key")
+@breaks(
+    "keyring-32-byte-entropy",
+    at=("pytest_workrail.engine.store.memory_tokens:fresh_key", "pytest_workrail.engine.store.keyring:fresh_key"),
+)
 def short_keys_are_filled_up(original):
     """A source that gives too few random bytes is trusted."""
     return lambda entropy: Ok(entropy.generate(32).ljust(32, b"\0"))
@@ -209,7 +212,7 @@ def any_attempt_is_the_first(original):
 @breaks(
     "ack-replay-idempotent",
     at=(
-        "pytest_workrail.engine.store.aliases:MemoryAliasIndex.by_key",
+        "pytest_workrail.engine.store.memory_tokens:MemoryAliasIndex.by_key",
         "pytest_workrail.engine.store.aliases:FileAliasIndex.by_key",
     ),
 )
