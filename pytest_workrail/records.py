@@ -46,13 +46,17 @@ class _RecordType(type):
     ) -> _RecordType:
         given: dict[str, Any] = {}
         for base in bases:
-            given |= getattr(base, "_given", {})
-        own = [name for name, shape in members.get("__annotations__", {}).items() if not shape.startswith("ClassVar")]
-        members["__slots__"] = tuple(name for name in own if name not in given)
-        given |= {name: members.pop(name, MISSING) for name in own}
+            given |= base.__dict__.get("_given", {})
+        slots = []
+        for member, shape in members.get("__annotations__", {}).items():
+            if not shape.startswith("ClassVar"):
+                if member not in given:
+                    slots.append(member)
+                given[member] = members.pop(member, MISSING)
+        members["__slots__"] = tuple(slots)
         members["_given"] = given
         members["__match_args__"] = tuple(given)
-        members["_compared"] = _getter([name for name, how in given.items() if not _is_left_out(how, "compare")])
+        members["_compared"] = _COMPARED
         members.setdefault("__init__", _first_init)
         if frozen and guarded:
             members |= {"__setattr__": _refuse_setting, "__delattr__": _refuse_deleting}
@@ -73,10 +77,19 @@ def _is_left_out(given: Any, way: str) -> bool:
     return isinstance(given, Field) and not getattr(given, way)
 
 
-def _getter(names: list[str]) -> Any:
-    if len(names) > 1:
-        return attrgetter(*names)
-    return staticmethod(lambda record: tuple(getattr(record, name) for name in names))
+class _Compared:
+    """Makes way for what gets the members that count, once two records of a kind are compared."""
+
+    def __get__(self, record: object, kind: type[Record]) -> Any:
+        names = [name for name, given in kind._given.items() if not _is_left_out(given, "compare")]
+        if len(names) > 1:
+            kind._compared = attrgetter(*names)
+        else:
+            kind._compared = staticmethod(lambda record: tuple(getattr(record, name) for name in names))
+        return kind._compared
+
+
+_COMPARED = _Compared()
 
 
 # Writing the `__init__` of a kind costs as much as doing without it for about this many values.

@@ -38,7 +38,6 @@ from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
 # How often an answer is mended before it is handed in as it is. Each round settles one loop.
 MAX_ROUNDS = 50
@@ -100,6 +99,7 @@ def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
     """The smallest artifact of a kind."""
     from pytest_workrail.agents.schema_values import smallest
+    from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
     value = smallest(pack.schema, lambda schema, candidate: not validate_artifact(schema, candidate))
     return value if isinstance(value, dict) else None

@@ -43,6 +43,12 @@ class _Loader(SourceFileLoader):
         self._compiled = compiled
         self._state = state
 
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """A module that knows its files already: whoever sets what is missing looks for each, dearly, in vain."""
+        module = ModuleType(spec.name)
+        module.__dict__.update(__file__=self.path, __cached__=self._compiled)
+        return module
+
     def get_code(self, fullname: str) -> CodeType | None:
         try:
             data = read_shipped(self._compiled)

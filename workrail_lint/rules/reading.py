@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from workrail_lint.base.typed import TYPE_CHECKING
-from workrail_lint.documents.operations import Cut
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import safe
 
@@ -33,5 +32,7 @@ def reader_finding(
     finding.span = source.span(start + problem.start, start + problem.end)
     finding.details["blocking"] = problem.blocking
     if cut and problem.removes:
+        from workrail_lint.documents.operations import Cut
+
         finding.fix = safe("remove it", *(Cut(begin, end) for begin, end in problem.removes))
     return finding

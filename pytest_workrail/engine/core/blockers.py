@@ -25,12 +25,12 @@ from pytest_workrail.engine.core.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.core.smallest_set import MAX_KEY_BYTES
 from pytest_workrail.engine.core.values import CollationKey, collation_key, is_safe_id, truncate_marked, utf8_prefix
 from pytest_workrail.engine.core.vocabulary import (
     MAX_BLOCKER_MESSAGE_BYTES,
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
     MAX_BLOCKERS,
+    MAX_CONTEXT_KEY_BYTES,
     BlockerCode,
     GapSeverity,
 )
@@ -149,7 +149,7 @@ def _facts(reason: Reason) -> tuple[BlockerCode, Pointer, str]:
             }
             return "ASSESSMENT_FOLLOWUP_REQUIRED", pointer, message
         case MissingContextKey(key):
-            pointer = {"kind": "context_key", "key": utf8_prefix(key, MAX_KEY_BYTES) or "-"}
+            pointer = {"kind": "context_key", "key": utf8_prefix(key, MAX_CONTEXT_KEY_BYTES) or "-"}
             return "MISSING_CONTEXT_KEY", pointer, f"Missing required context key: {key}"
         case ContextBudgetExceeded():
             return "CONTEXT_BUDGET_EXCEEDED", _RUN, "The context is larger than its budget allows."

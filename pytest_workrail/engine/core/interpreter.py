@@ -21,7 +21,6 @@ from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, 
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.reasons import Reason, loop_reason, unset_reason
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver
-from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
 from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer, within_budget
 from pytest_workrail.engine.core.values import LoopPosition, step_key
@@ -84,6 +83,8 @@ class _Plan:
         selected = _selected(definition, qualified=condition is None)
         skipped = None
         if condition is not None:
+            from pytest_workrail.engine.core.smallest_set import ConditionSolver
+
             entry = TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),))
             skipped = entry, PassedOver(step_id, ConditionSolver(condition))
         loop, instance = self.loops.get(step_id), StepInstance(step_id)

@@ -21,6 +21,9 @@ class Negation(NamedTuple):
     member: Any
 
 
+# What looks for a reason leaves deeper trees alone: nobody can read them, and the search would be as deep.
+MAX_DEPTH = 100
+
 # None: the node can't be evaluated.
 Expansion: TypeAlias = bool | Members | Negation | None
 

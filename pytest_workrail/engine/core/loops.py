@@ -21,7 +21,6 @@ from pytest_workrail.engine.core.loop_control import Decided, LoopReading, NotFo
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, LoopVariable, Profile
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, actual
-from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.core.state import LoopFrame
 from pytest_workrail.engine.core.trace import IterationRef, LoopRef, TraceEntry, Tracer
 from pytest_workrail.engine.core.values import LoopPosition, is_safe_id
@@ -47,6 +46,8 @@ class LoopPlan:
     __slots__ = ("_pack", "body", "definition", "kind", "loop_id", "max_iterations", "solvers", "source", "variables")
 
     def __init__(self, definition: dict[str, Any], body: tuple[BodyStep, ...], packs: dict[str, ContractPack]) -> None:
+        from pytest_workrail.engine.core.smallest_set import ConditionSolver
+
         loop = definition["loop"]
         self.definition = definition
         self.loop_id: str = definition["id"]

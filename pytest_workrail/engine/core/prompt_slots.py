@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pytest_workrail.engine.core.confirmation import Confirmer
-from pytest_workrail.engine.core.criteria_text import criteria_lines, requirement
 from pytest_workrail.engine.core.guidance import contract_guidance, fenced_json
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
@@ -113,6 +112,10 @@ def requirements_slot(
     criteria: object, style: PromptStyle, shown: CriteriaText = CriteriaText.COMPOSITION_ONLY
 ) -> PromptPart | None:
     """The author's prose criteria, as far as they can be said in one line each."""
+    if criteria is None:
+        return None
+    from pytest_workrail.engine.core.criteria_text import criteria_lines, requirement
+
     match shown:
         case CriteriaText.COMPOSITION_ONLY:
             lines = [line for rule in _stated_rules(criteria) if (line := requirement(rule)) is not None]

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.confirmation import Confirmer, confirmed_by, reports_confirmation, required_gate
-from pytest_workrail.engine.core.functions import functions_block
 from pytest_workrail.engine.core.guidance import fixed_members
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_gate import is_gate
@@ -99,6 +98,8 @@ class PromptRenderer:
 
     def functions(self, instance: StepInstance) -> str:
         """The functions the step can see, for the recovery text."""
+        from pytest_workrail.engine.core.functions import functions_block
+
         loops = tuple(self._index.loops[at.loop_id] for at in instance.loop_path)
         return functions_block(self._index.ir, self._index.definitions[instance.step_id], loops)
 

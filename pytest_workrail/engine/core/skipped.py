@@ -7,11 +7,10 @@ asks for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, deciding_operator, value_of
-from pytest_workrail.engine.core.logic import Members, Negation, combination
-from pytest_workrail.engine.core.smallest_set import MAX_DEPTH, ConditionSolver
+from pytest_workrail.engine.core.logic import MAX_DEPTH, Members, Negation, combination
 from pytest_workrail.engine.core.values import LoopPosition
 from pytest_workrail.engine.core.vocabulary import MAX_SHOWN_VALUE_BYTES, MAX_SKIPPED_BYTES, MAX_SKIPPED_ENTRIES
 from pytest_workrail.records import Record
@@ -19,6 +18,9 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.base.typed import NamedTuple
+
+if TYPE_CHECKING:
+    from pytest_workrail.engine.core.smallest_set import ConditionSolver
 
 # unset: setting unset variables would do. value: only other values would. never: nothing would.
 Because: TypeAlias = Literal["unset", "value", "never"]

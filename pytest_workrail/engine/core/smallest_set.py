@@ -11,15 +11,12 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, evaluate
-from pytest_workrail.engine.core.logic import Members, Negation, combination
-from pytest_workrail.engine.core.vocabulary import RESERVED_KEYS, SYSTEM_KEYS
+from pytest_workrail.engine.core.logic import MAX_DEPTH, Members, Negation, combination
+from pytest_workrail.engine.core.vocabulary import MAX_CONTEXT_KEY_BYTES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 
 MAX_ALTERNATIVES = 4096
-MAX_KEY_BYTES = 256
-# Deeper conditions are left alone: nobody can read them, and the search below would be deep as well.
-MAX_DEPTH = 100
 # Beyond this many, looking for alternatives that others contain costs more than it saves.
 _MAX_COMPARED = 512
 
@@ -142,7 +139,7 @@ class ConditionSolver:
 
 def _is_settable(name: str) -> bool:
     """Whether an agent can set a variable of this name."""
-    return name not in RESERVED_KEYS and name not in SYSTEM_KEYS and 0 < js.u8_length(name) <= MAX_KEY_BYTES
+    return name not in RESERVED_KEYS and name not in SYSTEM_KEYS and 0 < js.u8_length(name) <= MAX_CONTEXT_KEY_BYTES
 
 
 def _needed(alternative: Alternative, places: dict[str, int]) -> list[str]:

@@ -2,11 +2,11 @@
 
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pytest_workrail.engine.core.smallest_set import MAX_KEY_BYTES
 from pytest_workrail.engine.core.vocabulary import (
     MAX_BLOCKER_MESSAGE_BYTES,
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
     MAX_BLOCKERS,
+    MAX_CONTEXT_KEY_BYTES,
     BlockerCode,
     Capability,
     NonAssumableChoice,
@@ -17,7 +17,7 @@ from pytest_workrail.engine.events.shapes import Sized, Tagged
 from pytest_workrail.engine.events.wire import ClosedWire, Index, Items, JsonObject, NonEmpty, max_utf8
 
 # Names of context variables are the author's own.
-ContextKey: TypeAlias = Annotated[NonEmpty, max_utf8(MAX_KEY_BYTES)]
+ContextKey: TypeAlias = Annotated[NonEmpty, max_utf8(MAX_CONTEXT_KEY_BYTES)]
 
 
 class ContextKeyPointer(ClosedWire):

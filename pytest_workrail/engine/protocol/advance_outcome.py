@@ -263,6 +263,8 @@ def _render_context(attempted: AdvanceAttempt) -> Any:
 def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
     """Observations and divergences in a submission. They are read even where nobody asked for them."""
     step, artifacts, program = attempted.step, attempted.submission.artifacts, attempted.position.program
+    if not artifacts:
+        return Reports((), (), ())  # the packs of reports need the whole catalog
     observed, odd_observations = observations(step, artifacts, program.report_pack(CAPABILITY_OBSERVATION))
     diverged, odd_divergences = divergences(artifacts, program.report_pack(DIVERGENCE))
     odd: list[tuple[int, str]] = []

@@ -15,7 +15,6 @@ from pytest_workrail.engine.core.prompts import PromptRenderer
 from pytest_workrail.engine.events.ids import WorkflowHash
 from pytest_workrail.engine.events.wire import decode_json
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
-from pytest_workrail.engine.protocol.onboarding import with_onboarding
 from pytest_workrail.engine.protocol.ports import LoadWorkflow
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
@@ -58,8 +57,12 @@ def _report_packs() -> dict[str, ContractPack]:
 
 def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolError]:
     """An IR as it comes back from its canonical bytes, and its hash: what a run sees from its first prompt on."""
+    if onboarding:
+        from pytest_workrail.engine.protocol.onboarding import with_onboarding
+
+        ir = with_onboarding(ir)
     try:
-        raw = canonical_bytes(with_onboarding(ir) if onboarding else ir)
+        raw = canonical_bytes(ir)
     except CanonicalError as problem:
         return Err(internal(f"The compiled workflow has no canonical form ({problem.code})."))
     decoded = decode_json(raw)
@@ -79,6 +82,8 @@ def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
     onboarding = compiled.value.onboarding
     if onboarding is None:
         return Ok(compiled.value.ir)
+    from pytest_workrail.engine.protocol.onboarding import with_onboarding
+
     return Ok(with_onboarding(compiled.value.ir, title=onboarding.title, prompt=onboarding.prompt))
 
 

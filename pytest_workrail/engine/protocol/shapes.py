@@ -18,7 +18,6 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import edit_distance
 from workrail_lint.base.typed import NamedTuple
-from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.catalog.shape import violations
 
 ToolName: TypeAlias = Literal[
@@ -176,6 +175,8 @@ def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     # The patterns of requests are ours: nearly every request is done here, without the package for those of others.
     if isinstance(request, dict) and not violations(shape.schema, request):
         return Ok(request)
+    from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
+
     issues = [
         InputIssue(path, _PATTERN_TEXT.get(message, message))
         for path, _, message in (issue.partition(": ") for issue in validate_artifact(shape.schema, request))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.vocabulary import BlockerCode
-from pytest_workrail.engine.protocol import clean_text
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.responses import (
     BindingDrift,
@@ -72,10 +71,16 @@ def _items(response: Response, style: PromptStyle) -> tuple[str, ...]:
         case Started() | Continued():
             references = _references(response)
             if style is PromptStyle.CLEAN:
+                from pytest_workrail.engine.protocol import clean_text
+
                 return (*clean_text.supplements(response), clean_text.primary(response), *references)
             return (_primary(response.progress, response.warnings), *references)
         case Blocked():
-            return (clean_text.blocked(response) if style is PromptStyle.CLEAN else _blocked(response),)
+            if style is PromptStyle.CLEAN:
+                from pytest_workrail.engine.protocol import clean_text
+
+                return (clean_text.blocked(response),)
+            return (_blocked(response),)
         case GateReached() | CheckpointSet() | Listing():
             return (json_text(response.to_json()),)
 

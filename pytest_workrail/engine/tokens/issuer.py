@@ -5,17 +5,19 @@ Asking twice for the token of the same thing gives the same token, which is what
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
-from pytest_workrail.engine.tokens import long, short
+from pytest_workrail.engine.tokens import short
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, AliasSlot
-from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload
 from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
 from pytest_workrail.engine.tokens.ports import AliasError, AliasIndex, Entropy, Keyring, KeyringError
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
+
+if TYPE_CHECKING:
+    from pytest_workrail.engine.tokens.binary import Payload
 
 
 class NodeAddress(Record, guarded=False):
@@ -73,6 +75,9 @@ class TokenIssuer:
 
     def long_state_token(self, grant: StateGrant) -> Ok[str] | Err[IssuerFailure]:
         """The long token that looks at a node; needs no alias record, so a read-only call can give it out."""
+        from pytest_workrail.engine.tokens import long
+        from pytest_workrail.engine.tokens.binary import StatePayload
+
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
@@ -102,6 +107,9 @@ class TokenIssuer:
             if found.attempt_id is None:
                 raise AssertionError("an alias record of a checkpoint token names its attempt")
             return Ok(CheckpointGrant(_place(found), found.attempt_id))
+        from pytest_workrail.engine.tokens import long
+        from pytest_workrail.engine.tokens.binary import AttemptPayload
+
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
@@ -122,6 +130,9 @@ class TokenIssuer:
             if found.workflow_hash_ref is None:
                 raise AssertionError("an alias record of a state token names its workflow")
             return Ok(StateGrant(_place(found), found.workflow_hash_ref))
+        from pytest_workrail.engine.tokens import long
+        from pytest_workrail.engine.tokens.binary import StatePayload
+
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
@@ -211,5 +222,5 @@ def _place(record: AliasRecord) -> NodeAddress:
     return NodeAddress(record.session_id, record.run_id, record.node_id)
 
 
-def _payload_place(payload: StatePayload | AttemptPayload) -> NodeAddress:
+def _payload_place(payload: Payload) -> NodeAddress:
     return NodeAddress(payload.session_id, payload.run_id, payload.node_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from dataclasses import field
 from typing import Literal
@@ -33,13 +32,13 @@ class KeyPair(Record):
 
     def sign(self, message: bytes) -> bytes:
         """The signature of a message under the current key."""
-        return hmac.new(self.current, message, hashlib.sha256).digest()
+        return hmac.digest(self.current, message, "sha256")
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
         """True when the current key, or else the previous one, made the signature or begins with it."""
         for key in (self.current, self.previous):
             if key is not None:
-                expected = hmac.new(key, message, hashlib.sha256).digest()[: len(signature)]
+                expected = hmac.digest(key, message, "sha256")[: len(signature)]
                 if signature and hmac.compare_digest(expected, signature):
                     return True
         return False

@@ -9,17 +9,18 @@ from collections.abc import Callable
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity, unreadable
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
-from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 
 
 def compile_workflow(
@@ -62,9 +63,12 @@ def compile_source(
             message = f"the workflow is not a JSON document: {error}"
             return Err([Finding("json-syntax", "json-syntax", Severity.ERROR, message, phase=Phase.READ)])
     document = read_for_compiling(source)
-    if isinstance(document.value, dict) and is_pin(document.value):
-        pinned = compile_pin(document.value)
-        return Err([_pin_finding(pinned.error, path)]) if isinstance(pinned, Err) else Ok(pinned.value.compiled)
+    if isinstance(document.value, dict) and "sourceKind" in document.value:
+        from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
+
+        if is_pin(document.value):
+            pinned = compile_pin(document.value)
+            return Err([_pin_finding(pinned.error, path)]) if isinstance(pinned, Err) else Ok(pinned.value.compiled)
     return compile_document(document, path, settings)
 
 
@@ -92,19 +96,22 @@ def compile_for_engine(
     document: JsonDocument,
     path: str,
     settings: Settings,
-    mode: HashMode = HashMode.PINNED,
+    mode: HashMode | None = None,
     references: Callable[[list[dict[str, Any]]], list[dict[str, Any]] | None] = lambda declared: None,
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
     """The snapshot that the public engine makes of a document, or why it refuses it.
 
-    `references` resolves the declared references, for the modes that hold them.
+    `references` resolves the declared references, for the modes that hold them. Without a mode it is what is pinned.
     """
+    from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
+
     errors = engine_errors(document, path, settings)
     if errors:
         return Err(errors)
     definition: dict[str, Any] = document.value  # type: ignore[assignment]  # the engine accepts it
     overrides = project_overrides(settings.bindings, definition.get("id")).overrides
-    return engine_snapshot(definition, settings.catalog, overrides, mode, references(definition.get("references", [])))
+    declared = references(definition.get("references", []))
+    return engine_snapshot(definition, settings.catalog, overrides, mode or HashMode.PINNED, declared)
 
 
 def read_for_compiling(data: bytes | str) -> JsonDocument:

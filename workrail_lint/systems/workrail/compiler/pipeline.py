@@ -5,7 +5,6 @@ from __future__ import annotations
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
-from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
 from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, walk
@@ -106,6 +105,8 @@ def compile_errors(
 
 def engine_errors_of(definition: dict[str, Any], catalog: Catalog, passed: Passed) -> list[Finding]:
     """The errors for which the engine rejects a definition, of passes that were run as the engine runs them."""
+    from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
+
     found = distinct(passed.resolve_errors + passed.index_errors)
     return design_only_errors(definition, catalog) or [error for error in found if error.details.get("engine")]
 
