@@ -68,8 +68,8 @@ class JsonDocument:
         "value",
     )
 
-    def __init__(self, text: str) -> None:
-        self.source = SourceText(text)
+    def __init__(self, text: str, data: bytes | None = None) -> None:
+        self.source = SourceText(text, data)
         self.value: js.Json = None
         self.readable = False
         self.problems: list[Problem] = []
@@ -149,7 +149,7 @@ def read_json(
         )
         return document
     text, problem = _decode(data)
-    document = JsonDocument(text)
+    document = JsonDocument(text, data if isinstance(data, bytes) and problem is None else None)
     if problem is not None:
         document.problems.append(problem)
         if not parity:

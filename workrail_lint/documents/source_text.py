@@ -38,14 +38,22 @@ class Edit(NamedTuple):
 class SourceText:
     """A text and its line index, which is built on demand."""
 
-    __slots__ = ("_bytes", "_lines", "_starts", "text")
+    __slots__ = ("_bytes", "_data", "_lines", "_starts", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, data: bytes | None = None) -> None:
         self.text = text
+        self._data = data  # the same in UTF-8, if it is at hand
         self._starts: list[int] | None = None
         # At every _STRIDE-th code point: the line, and where the one before it ends. None if a line ends in CR.
         self._lines: list[tuple[int, int]] | None = None
         self._bytes: list[int] | None = None  # of every _STRIDE-th code point; none in plain ASCII
+
+    @property
+    def data(self) -> bytes:
+        """The text in UTF-8."""
+        if self._data is None:
+            self._data = self.text.encode("utf-8", "surrogatepass")
+        return self._data
 
     @property
     def line_starts(self) -> list[int]:

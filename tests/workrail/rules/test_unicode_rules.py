@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
+from workrail_lint.documents.source_text import SourceText
 from workrail_lint.systems.workrail.rules import RULES as TABLE
 from workrail_lint.systems.workrail.rules.characters import kinds_in
 from workrail_lint.systems.workrail.rules.facts import facts_of
@@ -164,7 +165,7 @@ def test_what_applies_says_is_what_is_there(text: str) -> None:
         raw = json.dumps({"a": text}, ensure_ascii=ascii_only)
         for rule in RULES:
             if rule().find_bad(text)[0]:  # type: ignore[attr-defined]
-                assert rule.needs <= kinds_in(raw)  # type: ignore[operator]
+                assert rule.needs <= kinds_in(SourceText(raw))  # type: ignore[operator]
 
 
 @given(st.text())

@@ -60,7 +60,7 @@ def _add_refs(blocks: dict[str, Any], pointer: str, uses: list[Use]) -> None:
     values = [("goal", goal)] if isinstance(goal, list) else []
     for section in LIST_SECTIONS:
         items = blocks.get(section)
-        if isinstance(items, list):
+        if isinstance(items, list) and list in map(type, items):  # few have parts
             values += [(f"{section}/{i}", item) for i, item in enumerate(items) if type(item) is list]
     for place, value in values:
         for index, part in enumerate(value):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.source_text import SourceText
 
 BIDI, INVISIBLE, SURROGATE, TAG = "<bidi control>", "<invisible character>", "<surrogate>", "<tag character>"
 CONTROL, LETTER, OTHER = "<control character>", "<letter beyond ASCII>", "<character beyond ASCII>"
@@ -18,12 +22,13 @@ _PAIRS = Pattern(r"\\u(?<!\\\\u)([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9
 _ASCII = bytes(range(128))
 
 
-def kinds_in(text: str) -> frozenset[str]:
+def kinds_in(source: SourceText) -> frozenset[str]:
     """The kinds of unusual characters that the strings of a JSON text may contain."""
+    text = source.text
     found: set[str] = set()
     if not text.isascii():
         # Deleting everything else is fast and leaves little to check.
-        rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        rare = source.data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
         found.update(_kind(ord(char)) for char in set(rare))
     escapes = set(_ESCAPES.findall(text))
     if any("d800" <= code.lower() <= "dfff" for code in escapes):

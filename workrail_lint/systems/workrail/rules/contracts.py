@@ -45,9 +45,7 @@ class ContractNotSatisfiable(ContractRule):
     )
     fix = "Use `assessmentRefs` with the declared assessment."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return not step_members(workflow).isdisjoint(("outputContract", "synthesis"))
+    needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if judged(step):
@@ -203,9 +201,7 @@ class ContractOptional(ContractRule):
         "A step with a contract needs no notes, and with `required: false` it needs no artifact either: an agent "
         "passes with no output at all. Only a malformed artifact is rejected."
     )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return not step_members(workflow).isdisjoint(("outputContract", "synthesis"))
+    needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         # LP026 reports an optional loop decision.

@@ -47,7 +47,7 @@ VERDICT = "wr.contracts.review_verdict"
 DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
 LONG_SENTENCE, OFTEN = 60, 3  # characters, and how many prompts with the same one are too many
 MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
-_VOICES = ("the agent", "this step", "provide a", "input con")
+_VOICES = frozenset(("the agent", "this step", "provide a", "input con"))
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"
 _TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
@@ -134,7 +134,8 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
         yield UNCOUNTED
     if has_braces(workflow):
         yield BRACES
-    if any(text.text[:64].lstrip(MARKUP)[:9].lower() in _VOICES for _, text in texts.owners[: texts.delivered]):
+    delivered = texts.owners[: texts.delivered]
+    if not _VOICES.isdisjoint([text.text[:64].lstrip(MARKUP)[:9].lower() for _, text in delivered]):
         yield ENGINE_VOICE
     if len(workflow.all_steps) >= OFTEN and repeated_sentences(texts):
         yield REPETITION
@@ -182,7 +183,7 @@ def character_kinds(workflow: Workflow) -> frozenset[str]:
     """The kinds of unusual characters that the strings of the document may contain."""
     from workrail_lint.systems.workrail.rules.characters import kinds_in
 
-    return kinds_in(workflow.document.text)
+    return kinds_in(workflow.document.source)
 
 
 @lru_cache(maxsize=1)
@@ -191,7 +192,7 @@ def long_tokens(workflow: Workflow) -> set[bytes]:
 
     Translating bytes and searching them for a fixed row is many times faster than any pattern.
     """
-    data = workflow.document.text.encode("utf-8", "surrogatepass")
+    data = workflow.document.source.data
     rows = data.translate(_TOKEN_ROWS)
     found: set[bytes] = set()
     start = rows.find(_TOKEN_ROW)

@@ -14,7 +14,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion
+from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.structural.functions import has_type, named_functions
 
@@ -84,8 +84,7 @@ class FunctionRule(WorkflowRule):
 class _DefinitionRule(FunctionRule):
     """A rule about every definition."""
 
-    def applies(self, workflow: Workflow) -> bool:
-        return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
+    needs = frozenset({"functionDefinitions"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for scope in _scopes(workflow):
@@ -268,9 +267,7 @@ class FunctionReferenceUnknown(FunctionRule):
     why = "A reference shows the definition of a function to the agent; here there is none to show."
     fix = "Use the closest visible function name."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "functionReferences" in step_members(workflow)
+    needs = frozenset({"functionReferences"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         references = _list(step.step.get("functionReferences"))
@@ -308,9 +305,7 @@ class FunctionReferenceFiltered(FunctionRule):
         "The engine compares `name()` with `name`, so no reference ever matches and the recovery prompt omits all "
         "definitions (KD-09). Without references it shows all of them. Repeat important details in the prompt."
     )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "functionReferences" in step_members(workflow)
+    needs = frozenset({"functionReferences"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.step.get("functionReferences") and not step.calls_template:

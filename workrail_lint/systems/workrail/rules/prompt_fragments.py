@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, step_members
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label
 
 _WHEN = {"var": "mode", "equals": "deep"}
 
@@ -38,9 +38,7 @@ class FragmentBlank(FragmentRule):
     origin = "product"
     summary = "The text of a prompt fragment is blank."
     why = "When its condition holds, the fragment adds nothing, so what it was meant to say is missing."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "promptFragments" in step_members(workflow)
+    needs = frozenset({"promptFragments"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         for index, item in enumerate(_fragments(step)) if not step.calls_template else ():
@@ -65,9 +63,7 @@ class FragmentUnconditional(FragmentRule):
     origin = "product"
     summary = "A prompt fragment has no condition."
     why = "The engine always adds it, so the text belongs in the prompt, where authors look for it."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "promptFragments" in step_members(workflow)
+    needs = frozenset({"promptFragments"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.calls_template:
@@ -95,9 +91,7 @@ class FragmentOnTemplateCall(FragmentRule):
     origin = "product"
     summary = "A step that calls a template has prompt fragments."
     why = "The routine's steps replace the calling step and its fragments, so the agent never sees them."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "promptFragments" in step_members(workflow)
+    needs = frozenset({"promptFragments"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.calls_template and _fragments(step):
@@ -125,9 +119,7 @@ class GuidanceBlank(FragmentRule):
     why = "It is most likely a line that was meant to be filled in or removed."
     fix = "Remove the item."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "guidance" in step_members(workflow)
+    needs = frozenset({"guidance"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         items = step.step.get("guidance")
@@ -154,9 +146,7 @@ class GuidanceNotDelivered(FragmentRule):
     why = "The text is hashed with the workflow, but the agent never sees it. What matters must be in a prompt."
     fix = "Move the guidance of a step into its prompt."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "metaGuidance" in workflow.definition or "guidance" in step_members(workflow)
+    needs = frozenset({"metaGuidance", "guidance"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         steps = [

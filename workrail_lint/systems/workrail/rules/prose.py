@@ -31,7 +31,8 @@ _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-_RARE = "{<[`\"_/'(:-"
+# What many texts do not have: words that others contain, and single characters.
+_RARE = ("wr.", "phase ", "spawn", "continu", *"{<[`\"_/'(:-")
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
@@ -73,8 +74,8 @@ class Hit:
 
 @cache
 def _rarest(word: str) -> str:
-    """A character of a word that many texts do not have."""
-    return next((char for char in _RARE if char in word), word)
+    """A part of a word that many texts do not have."""
+    return next((part for part in _RARE if part in word), word)
 
 
 class TextIndex:
@@ -103,7 +104,7 @@ class TextIndex:
         for word in words:
             found = known.get(word)
             if found is None:
-                # A single character is found, or not, many times as fast as a word.
+                # A single character is found, or not, many times as fast as a word, and other words may have it too.
                 rare = _rarest(word)
                 found = known.get(rare)
                 if found is None:

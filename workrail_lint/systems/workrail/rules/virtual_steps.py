@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, step_members, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, value_at
 
 _MAX_CONFIG_PROMPT = 4096
 _MAX_ID = 64
@@ -91,9 +91,7 @@ class AuditRubricIgnored(VirtualStepRule):
     why = "The generated audit step shows only the prompt, so the agent never sees the rubric."
     fix = "Append the rubric to the prompt."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "audit" in step_members(workflow)
+    needs = frozenset({"audit"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         audit = _hidden_rubric(step)
@@ -156,9 +154,7 @@ class VerificationCommandIgnored(VirtualStepRule):
     why = "The generated verification step shows only the prompt, so the agent never runs the command."
     fix = "Append the command to the prompt."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "verification" in step_members(workflow)
+    needs = frozenset({"verification"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         command = _hidden_command(step)
@@ -218,9 +214,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
     )
     fix = "Replace the blocks with explicit steps, once everything they show is in their prompts."
     fix_safety = "unsafe"
-
-    def applies(self, workflow: Workflow) -> bool:
-        return not step_members(workflow).isdisjoint(("verification", "audit", "synthesis"))
+    needs = frozenset({"verification", "audit", "synthesis"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         blocks = [block for block in ("verification", "audit", "synthesis") if _config(step, block) is not None]
@@ -276,9 +270,7 @@ class ParallelNoSynthesis(VirtualStepRule):
     origin = "spec"
     summary = "A parallel step with several delegations has no synthesis."
     why = "The results are returned side by side, and nothing asks the agent to compare and merge them."
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "parallelDelegations" in step_members(workflow)
+    needs = frozenset({"parallelDelegations"})
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         delegations = step.step.get("parallelDelegations")
