@@ -33,8 +33,6 @@ _MINTED = Pattern(rf"(?<![A-Za-z0-9])(?:{_ID.source}|{_SHORT_TOKEN}|{_LONG_TOKEN
 _MAY_HOLD_SHORT = Pattern(r"_[A-Za-z0-9_-]{24}")
 _MAY_HOLD_LONG = Pattern(r"1[02-9ac-hj-np-z]{60}")
 _SHORTEST_MINTED = 27
-# What a short text is made of that is no symbol, looks like none and names no folder.
-_PROSE = f"{ascii_letters}{digits} _-.,;!?'()"
 
 _KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP"
 _LOOK_ALIKE = Pattern(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
@@ -144,25 +142,30 @@ class Symbols:
 
     def _members(self, value: dict[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
-        for name, is_plain, is_token in _ordered(tuple(value)):
+        for name, is_word in _ordered(tuple(value)):
             item: Any = value[name]
             kind = type(item)
-            if kind is str and is_token:
-                shown[name] = lines(self.token(item))
-                continue
-            key = name if is_plain else self.text(name)
-            if kind is str:
-                if len(item) < _SHORTEST_MINTED and not item.strip(_PROSE):
-                    shown[key] = item
+            if kind is str and is_word:
+                # Nearly all texts are a few plain words: no id, no symbol's look-alike, no folder and no line break.
+                if (
+                    len(item) < _SHORTEST_MINTED
+                    and item.isascii()
+                    and not ("/" in item or "\\" in item or ":" in item or "\n" in item)
+                ):
+                    shown[name] = item
                 else:
                     text = self.text(item, abbreviate=abbreviate)
-                    shown[key] = lines(text) if "\n" in text else text
-            elif item is True or item is False or item is None:
-                shown[key] = item
-            elif kind is dict and depth < _MAX_DEPTH:
-                shown[key] = self._members(item, abbreviate, depth + 1)
+                    shown[name] = lines(text) if "\n" in text else text
+            elif kind is str and name.endswith("Token"):
+                shown[name] = lines(self.token(item))
             else:
-                shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
+                key = name if is_word else self.text(name)
+                if item is True or item is False or item is None:
+                    shown[key] = item
+                elif kind is dict and depth < _MAX_DEPTH:
+                    shown[key] = self._members(item, abbreviate, depth + 1)
+                else:
+                    shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
 
     def _minted(self, match: re.Match[str]) -> str:
@@ -187,13 +190,17 @@ def _spellings_of(path: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=4096)
-def _ordered(names: tuple[str, ...]) -> list[tuple[str, bool, bool]]:
-    """The names in the order in which they are shown, and of each whether it is a plain word, and that of a token."""
+def _ordered(names: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """The names in the order in which they are shown, and of each whether it is a mere word."""
     # Sorting names that are ids would order them by chance.
     if not any(len(name) >= _SHORTEST_MINTED and _MINTED.search(name) for name in names):
         names = tuple(sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name)))
-    # Nearly all names are plain words, and a plain word that short cannot be an id.
-    return [(name, len(name) < _SHORTEST_MINTED and name.isidentifier(), name.endswith("Token")) for name in names]
+    return [(name, _is_word(name)) for name in names]
+
+
+def _is_word(name: str) -> bool:
+    """True for nearly all names: a word that short is no id, and unlike some it does not promise a token."""
+    return len(name) < _SHORTEST_MINTED and name.isidentifier() and not name.endswith("Token")
 
 
 def lines(text: str) -> Json:

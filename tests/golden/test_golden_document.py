@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import golden_bytes, golden_value
-from pytest_workrail.golden.encoding import dumps, loads, same
+from pytest_workrail.golden.encoding import dumps, encode, loads, same, says
 from pytest_workrail.golden.symbols import joined
 
 LOOP = {
@@ -281,3 +281,38 @@ def test_whatever_an_agent_sends_can_be_written_and_read_back(value: Any) -> Non
     golden = golden_value(_with(made_up(), exchange))
     assert loads(dumps(golden)).value == json.loads(json.dumps(golden))
     assert same(loads(dumps(golden)).value, golden)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"count": 1', '"count": 1.0'),
+        ('"count": 1', '"count": true'),
+        ('"count": 1', '"count": 1, "count": 1'),
+        ('"count": 1', '"count": 2, "count": 1'),
+        ('"two words"', '"twowords"'),
+        ('"two words"', '"two  words"'),
+        ('"two words"', '"two\nwords"'),
+        ("true", "tr ue"),
+        ("1e+22", "10000000000000000000000"),
+        ('"mode"', '"mo de"'),
+        ("}\n", "}}\n"),
+    ],
+)
+def test_a_file_that_says_something_else_or_nothing_is_told_from_its_golden(old: str, new: str) -> None:
+    golden = golden_value(made_up("One.", count=1, text="two words", flag=True, big=1e22))
+    written = encode(golden).decode()
+    assert old in written
+    assert not says(written.replace(old, new).encode(), golden)
+    assert says(written.encode(), golden)
+
+
+def test_a_file_in_another_layout_says_the_same() -> None:
+    golden = golden_value(made_up("One.\nTwo.", text="two words"))
+    assert says(encode(golden).replace(b"\n", b"\n\n  "), golden)
+
+
+@pytest.mark.parametrize("value", ["\ud800", 2**70])
+def test_what_can_not_be_said_surely_is_not_said(value: object) -> None:
+    golden = golden_value(made_up("One.", value=value))
+    assert not says(encode(golden), golden)

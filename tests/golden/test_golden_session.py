@@ -202,3 +202,19 @@ def test_a_golden_keeps_its_permissions(folder: Path) -> None:
     session.test_finished("test_a.py::test_b", True, False)
     session.finish(OK, True)
     assert golden.stat().st_mode & 0o777 == 0o640
+
+
+def test_one_of_many_goldens_is_told_from_the_others(folder: Path) -> None:
+    names = [f"test_a.py::test_{number}" for number in range(100)]
+    writer = _session(folder)
+    for name in names:
+        writer.match(name, made_up("One.", count=1))
+        writer.test_finished(name, True, False)
+    writer.finish(OK, True)
+    path = next(folder.rglob("test_99.golden.json"))
+    path.write_text(path.read_text().replace('"count": 1', '"count": true'))
+    reader = _session(folder, "check")
+    for name in names[:-1]:
+        reader.match(name, made_up("One.", count=1))
+    with pytest.raises(GoldenMismatch, match="count"):
+        reader.match(names[-1], made_up("One.", count=1))
