@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from literal_interpreter import LiteralRun
 
 from pytest_workrail.engine.core.interpreter import Interpreter
-from pytest_workrail.engine.core.state import Complete, CompletedKeys, Running, state_from_json, state_to_json
+from pytest_workrail.engine.core.state import Complete, CompletedKeys, Running, state_from_json
+from pytest_workrail.engine.events.snapshot import snapshot_of
 from workrail_lint.base.result import Err
 
 _conditions = st.sampled_from(
@@ -125,7 +126,8 @@ def test_a_state_that_was_stored_continues_like_the_one_in_memory(ir: dict[str, 
     kept, restoring = Interpreter(ir), Interpreter(ir)
     state = kept.start()
     for context, artifacts in turns:
-        stored = state_from_json(state_to_json(state))
+        durable: Any = snapshot_of(state).to_wire()
+        stored = state_from_json(durable["enginePayload"]["engineState"])
         assert stored == state
         result = kept.next(state, context, artifacts)
         assert restoring.next(stored, context, artifacts) == result

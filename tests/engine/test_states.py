@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from pytest_workrail.engine.core.state import (
@@ -13,14 +15,15 @@ from pytest_workrail.engine.core.state import (
     State,
     StepInstance,
     state_from_json,
-    state_to_json,
 )
 from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.events.snapshot import snapshot_of
 from workrail_lint.base.canonical import canonical_hash
 
 
-def _snapshot(state: State) -> dict[str, object]:
-    return {"v": 1, "kind": "execution_snapshot", "enginePayload": {"v": 1, "engineState": state_to_json(state)}}
+def _durable(state: State) -> dict[str, Any]:
+    stored: Any = snapshot_of(state).to_wire()
+    return cast(dict[str, Any], stored["enginePayload"]["engineState"])
 
 
 @pytest.mark.parametrize(
@@ -38,7 +41,7 @@ def _snapshot(state: State) -> dict[str, object]:
     ],
 )
 def test_golden_snapshots(state: State, digest: str) -> None:
-    assert canonical_hash(_snapshot(state)) == digest
+    assert canonical_hash(snapshot_of(state).to_wire()) == digest
 
 
 def test_a_state_inside_a_loop() -> None:
@@ -47,7 +50,7 @@ def test_a_state_inside_a_loop() -> None:
         (LoopFrame("refine", 1, 0),),
         StepInstance("draft", (LoopPosition("refine", 1),)),
     )
-    durable = state_to_json(state)
+    durable = _durable(state)
     assert durable == {
         "kind": "running",
         "completed": {"kind": "set", "values": ["refine@0::decide", "refine@0::draft", "setup"]},
@@ -60,7 +63,7 @@ def test_a_state_inside_a_loop() -> None:
 
 @pytest.mark.parametrize("state", [Init(), Complete(), Running()])
 def test_round_trip(state: State) -> None:
-    assert state_from_json(state_to_json(state)) == state
+    assert state_from_json(_durable(state)) == state
 
 
 def test_what_the_interpreter_noted_is_not_part_of_a_state() -> None:

@@ -119,24 +119,6 @@ def is_plain(root: object) -> bool:
 _PLAIN_KINDS = {dict, list, str, int, bool, type(None)}
 
 
-def canonical_object(members: dict[str, object], encoded: dict[str, bytes], encode: Encoder = canonical_bytes) -> bytes:
-    """The canonical bytes of an object some of whose values are already canonical bytes; all names plain ASCII.
-
-    What many documents have in common is encoded once that way; the other members by `encode`.
-    """
-    parts: list[bytes | memoryview] = []  # joined once, because a copy of a large document takes a while
-    rest = sorted(members.keys() - encoded.keys())
-    for name in sorted(encoded):
-        before = [other for other in rest if other < name]
-        rest = rest[len(before) :]
-        if before:
-            parts += b",", memoryview(encode({other: members[other] for other in before}))[1:-1]
-        parts += b",", f'"{name}":'.encode("ascii"), encoded[name]
-    if rest:
-        parts += b",", memoryview(encode({other: members[other] for other in rest}))[1:-1]
-    return b"".join([b"{", *parts[1:], b"}"])
-
-
 def digest(data: bytes) -> str:
     """`sha256:` and the lower-case hex digest of some bytes."""
     import hashlib  # here, because a clean check hashes nothing and OpenSSL takes a while to load

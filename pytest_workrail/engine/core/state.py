@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
 from pytest_workrail.records import Record
-from workrail_lint.base.js import Json
 from workrail_lint.base.typed import NamedTuple
 
 
@@ -149,32 +148,6 @@ class Complete(Record):
 
 
 State: TypeAlias = Init | Running | Complete
-
-
-def state_to_json(state: State) -> dict[str, Json]:
-    """The durable form: completed keys in collation order, the pending step said explicitly."""
-    match state:
-        case Init():
-            return {"kind": "init"}
-        case Complete():
-            return {"kind": "complete"}
-        case Running():
-            return {
-                "kind": "running",
-                "completed": {"kind": "set", "values": list[Json](collated(state.completed))},
-                "loopStack": [
-                    {"loopId": frame.loop_id, "iteration": frame.iteration, "bodyIndex": frame.body_index}
-                    for frame in state.loop_stack
-                ],
-                "pending": _pending_to_json(state.pending),
-            }
-
-
-def _pending_to_json(step: StepInstance | None) -> Json:
-    if step is None:
-        return {"kind": "none"}
-    path: list[Json] = [{"loopId": at.loop_id, "iteration": at.iteration} for at in step.loop_path]
-    return {"kind": "some", "step": {"stepId": step.step_id, "loopPath": path}}
 
 
 def state_from_json(value: dict[str, Any]) -> State:
