@@ -40,10 +40,10 @@ def run(quick: bool) -> Iterator[Figure | Growth]:
     yield Figure("the same as rounds of a fixed loop, per step", mean(session.costs) / loop, "x")
     growth = max(session.costs) / mean(session.costs[:_FIRST])
     yield Figure(f"dearest step up to {session.events} events by the mean of the first {_FIRST}", growth, "x", 3.0)
-    sizes = (100, 200, 400, 800) if quick else (100, 300, 1000, 3000)
+    sizes = (100, 200, 400) if quick else (100, 300, 1000, 3000)
     yield _growth("steps of a session", sizes, _linear)
-    yield _growth("rounds of a loop", sizes[:-1] if quick else (100, 300, 900), _looping)
-    yield _segments((50, 100, 200) if quick else (50, 100, 200, 400))
+    yield _growth("rounds of a loop", sizes if quick else (100, 300, 900), _looping)
+    yield _segments((25, 50, 100) if quick else (50, 100, 200, 400))
     yield from _beside_sqlite()
 
 

@@ -21,13 +21,13 @@ _PROMPT = "Look at part {0} and write down what it does."
 
 
 def run(quick: bool) -> Iterator[Growth]:
-    sizes = (60, 120, 240) if quick else (125, 250, 500, 1_000)
+    sizes, rounds = ((40, 80, 160), 1) if quick else ((125, 250, 500, 1_000), 2)
     for name, make in INPUTS.items():
-        yield grown(f"check: {name}", sizes, lambda size, make=make: _check(make(size)), 2)  # type: ignore[misc]
-    yield grown("compile: steps", sizes, lambda size: _compile(steps(size)), 2)
+        yield grown(f"check: {name}", sizes, lambda size, make=make: _check(make(size)), rounds)  # type: ignore[misc]
+    yield grown("compile: steps", sizes, lambda size: _compile(steps(size)), rounds)
     for name, prepare in COMMANDS.items():
         with tempfile.TemporaryDirectory() as folder:
-            yield grown(name, sizes, lambda size, prepare=prepare: prepare(Path(folder), size), 2)  # type: ignore[misc]
+            yield grown(name, sizes, lambda size, prepare=prepare: prepare(Path(folder), size), rounds)  # type: ignore[misc]
 
 
 def _document(*found: Workflow, **members: Any) -> Workflow:

@@ -38,7 +38,7 @@ _RUN_PATH = "import pytest_workrail.plugin, pytest_workrail.scenarios.workflow_d
 
 
 def run(quick: bool) -> Iterator[Figure | Growth]:
-    rounds = 3 if quick else 9
+    rounds = 2 if quick else 9
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     kept = {name: os.environ.pop(name) for name in BUILD_MACHINE if name in os.environ}
     try:
@@ -51,7 +51,7 @@ def run(quick: bool) -> Iterator[Figure | Growth]:
             shutil.copytree(_PROJECT / "docs", folder / "docs")  # the locks name their sources
             _scenarios(folder, "one", 1)
             yield from _start_up(folder, rounds)
-            yield from _many(folder, (50, 100) if quick else (250, 500, 1_000))
+            yield from _many(folder, (25, 50) if quick else (250, 500, 1_000))
     finally:
         os.environ.update(kept)
         del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
