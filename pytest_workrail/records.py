@@ -31,8 +31,8 @@ def _as_field(given: Any) -> Any:
 class _RecordType(type):
     """Turns annotations into slots. With `frozen=False` members can be set, and there is no hash.
 
-    With `guarded=False` only type checkers see to it that nobody sets a member. Such a record is made in a third of the
-    time, which counts for those that every step of a run makes.
+    With `guarded=False` only type checkers prevent assignment. Such a record takes a third of the time to make, which
+    matters for the kinds that every step of a run makes.
     """
 
     def __new__(
@@ -78,7 +78,7 @@ def _is_left_out(given: Any, way: str) -> bool:
 
 
 class _Compared:
-    """Makes way for what gets the members that count, once two records of a kind are compared."""
+    """Replaces itself, at the first comparison, with a getter of the members that are compared."""
 
     def __get__(self, record: object, kind: type[Record]) -> Any:
         names = [name for name, given in kind._given.items() if not _is_left_out(given, "compare")]
@@ -92,7 +92,7 @@ class _Compared:
 _COMPARED = _Compared()
 
 
-# Writing the `__init__` of a kind costs as much as doing without it for about this many values.
+# Generating the `__init__` of a kind pays off after about this many values.
 _FEW = 64
 _made: dict[type, int] = {}
 _set = object.__setattr__  # a frozen record refuses its own
@@ -111,7 +111,7 @@ def _first_init(self: Record, *values: Any, **named: Any) -> None:
 
 
 def _is_filled(record: Record, given: dict[str, Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Give a new record its members. False if these values are not the ones that it takes."""
+    """Set the members of a new record. False if the values do not fit its members."""
     used = 0
     if len(values) < len(given):
         rest = []

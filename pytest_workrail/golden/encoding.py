@@ -42,12 +42,12 @@ def encode(golden: Mapping[str, Any]) -> bytes:
 
 
 def says(data: bytes, golden: Mapping[str, Any]) -> bool:
-    """True when a file surely says what a golden does, to the letter; known without laying the golden out."""
+    """True if a file is certainly equal to a golden, decided without laying the golden out."""
     import orjson
 
     try:
         new = orjson.dumps(fold(golden))
-        # The letters without blanks tell how numbers are written, and what is there twice; what was read, the blanks.
+        # Without blanks: numbers are spelled alike and no member is repeated. Parsed: blanks in strings are equal, too.
         is_same = data.translate(None, _BLANKS) == new.translate(None, _BLANKS)
         return is_same and orjson.dumps(orjson.loads(data)) == new
     except (TypeError, ValueError):

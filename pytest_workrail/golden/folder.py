@@ -20,7 +20,7 @@ class GoldenFolder(pytest.Directory):
 
 
 def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
-    """The folder, if it holds nothing but goldens and nobody asked for what is in it."""
+    """The folder as one without tests, if it holds only goldens and nothing in it was asked for by name."""
     if parent.config.getini(AUTO_WORKFLOWS) or parent.session.isinitpath(path, with_parents=True):
         return None
     for at, folders, files in os.walk(path):

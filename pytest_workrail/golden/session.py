@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
 
-# What compares goldens fastest takes as long to import as a few dozen of them take to compare.
+# The fastest way to compare goldens takes as long to import as it saves on a few dozen of them.
 _WORTH_AN_IMPORT = 64
 
 

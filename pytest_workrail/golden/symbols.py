@@ -191,7 +191,7 @@ def _spellings_of(path: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _ordered(names: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """The names in the order in which they are shown, and of each whether it is a mere word."""
+    """The names in the order in which they are shown, each with whether it is a plain word."""
     # Sorting names that are ids would order them by chance.
     if not any(len(name) >= _SHORTEST_MINTED and _MINTED.search(name) for name in names):
         names = tuple(sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name)))
@@ -199,7 +199,7 @@ def _ordered(names: tuple[str, ...]) -> list[tuple[str, bool]]:
 
 
 def _is_word(name: str) -> bool:
-    """True for nearly all names: a word that short is no id, and unlike some it does not promise a token."""
+    """Whether a name is too short to contain an id and does not announce a token, as is true of nearly all names."""
     return len(name) < _SHORTEST_MINTED and name.isidentifier() and not name.endswith("Token")
 
 

@@ -11,7 +11,7 @@ def suite(pytester: pytest.Pytester) -> Suite:
     made = Suite(pytester)
     made.tests(test_a="def test_one(golden):\n    golden('Look.')\n")
     made.run(mode="new")
-    # Says of every file that pytest looks at what it is called.
+    # Prints the name of every file that pytest considers.
     conftest = made.path / "conftest.py"
     looks = "\ndef pytest_collect_file(file_path):\n    print(f'looks at {file_path.name}')\n"
     conftest.write_text(conftest.read_text() + looks)

@@ -258,7 +258,7 @@ def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:
 
 
 def _open_aside(folder: str) -> tuple[int, str]:
-    """A new temporary file in a folder, locked, so that nobody takes it for a leftover."""
+    """A new temporary file in a folder, locked, so that it is not removed as a leftover."""
     while True:
         aside = os.path.join(folder, os.urandom(8).hex().join(_ASIDE))
         try:
@@ -271,7 +271,7 @@ def _open_aside(folder: str) -> tuple[int, str]:
 
 
 def claim(handle: int, path: str) -> bool:
-    """Lock an open temporary file; False when somebody took it for a leftover in the meantime."""
+    """Lock an open temporary file; False if it was removed as a leftover in the meantime."""
     if _locked(handle) is False:
         return False
     try:

@@ -44,7 +44,7 @@ class _Loader(SourceFileLoader):
         self._state = state
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """A module that knows its files already: whoever sets what is missing looks for each, dearly, in vain."""
+        """A module with its file names already set; importlib would search for them first, which is slow."""
         module = ModuleType(spec.name)
         module.__dict__.update(__file__=self.path, __cached__=self._compiled)
         return module

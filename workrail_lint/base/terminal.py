@@ -118,7 +118,7 @@ class Style:
 
 
 class Progress:
-    """A counter on stderr that appears only when the work takes long and somebody is watching."""
+    """A counter on stderr that appears only when the work takes long and stderr is a terminal."""
 
     def __init__(self, total: int, label: str, delay: float = 1.0) -> None:
         self.total = total

@@ -47,7 +47,7 @@ else:
         return value
 
     class cached_property:  # noqa: N801
-        """A property that is computed once. The one of `functools` takes a lock each time before Python 3.12."""
+        """A property that is computed once. Before Python 3.12 the one in `functools` takes a lock."""
 
         def __init__(self, compute):
             self.compute = compute
@@ -63,7 +63,7 @@ else:
             return value
 
     class _Record(tuple):
-        """What all named tuples share. Writing and compiling a `__new__` for each is what costs."""
+        """What all named tuples share. The expensive part would be to generate a `__new__` for each."""
 
         __slots__ = ()
         _fields = ()

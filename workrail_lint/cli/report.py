@@ -65,7 +65,7 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
 
 
 def least_severity(args: argparse.Namespace) -> Severity:
-    """The least severity that is shown. Whoever asks for some rules wants to see what they say."""
+    """The least severity that is shown: with `--select`, all."""
     return Severity(args.severity or ("info" if args.select else "warning"))
 
 

@@ -70,7 +70,7 @@ def _project(args: argparse.Namespace, config: Config, problem: str | None = Non
     chosen = full_arguments([*_passed(args), "--", top])
     assert chosen is not None
     plan = make_project_plan(chosen, config, complete=False, has=lambda path: is_document(config, path))
-    plan.settings.options["fingerprints"] = True  # whoever accepts a finding needs its fingerprint
+    plan.settings.options["fingerprints"] = True  # accepting a finding needs its fingerprint
 
     def files() -> Discovery:
         mine = [each for each in found_projects(chosen) if os.path.samefile(each.config.root, config.root)]

@@ -305,7 +305,7 @@ class _Container:
             raise ValueError(start)
         self._is_object = text[start] == "{"
         self._at = start  # of the value found last, which is skipped if the search goes on, or of the bracket
-        # How each line of the contents begins, if they are known to have lines of their own.
+        # How each line of the contents begins, if each value is known to have its own lines.
         has_lines = is_laid_out and text.startswith("\n", start + 1)
         self._line = text[start + 1 : skip_space(text, start + 1)] if has_lines else ""
         self.found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
@@ -324,7 +324,7 @@ class _Container:
                 raise ValueError(token)
             if self._is_object:
                 name, end = read_string(text, start)
-                # As nearly everybody writes it: a colon, a blank, the value.
+                # The usual form: a colon, a blank, the value.
                 is_usual = text.startswith(": ", end) and text[end + 2] not in _BLANKS
                 at = end + 2 if is_usual else skip_space(text, skip_space(text, end) + 1)
                 found[name] = at, start, end
@@ -335,7 +335,7 @@ class _Container:
         return found[token]
 
     def end(self, text: str, at: int) -> int:
-        """The offset after a value of the contents. On a line of its own it ends with it, or with its last line."""
+        """The offset after a value. In a laid-out text it ends where its line does, or its last line."""
         if not self._line:
             return skip_value(text, at)
         if text.startswith(_OPENING, at):

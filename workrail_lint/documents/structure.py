@@ -201,7 +201,7 @@ class _Compiler:
         return checks[target]
 
     def _is_closed(self, target: str) -> bool:
-        """Whether a definition refers to no other, so that no way leads from it to one that refers to it."""
+        """Whether a definition refers to no other one, so that it can't be part of a longer cycle."""
         stack: list[Any] = [pointer.resolve(self._root, target[1:])]
         while stack:
             part = stack.pop()
@@ -374,7 +374,7 @@ class _Compiler:
         return check
 
     def _switch(self, schema: dict[str, Any], shape: str) -> _Check | None:
-        """What depends on one member of an object: a look at it instead of a test for each branch.
+        """Branches that depend on one member: a lookup of its value instead of a test for each branch.
 
         None if the branches depend on something else.
         """
@@ -519,7 +519,7 @@ def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
 
 
 def _plain_text(pattern: str) -> Callable[[str], bool]:
-    """What tells of nearly all values of the commonest patterns, ids and versions, that they fit."""
+    """A quick test that accepts nearly all values that match the commonest patterns, ids and versions."""
     if pattern in ("^[a-z0-9-]+$", "^[a-z0-9_-]+$"):
         return _is_plain_word
     if pattern == rf"^([a-z0-9_-]+|{_NAME}\.{_NAME})$":
@@ -543,7 +543,7 @@ def _is_plain_id(text: str) -> bool:
 
 
 def _is_plain_version(text: str) -> bool:
-    """Three numbers. What may follow them in a pattern is left out."""
+    """Three numbers, without a suffix."""
     numbers = text.split(".") if text.isascii() else ()
     return len(numbers) == 3 and all(each.isdecimal() and (each[0] != "0" or each == "0") for each in numbers)
 

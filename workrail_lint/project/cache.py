@@ -60,7 +60,7 @@ Entry = list[Any]  # content key, findings, record, system, other files that dec
 class Cache:
     """The results of one way of looking at one project. `entries` maps a path to what is kept about it.
 
-    An entry stays the line it was read from until somebody asks for it: of ten thousand, most are only written again.
+    An entry stays the line it was read from until it is needed: of ten thousand, most are only written again.
     """
 
     def __init__(self, root: str | None, key: str, folder: str | None = None) -> None:

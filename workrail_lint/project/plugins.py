@@ -102,7 +102,7 @@ def _loaded(name: str) -> object:
     for entry in entry_points(group=GROUP, name=name):
         return entry.load()
     if not _declares_itself(name):
-        raise _RefusedError(f"is no entry point of {GROUP}, and no module that imports hookimpl from {__name__}")
+        raise _RefusedError(f"is neither an entry point of {GROUP} nor a module that imports hookimpl from {__name__}")
     return import_module(name)
 
 
@@ -253,7 +253,7 @@ class _Guard:
 
 
 class _CheckedReporter(Reporter):
-    """Refuses what would fail much later, where nobody could tell whose finding it was."""
+    """Refuses what would otherwise fail much later, where the plugin at fault is unknown."""
 
     __slots__ = ()
 

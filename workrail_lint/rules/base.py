@@ -28,7 +28,7 @@ class Example(NamedTuple):
     good: Json | bytes
     fixed: Json | bytes = None
     path: str = "workflows/example.json"
-    files: dict[str, Json] = {}  # noqa: RUF012 - a default nobody writes to
+    files: dict[str, Json] = {}  # noqa: RUF012 - a default that is never written to
     options: dict[str, Json] = {}  # noqa: RUF012 - arguments for the check, such as {"engine_parity": True}
 
 

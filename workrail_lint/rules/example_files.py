@@ -33,7 +33,7 @@ def as_bytes(content: Any) -> bytes:
 
 
 def as_shown(content: Any) -> bytes:
-    """A document as a page shows it: a value that is no workflow has its smaller parts on one line each."""
+    """A document as a page shows it: a value that is not a workflow has its smaller parts on one line each."""
     if isinstance(content, str | bytes) or (isinstance(content, dict) and "steps" in content):
         return as_bytes(content)
     return f"{_laid_out(content, '', 0, top=True)}\n".encode("utf-8", "surrogatepass")

@@ -249,7 +249,7 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
     if analysis is None:
         return
     names = set(analysis.by_name) | {name for facts in analysis.loops.values() for name in facts.variables}
-    # What is set and not read yet. To look for every word that may be a variable takes too long while somebody types.
+    # What is set and not read yet. Searching for every word that may be a variable would delay typing.
     stated = {match[1] for match in _STATED.finditer(known.text)} - names
     names |= {name for name in stated if analysis.setters(name)}
     for name in sorted(names | ({"goal"} if dotted else set())):

@@ -85,7 +85,7 @@ class OpenDocument:
 
     @cached_property
     def kind(self) -> str | None:
-        """The kind of the document, None for what is no document of ours."""
+        """The kind of the document, None if it is not a document of ours."""
         if os.path.basename(self.path) in (OWN_FILE, SHARED_FILE):
             return CONFIGURATION
         claim = self.project.claim(self.path, self.text.encode("utf-8", "surrogatepass"))
@@ -143,7 +143,7 @@ class OpenDocument:
 
     @property
     def recent_analysis(self) -> Analysis | None:
-        """The analysis of this text or of one shortly before: good enough for names, and there while somebody types."""
+        """The analysis of this text, or of an earlier one, which is good enough for names, while the user types."""
         if "analysis" not in self.__dict__ and self._earlier_analysis is not None and self.is_workflow:
             return self._earlier_analysis
         return self.analysis

@@ -76,7 +76,7 @@ class Project:
         return None
 
     def findings(self, path: str, text: str) -> list[Finding] | None:
-        """What `check` says about a text under a path; None if it is no document."""
+        """What `check` says about a text under a path; None if it is not a document."""
         data = text.encode("utf-8", "surrogatepass")
         claim = self.claim(path, data)
         if claim is None:
@@ -98,7 +98,7 @@ class Project:
         return [finding for finding in reported if finding.path == path]
 
     def look(self) -> Iterator[None]:
-        """Read all files, as `check` does; yields after each, so that whoever types need not wait."""
+        """Read all files, as `check` does; yields after each, so that typing is not delayed."""
         if self._files is None:
             return
         discovery = self._files()

@@ -24,7 +24,7 @@ from workrail_lint.server.projects import Project
 
 # An editor sends every key; a check begins when the typing rests for a moment.
 _REST_SECONDS = 0.01
-# What completion takes from an earlier text is brought up to date when nobody waits for anything.
+# What completion takes from an earlier text is updated when no request is waiting.
 _IDLE_SECONDS = 0.3
 _STALE = " (as of the last text that could be read)"
 _PREVIEW = "workrail/preview"

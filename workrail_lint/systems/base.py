@@ -50,7 +50,7 @@ class FileResult(NamedTuple):
 
     findings: list[Finding]
     record: object = None  # plain JSON, so that it can be kept in the cache
-    ours: bool = True  # false for a file that was found and turned out to be somebody else's
+    ours: bool = True  # false for a file that was found and turned out not to be a document of ours
     cacheable: bool = True  # false when the result depends on what no content and no other file can speak for
     consulted: Mapping[str, bool] = {}  # other paths that decided, and whether what is in them did
 

@@ -21,7 +21,7 @@ class Negation(NamedTuple):
     member: Any
 
 
-# What looks for a reason leaves deeper trees alone: nobody can read them, and the search would be as deep.
+# Conditions nested deeper than this are not explained: the explanation would be unreadable, and the search recurses.
 MAX_DEPTH = 100
 
 # None: the node can't be evaluated.

@@ -39,7 +39,7 @@ from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
-# Most steps have neither assessments nor criteria, and so need nobody to judge them.
+# The judges of assessments and criteria are imported on demand: most steps have neither.
 if TYPE_CHECKING:
     from pytest_workrail.engine.core.assessments import RecordedAssessment
 

@@ -37,7 +37,7 @@ class CompletedKeys:
 
     The keys lie in chunks whose sizes fall like the digits of a binary number, but for the last few: adding
     some keys merges chunks of equal size, so a run of n steps copies each key about log n times and never all
-    of them at every step. The order in which they are stored is kept, too, once somebody asked for it.
+    of them at every step. The sorted order is computed on first use and kept.
     """
 
     __slots__ = ("_chunks", "_last", "_new", "_ordered")
@@ -46,7 +46,7 @@ class CompletedKeys:
         chunk = dict.fromkeys(keys)
         self._chunks: tuple[dict[str, None], ...] = (chunk,) if chunk else ()
         self._last: tuple[str, ...] = ()
-        # Keys in collation order, and those that were added since; None before anybody asked.
+        # Keys in collation order, and those that were added since; None until first needed.
         self._ordered: tuple[str, ...] | None = None
         self._new: tuple[str, ...] = ()
 

@@ -20,16 +20,16 @@ _SPREAD = 20  # the bytes of 32 digits
 
 
 def _repeated(digits: int, offset: int) -> int:
-    """Every other group of so many digits, of five bits each, where two groups lie in the room of eight-bit ones."""
+    """A mask for every other group of that many five-bit digits, where each digit is about to take eight bits."""
     return sum((1 << 5 * digits) - 1 << place + offset for place in range(0, 256, 16 * digits))
 
 
-# Digits lie five bits apart in a number and eight in its bytes: halves move away from each other, then their halves.
+# Digits are five bits apart in the number and eight in the result: split it in halves, then those in halves, and so on.
 _HALVES = [(3 * digits, _repeated(digits, 0), _repeated(digits, 5 * digits)) for digits in (16, 8, 4, 2, 1)]
 
 
 def encode(raw: bytes) -> str:
-    """The base32 text of some bytes. Ids take a third of the time that the standard library needs for them."""
+    """The base32 text of some bytes. For ids this takes a third of the standard library's time."""
     if len(raw) > _SPREAD:
         return base64.b32encode(raw).decode("ascii").rstrip("=").lower()
     digits = (8 * len(raw) + 4) // 5

@@ -100,14 +100,14 @@ class Shape(Generic[T]):
 
 
 def checker(annotation: Any) -> Check:
-    """The check for an annotation. Members share annotations, so that a check that was made serves all of them."""
+    """The check for an annotation, made once: many members share an annotation."""
     known = _checks.get(id(annotation))
     if known is None:
         known = _checks[id(annotation)] = annotation, _checker(annotation)
     return known[1]
 
 
-# By identity, because marks of different kinds can be equal; an annotation that is kept keeps its identity.
+# By identity, because different annotations can compare equal. Keeping the annotation keeps its id from being reused.
 _checks: dict[int, tuple[Any, Check]] = {}
 
 
@@ -210,7 +210,7 @@ def _pattern(mark: Pattern) -> Check:
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
-    """What tells whether a text is of a pattern. Ids and digests are a prefix and characters of one class.
+    """A test for whether a text matches a pattern. Ids and digests are a prefix and characters of one class.
 
     To compile a pattern takes longer than a run looks for it.
     """

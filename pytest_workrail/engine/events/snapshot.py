@@ -108,7 +108,7 @@ class _Progress(ClosedWire):
             raise ValueError("a completed step can't be pending")
 
     def check_stack(self) -> None:
-        """Check what the loops that are under way say about each other and the pending step. Raises ValueError."""
+        """Check that the open loops agree with each other and with the pending step. Raises ValueError."""
         loops = {frame.loop_id for frame in self.loop_stack}
         if len(loops) != len(self.loop_stack):
             raise ValueError("a loop is on the stack once")

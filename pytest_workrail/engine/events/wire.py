@@ -259,17 +259,6 @@ _members = _Registry()
 
 def _is_scalar(annotation: Any) -> bool:
     """True for a type whose values are plain JSON and never null."""
-    known = _scalars.get(id(annotation))
-    if known is None:
-        known = _scalars[id(annotation)] = annotation, _holds_scalars(annotation)
-    return known[1]
-
-
-# By identity, as members share annotations; one that is kept keeps its identity.
-_scalars: dict[int, tuple[Any, bool]] = {}
-
-
-def _holds_scalars(annotation: Any) -> bool:
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     annotation = getattr(annotation, "__supertype__", annotation)  # what a NewType is made of

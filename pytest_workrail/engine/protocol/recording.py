@@ -363,7 +363,7 @@ _REFS: dict[type, type[payloads.StepRef | payloads.LoopRef | payloads.IterationR
 
 
 def _trace_entry(entry: TraceEntry) -> payloads.TraceEntry:
-    """An entry as it is stored. Its length was seen to when it was made; the ids in it come from the workflow."""
+    """An entry as it is stored. Its length was limited when it was made; its ids come from the workflow."""
     refs = tuple([_REFS[type(ref)].from_wire(ref.to_json()) for ref in entry.refs])
     return payloads.TraceEntry.built(kind=entry.kind, summary=entry.summary, refs=refs)
 

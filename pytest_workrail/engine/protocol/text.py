@@ -23,7 +23,7 @@ from pytest_workrail.engine.protocol.responses import (
 from pytest_workrail.engine.protocol.text_header import AUTONOMY, RISK, error_header, not_done, opening
 from workrail_lint.base.js import Json
 
-# Of the frame below: persona, title, step id. Answers that say everything have a header of their own, and its version.
+# To be raised when the header gains a field beside persona, title and step id.
 TEMPLATE_VERSION = 1
 
 _HEADING: dict[BlockerCode, str] = {

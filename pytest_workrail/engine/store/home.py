@@ -22,7 +22,7 @@ from pytest_workrail.engine.tokens.ports import Entropy, Keyring
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
-# What is needed on disk alone is imported there: scenarios run in memory.
+# What only the disk needs is imported there: scenarios run in memory.
 if TYPE_CHECKING:
     from pytest_workrail.engine.store.files import Files
     from pytest_workrail.engine.store.identity import Holder

@@ -225,7 +225,7 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
 
 
 def _flat_line(event: FlatEvent) -> bytes:
-    """The line of a flat event: of its envelope, nothing needs an escape and nothing is optional but the node."""
+    """The line of a flat event. Nothing in its envelope needs escaping, and only the node is optional."""
     scope = event.scope
     node = "" if scope.node_id is None else f'"nodeId":"{scope.node_id}",'
     envelope = (
@@ -249,7 +249,7 @@ def _is_flat(event: Event) -> TypeGuard[FlatEvent]:
 
 
 def _in_order(pins: Sequence[SnapshotPin]) -> Sequence[SnapshotPin]:
-    """Pins as a manifest lists them: by what they pin."""
+    """Pins in the order of a manifest: by what they pin."""
     order = attrgetter("snapshot_ref", "event_index", "created_by_event_id")
     return pins if len(pins) == 1 else sorted(pins, key=order)
 

@@ -20,5 +20,5 @@ class Generated(Closed):
     by: FilledText = Field(description="The command that wrote it.")
     goals: Maybe[Listed[FilledText]] = Field(None, description="The goals that it shows and no other one does.")
     digest: Annotated[str, Text(71, 71, "^sha256:[0-9a-f]{64}$")] = Field(
-        description="Of the file in canonical form, without this member: another one tells that somebody edited it."
+        description="Of the file in canonical form, without this member. If it differs, the file was edited."
     )

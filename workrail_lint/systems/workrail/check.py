@@ -119,7 +119,7 @@ def _check_definition(
     if not refused and not any(_prevents_compiling(finding) for finding in found):
         checked.definition, checked.compiled = definition, compiled
     if rules is not None:
-        from workrail_lint.systems.workrail.lint import lint  # here, because whoever only compiles needs none of it
+        from workrail_lint.systems.workrail.lint import lint  # here, because compiling alone does not need it
 
         found = found + lint(checked, normalized, violations, refused, found, path, settings, rules, is_routine)
     if normalized.document is not value:

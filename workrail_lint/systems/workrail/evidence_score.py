@@ -15,9 +15,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import Any
 
-# A score and a shape that are worth aiming at.
-GOOD_SCORE = 5
-FLOOR = 200
+FLOOR = 200  # a length worth aiming at
 _CHEAP = 40
 _CAP = 10
 _COUNTED_PER_CLASS = 3

@@ -172,7 +172,7 @@ def _entries(records: dict[str, Any]) -> list[Entry]:
 def _registry_findings(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
     """What the records of workflows show about each other, by path; the findings have no spans yet."""
     if len(records) <= 1 and all(not d and not m and not i.startswith("wr.") for i, _, d, _, m, _ in records.values()):
-        return {}  # one workflow that refers to no other has nobody to clash with
+        return {}  # a single workflow that refers to no other can't clash
     from workrail_lint.systems.workrail.workflow_registry import registry_findings
 
     entries = _entries(records)

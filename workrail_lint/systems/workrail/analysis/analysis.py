@@ -138,7 +138,7 @@ class Analysis:
         return list(self.each_setter(name))
 
     def each_setter(self, name: str) -> Iterator[Definition]:
-        """The same one by one: the first ones mostly are enough, and then no other places are read."""
+        """The same one by one: mostly the first few are enough, and the other places are not read."""
         said, number = self._of(name), 0
         while (made := said.setter(number)) is not None:
             yield made

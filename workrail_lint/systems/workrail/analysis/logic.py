@@ -39,7 +39,7 @@ __all__ = [
     "parse",
     "satisfy",
 ]
-# Larger conditions are left alone: nobody writes them by hand.
+# Larger conditions are not judged: they are not written by hand.
 _MAX_NODES = 200
 _MAX_DEPTH = 30
 _KNOWN = frozenset(("var", "equals", "not_equals", *BOUNDS, "contains", "in", *LOGIC))

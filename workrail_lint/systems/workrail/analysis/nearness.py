@@ -40,7 +40,7 @@ class _Name:
         if folded == self._folded:
             return False, 0
         difference = abs(len(other) - len(name))
-        # An edit takes away one letter at most and adds one.
+        # An edit removes at most one letter and adds at most one.
         if difference <= limit and len(self._letters.symmetric_difference(other)) <= 2 * limit:
             distance = edit_distance(name, other, limit)
             if distance >= min(len(name), len(other)):

@@ -49,7 +49,7 @@ class _Place(NamedTuple):
 
 
 class Said:
-    """What the texts say about one name. The places are read one after the other, as far as somebody asks."""
+    """What the texts say about one name. Places are read in order, and only as many as are needed."""
 
     __slots__ = ("_definitions", "_keys", "_mentions", "_name", "_places", "_roles", "_setters", "_statements")
 
@@ -68,7 +68,7 @@ class Said:
 
     @property
     def definitions(self) -> list[Definition]:
-        """What sets the variable or might."""
+        """What sets the variable, or may set it."""
         self._read_until(len(self._places))
         return self._definitions
 

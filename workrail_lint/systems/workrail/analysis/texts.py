@@ -42,7 +42,7 @@ _BLOCK_OF = {
     "rubric": "audit",
     "synthesis": "synthesis",
 }
-# Members whose texts are shown elsewhere, or to nobody.
+# Members whose texts are shown elsewhere or not at all.
 _WITH_OTHER_TEXTS = ("guidance", "verification", "audit", "synthesis")
 _GUIDANCE, _OUTPUT = "guidance", "outputRequired"
 CALLER_FIELDS = frozenset(("preconditions", "clarificationPrompts"))
@@ -55,7 +55,7 @@ _tuple = tuple.__new__
 
 
 class _Source(NamedTuple):
-    """What texts that follow one another have in common."""
+    """What consecutive texts have in common."""
 
     step: int | None
     data: dict[str, Any]  # the step they are from
@@ -163,12 +163,12 @@ class Texts:
         return self._virtual.get((self._steps[step].pointer, _BLOCK_OF[field]), step)
 
     def at(self, place: int) -> tuple[Text, int]:
-        """The text at a place of the whole, and where in that text it is."""
+        """The text at an offset of the whole, and the offset in that text."""
         number = bisect_right(self._starts, place) - 1
         return self._made.get(number) or self._record(number), place - self._starts[number]
 
     def having(self, part: str) -> list[Text]:
-        """The texts that contain this."""
+        """The texts that contain a string."""
         found: list[Text] = []
         at = self.whole.find(part)
         while at >= 0:

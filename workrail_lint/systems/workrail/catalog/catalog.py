@@ -128,7 +128,7 @@ class Catalog:
         self._head = head
         # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
-        # By the ref of a pack or the origin of a step, whether an ordinary encoder writes it in canonical form.
+        # Whether an ordinary encoder writes it in canonical form, by the ref of a pack or the origin of a step.
         self.plain_parts: dict[str, bool] = {}
         self.feature_items: dict[tuple[str, ...], Any] = {}  # what features add to a step, by their ids
         self._features: dict[str, Feature] | None = None

@@ -84,7 +84,7 @@ def declared_slots(extension_points: object) -> dict[str, str]:
 
 
 def using_bindings(steps: list[Node]) -> list[Node]:
-    """The steps that this pass would change: most have no bindings. It is asked before templates are expanded, too."""
+    """The steps that this pass would change; most have no bindings. Also used before templates are expanded."""
     for node in steps:
         if node.has_tokens is None:
             node.has_tokens = _has_tokens(node.step)

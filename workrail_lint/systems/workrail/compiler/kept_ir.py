@@ -1,6 +1,6 @@
 """An IR as a file that stands for the source it was compiled from, where that source was not kept.
 
-Its name ends in the first digits of its hash, so one that somebody edited is noticed: an IR is never written by hand.
+Its name ends in the first digits of its hash, so an edit is noticed: an IR is never written by hand.
 """
 
 from __future__ import annotations

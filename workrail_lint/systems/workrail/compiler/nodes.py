@@ -101,7 +101,7 @@ class Node:
         self.body = body  # of a loop with an inline body
         self.origin = origin
         self.loop_id = loop_id  # of the loop whose inline body holds this step
-        self.has_tokens: bool | None = None  # of bindings; known once somebody looked
+        self.has_tokens: bool | None = None  # of bindings; None until checked
         self.added: dict[str, Any] = _NOTHING  # by section, what features add to the prompt blocks
         self.prompt_member = "prompt"  # where the author wrote the prompt
         self.pieces: Sequence[str] = ()  # of a prompt that was written from blocks

@@ -48,7 +48,7 @@ def run_passes(
     *,
     for_engine: bool = False,
 ) -> Passed:
-    """All passes. `authored` are the nodes of the definition's steps, if they exist already; they are used up."""
+    """All passes. `authored` are the nodes of the definition's steps, if already made; the passes change them."""
     resolved, errors = resolve(definition, catalog, overrides, authored, for_engine=for_engine)
     executable, found = index_steps(definition, resolved, catalog)
     return Passed(resolved, executable, errors, found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
 
 MOST_LANES = 4
-# Deeper branches are drawn as one: nobody follows more, and a document must not decide how deep we recurse.
+# Deeper branches are drawn as one: more is unreadable, and a document must not decide how deep we recurse.
 _DEEPEST = 12
 
 

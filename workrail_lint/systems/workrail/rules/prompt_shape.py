@@ -83,7 +83,7 @@ class PromptBlockBlank(WorkflowRule):
         blocks = step.step.get("promptBlocks")
         if not isinstance(blocks, dict) or step.calls_template:
             return
-        # What begins with a letter is not blank.
+        # A string that begins with a letter is not blank.
         doubtful = [value for value in _block_values(blocks) if type(value) is not str or not value[:1].isalpha()]
         if any(map(_is_blank, doubtful)):
             for value, pointer, what in _named_values(blocks, step.at("promptBlocks")):

@@ -207,7 +207,7 @@ class Prompts:
         return any(map(self._texts.is_delivered, words))
 
     def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
-        """Whether a word somewhere is the beginning of one of some phrases."""
+        """Whether some occurrence of a word begins one of some phrases."""
         return any(self._texts.low.startswith(phrases, place) for place in self._texts.places(word))
 
     def first(self, *searches: Search) -> Hit | None:

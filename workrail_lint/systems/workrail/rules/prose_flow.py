@@ -126,7 +126,7 @@ def _jumps(workflow: Workflow) -> Iterator[tuple[Phrase, str, bool]]:
         if _is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
             yield phrase, phrase.hit.match[1], True
     subject = _subject(workflow) if texts.has("skip") else ""
-    # The pattern is made only for a phrase that it may match.
+    # The pattern is compiled only if it may match.
     if subject and texts.begins("skip", tuple(f"{start}{subject}" for start in _SKIPS)):
         for phrase in texts.phrases(_skip_subject(subject)):
             yield phrase, subject, True

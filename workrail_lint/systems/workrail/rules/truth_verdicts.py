@@ -95,7 +95,7 @@ def judge_conditions(judge: Judge) -> None:
 
 
 def _is_open(judge: Judge, decision: Decision) -> bool:
-    """Whether a condition surely may hold and may fail, as nearly always: one comparison, and no other is around it."""
+    """Whether a condition can certainly both hold and fail, as most can: one comparison, no condition around it."""
     condition = decision.condition
     operator = "equals" if "equals" in condition else "not_equals"
     if len(condition) != 2 or operator not in condition or decision.kind == "loop" or _enclosing(judge, decision):
@@ -120,7 +120,7 @@ def _names(node: Node) -> list[str]:
 
 
 def _never_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
-    """Whether a condition contradicts those around it."""
+    """Whether a condition contradicts the conditions around it."""
     analysis, condition = judge.analysis, decision.condition
     if not analysis.impossible((*enclosing, condition)):
         return False
@@ -131,7 +131,7 @@ def _never_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ..
 
 
 def _always_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
-    """Whether those around it make a condition true."""
+    """Whether the conditions around a condition make it true."""
     analysis, condition = judge.analysis, decision.condition
     if decision.kind == "loop" or not analysis.impossible(enclosing, (condition,)):
         return False

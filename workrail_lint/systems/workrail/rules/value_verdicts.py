@@ -63,7 +63,7 @@ def literals_of(use: Use) -> list[Literal]:
 
 
 def _compared_values(uses: Iterable[Use]) -> list[Any]:
-    """The same of several comparisons, without the places."""
+    """The same for several comparisons, without their places."""
     found: list[Any] = []
     for use in uses:
         leaf = use.leaf or {}

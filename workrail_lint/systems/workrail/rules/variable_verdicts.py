@@ -225,7 +225,7 @@ class _Variable:
             self._too_late(use, next(made for made in self._by_position if not later or made.step != use.step))
 
     def _is_in_time(self, use: Use) -> bool:
-        """Whether one of the first setters is early enough, as nearly always."""
+        """Whether one of the first setters is early enough, as is nearly always so."""
         analysis = self.analysis
         for made in islice(analysis.each_setter(self.name), _FIRST_SETTERS):
             if may_precede(analysis, made, use):

@@ -48,7 +48,7 @@ class Judge:
 
     @cached_property
     def known_names(self) -> KnownNames:
-        """The names to suggest: those that something sets, or that nobody has asked about so far."""
+        """The names to suggest: those that something sets, or that were not asked about so far."""
         analysis = self.analysis
         names = analysis.all_names
         return KnownNames([name for name in names if name not in analysis.by_name or analysis.is_set(name)], len(names))

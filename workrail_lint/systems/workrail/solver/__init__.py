@@ -1,6 +1,6 @@
 """Which values make conditions come out as wanted, or the proof that none do.
 
-One exact answer for everybody who asks: the analysis, the automatic agent, coverage goals, scenario generation.
+One exact answer for all its users: the analysis, the automatic agent, coverage goals, scenario generation.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.condition_logic import compare, comparisons
 
 POSSIBLE, IMPOSSIBLE, UNKNOWN = "possible", "impossible", "unknown"
-# Nobody writes larger ones by hand; a condition beyond these is judged by nobody.
+# Larger conditions are not written by hand, and are not judged.
 _MAX_NODES = 2_000
 _MAX_DEPTH = 60
 
