@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,16 +51,21 @@ OTHER_DOORS |= {
 }
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def sources() -> dict[str, tuple[set[str], set[str]]]:
+    """The calls of each module that open a file, and its imports."""
+    found = {}
     for package in (workrail_lint, pytest_workrail):
         root = Path(package.__path__[0])
         for path in sorted(root.rglob("*.py")):
-            yield path.relative_to(root.parent).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            found[path.relative_to(root.parent).as_posix()] = set(opened(nodes)), set(imported(nodes))
+    return found
 
 
-def opened(tree: ast.Module) -> Iterator[str]:
+def opened(nodes: list[ast.AST]) -> Iterator[str]:
     """Calls that open, write or rename a file."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
         called = node.func
@@ -78,12 +84,12 @@ def opened(tree: ast.Module) -> Iterator[str]:
 
 
 def test_everything_goes_through_one_door() -> None:
-    found = {name: sorted(set(opened(tree))) for name, tree in sources() if name not in ALLOWED}
+    found = {name: sorted(calls) for name, (calls, _) in sources().items() if name not in ALLOWED}
     assert {name: calls for name, calls in found.items() if calls} == COPIES
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def imported(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -93,7 +99,7 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 def test_nobody_has_another_door() -> None:
     names = {*OTHER_DOORS, *(f"{module}.{name}" for module in ("os", "io", "shutil") for name in OF_OS)}
-    found = {name: sorted(names & set(imported(tree))) for name, tree in sources()}
+    found = {name: sorted(names & imports) for name, (_, imports) in sources().items()}
     assert {name: modules for name, modules in found.items() if modules} == {}
 
 
@@ -102,8 +108,8 @@ def test_only_four_modules_start_processes() -> None:
     and the first run of a new project."""
     starts = {
         name
-        for name, tree in sources()
-        if any(module.partition(".")[0] in ("subprocess", "pty") for module in imported(tree))
+        for name, (_, imports) in sources().items()
+        if any(module.partition(".")[0] in ("subprocess", "pty") for module in imports)
     }
     assert starts == {
         "pytest_workrail/cli/golden_review.py",
