@@ -170,7 +170,10 @@ def test_hostile_file_names(name: str, shown: Callable[..., str]) -> None:
         assert acts(said, github=format_ == "github") == [], format_
     for flag in ("--catalog", "--routines", "--bindings", "--config", "--baseline"):
         assert acts(shown("check", flag, f"./missing{name}", "sound.json")) == []
-    assert acts(shown("init", f"in{name}")) == []
+
+
+def test_a_new_project_with_a_hostile_name(shown: Callable[..., str]) -> None:
+    assert acts(shown("init", "".join(NAMES))) == []
 
 
 @pytest.mark.parametrize("text", [HOSTILE, f"select = [{json.dumps(MARKUP)}]", 'ignore = ["\\u001b::\\n::error::x"]'])
