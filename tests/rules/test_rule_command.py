@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,10 @@ def test_by_code_or_name(capsys: pytest.CaptureFixture[str], asked: str) -> None
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: object) -> None:
+def test_every_rule_can_be_explained(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: object
+) -> None:
+    monkeypatch.chdir(tmp_path)  # otherwise each of these runs reads the configuration of this project
     code = str(rule.code)  # type: ignore[attr-defined]
     text = shown(capsys, code)
     assert text.replace("\n", "").isprintable()

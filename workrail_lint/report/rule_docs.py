@@ -51,6 +51,7 @@ def _is_shown(info: RuleInfo) -> bool:
     return info.family not in CONFIGURATION_FAMILIES
 
 
+@cache
 def families() -> dict[str, str]:
     """The two letters of each family, and what it is about."""
     return shipped().families()
