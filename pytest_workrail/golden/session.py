@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
 
-# What compares goldens fastest takes as long to import as a few dozen of them take to compare.
-_WORTH_AN_IMPORT = 64
+# What compares goldens fastest takes as long to import as it saves with about this many of them.
+_WORTH_AN_IMPORT = 24
 
 
 class GoldenMismatch(AssertionError):  # noqa: N818 - reads as what it is in a test report
@@ -76,12 +76,12 @@ class GoldenSession:
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
         """
         __tracebackhide__ = True
-        from pytest_workrail.golden.document import golden_value
-        from pytest_workrail.golden.encoding import encode, says
+        from pytest_workrail.golden.document import folded_golden
+        from pytest_workrail.golden.encoding import encode_file, says
         from pytest_workrail.golden.files import read, unwritable
 
         path = os.path.join(self._root, key.path)
-        golden = run if isinstance(run, bytes) else golden_value(run)
+        golden = run if isinstance(run, bytes) else folded_golden(run)
         try:
             old = read(path)
         except OSError as problem:
@@ -90,7 +90,7 @@ class GoldenSession:
         if old and is_one_of_many and not isinstance(golden, bytes) and says(old, golden):
             self._claim(key, GoldenRecord(key.path, GoldenStatus.SAME))
             return
-        new = golden if isinstance(golden, bytes) else encode(golden)
+        new = golden if isinstance(golden, bytes) else encode_file(golden)
         record = GoldenRecord(key.path, *_compared(old, new))
         self._claim(key, record)
         if record.status is GoldenStatus.SAME:
@@ -158,7 +158,7 @@ class GoldenSession:
         __tracebackhide__ = True
         # Some file systems make no difference between upper and lower case.
         claimant = self._claimants.setdefault(key.path.casefold(), key)
-        if claimant != key:
+        if claimant is not key and claimant != key:
             owner = f"belongs to {claimant.nodeid}" + ("" if claimant.path == key.path else f" as {claimant.path}")
             raise GoldenMismatch(f"golden claimed twice: {key.path} already {owner}")
         test = self._running.setdefault(key.nodeid, TestRecord())
