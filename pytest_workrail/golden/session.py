@@ -49,6 +49,7 @@ class GoldenSession:
         self._running: dict[str, TestRecord] = {}
         self._calls: dict[str, int] = {}
         self._claimants: dict[str, GoldenKey] = {}
+        self._safe_folders: set[str] = set()  # those of goldens that were read: neither links nor below one
         self._inline: dict[tuple[str, Span], InlineRecord] = {}
 
     def start(self, config: pytest.Config) -> None:
@@ -80,12 +81,15 @@ class GoldenSession:
         from pytest_workrail.golden.encoding import encode_file, says
         from pytest_workrail.golden.files import read, unwritable
 
-        path = os.path.join(self._root, key.path)
+        path = f"{self._root}{os.sep}{key.path}"
+        folder = key.path.rpartition("/")[0]
         golden = run if isinstance(run, bytes) else folded_golden(run)
         try:
-            old = read(path)
+            old = read(path, in_safe_folder=folder in self._safe_folders)
         except OSError as problem:
             raise GoldenMismatch(f"golden can't be read: {self._shown(path)}: {problem.strerror}") from None
+        if old is not None:
+            self._safe_folders.add(folder)
         is_one_of_many = len(self._claimants) >= _WORTH_AN_IMPORT
         if old and is_one_of_many and not isinstance(golden, bytes) and says(old, golden):
             self._claim(key, GoldenRecord(key.path, GoldenStatus.SAME))

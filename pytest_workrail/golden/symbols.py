@@ -85,18 +85,19 @@ class Symbols:
         if kind is str:
             text = self.text(value, abbreviate=abbreviate)
             return lines(text) if "\n" in text else text
-        if kind is dict and depth <= _MAX_DEPTH:
+        is_too_deep = depth > _MAX_DEPTH
+        if kind is dict and not is_too_deep:
             return self._members(value, abbreviate, depth)
+        if (kind is list or kind is tuple) and not is_too_deep:
+            return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
         if kind is bool or value is None or kind is int:
             return value
         if kind is float:
             return _number(value)
         if kind is Symbol:
             return str(value)
-        if depth > _MAX_DEPTH:
+        if is_too_deep:
             return f"«DEEP {_digest(value)}»"
-        if kind is list or kind is tuple:
-            return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
         if isinstance(value, str):  # a member of an enumeration
             return self.value(str.__str__(value), abbreviate=abbreviate)
         raise TypeError(f"not a JSON value: {kind.__name__}")
@@ -121,17 +122,16 @@ class Symbols:
         known = self._names.get(text)
         if known is not None:
             return known
-        original = self._original(text)
+        is_long = text.startswith(_LONG_BEGINNINGS)
+        original = self._long_original(text) if is_long else self._beginnings.get(text[:_RECOGNISABLE])
         if original is not None:
             return f"{original[:-1]} altered»"
-        if _is_short_token(text) or _LONG_TOKEN.fullmatch(text):
+        if _LONG_TOKEN.fullmatch(text) if is_long else _is_short_token(text):
             return self._name(_TOKEN_KINDS[text[:3]], text)
         return self.text(text)
 
-    def _original(self, text: str) -> str | None:
-        """The token that a damaged one was made from."""
-        if not text.startswith(_LONG_BEGINNINGS):
-            return self._beginnings.get(text[:_RECOGNISABLE])
+    def _long_original(self, text: str) -> str | None:
+        """The token that a damaged long one was made from."""
         if _is_whole_long_token(text):
             return None
         # Long tokens of one session begin alike; the one it shares most with is the one it was.
@@ -144,24 +144,25 @@ class Symbols:
         for name, is_word in _ordered(tuple(value)):
             item: Any = value[name]
             kind = type(item)
-            if not is_word and kind is str and name.endswith("Token"):
-                text = self._names.get(item) or self.token(item)
-                shown[name] = lines(text) if "\n" in text else text
-                continue
-            key = name if is_word else self.text(name)
+            if not is_word:
+                if kind is str and name.endswith("Token"):
+                    text = self._names.get(item) or self.token(item)
+                    shown[name] = lines(text) if "\n" in text else text
+                    continue
+                name = self.text(name)
             if kind is str:
                 # Nearly all texts are a few plain words: no id, no folder, no line break, no symbol's look-alike.
                 if len(item) < _PLAIN_BELOW and "/" not in item and "\n" not in item and item.isascii():
-                    shown[key] = item
+                    shown[name] = item
                 else:
                     text = self.text(item, abbreviate=abbreviate)
-                    shown[key] = lines(text) if "\n" in text else text
-            elif item is True or item is False or item is None:
-                shown[key] = item
+                    shown[name] = lines(text) if "\n" in text else text
+            elif kind is bool or item is None:
+                shown[name] = item
             elif kind is dict and depth < _MAX_DEPTH:
-                shown[key] = self._members(item, abbreviate, depth + 1)
+                shown[name] = self._members(item, abbreviate, depth + 1)
             else:
-                shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
+                shown[name] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
 
     def _minted(self, match: re.Match[str]) -> str:
