@@ -73,8 +73,6 @@ def _read_up_to(handle: int, expected: int, limit: int) -> bytes:
         return bytes(limit)  # too much in any case
     parts = [os.read(handle, expected + 1)]
     size = len(parts[0])
-    if size == expected:
-        return parts[0]  # one byte more was asked for, and there was none
     while parts[-1] and size < limit:
         parts.append(os.read(handle, min(limit - size, 1 << 20)))
         size += len(parts[-1])
