@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.measure import Figure, Growth
+from benchmarks.measure import Figure, Growth, counts_instructions, instructions
 from pytest_workrail.golden.modes import BUILD_MACHINE
 
 _PROJECT = Path(__file__).resolve().parents[1]
+_COMMAND = [sys.executable, "-m", "pytest"]
+_ENVIRONMENT = {"PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
 _OPTIONS = "-q -p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
 # Tests get their run from a file: neither side pays for an engine, so that the golden is all the difference.
 _CONFTEST = """
@@ -48,30 +52,45 @@ _MARKED = """
     check_golden(request.config, request.node.nodeid, replace(made, final=final))
 """
 _UPDATED = 400
+_LIMIT = 1.2  # what a test with a golden may cost, as a multiple of the bare test
 
 
 def run(quick: bool) -> Iterator[Figure | Growth]:
-    yield from _checks(300, 1) if quick else _checks(1_000, 3)
+    yield from _checks(300 if quick else 1_000, quick)
     if not quick:
         with tempfile.TemporaryDirectory() as folder:
             yield _updates(Path(folder), 2)
 
 
-def _checks(most: int, rounds: int) -> Iterator[Figure | Growth]:
-    """The same tests with and without a golden, by processor time of the whole process."""
+def _checks(most: int, quick: bool) -> Iterator[Figure | Growth]:
+    """The same tests with and without a golden, by processor time and instructions of the whole process.
+
+    The promise is about instructions where they can be counted: times differ too much from run to run.
+    """
+    is_counted = counts_instructions()
+    rounds = 1 if quick else 2 if is_counted else 3
     points = []
-    for count in (most // 4, most // 2, most):
-        with tempfile.TemporaryDirectory() as folder:
-            bare, checked = Path(folder) / "bare", Path(folder) / "checked"
-            _suite(bare, _TEST.format(count=count, check="pass"))
+    with tempfile.TemporaryDirectory() as folder:
+        bare, checked = Path(folder) / "bare", Path(folder) / "checked"
+        _suite(checked, _TEST.format(count=1, check=_CHECK))
+        _pytest(checked, "--workrail-golden=new")
+        (golden,) = (checked / "__goldens__" / "test_it").iterdir()
+        for count in (most // 4, most // 2, most):
             _suite(checked, _TEST.format(count=count, check=_CHECK))
-            _pytest(checked, "--workrail-golden=new")
-            times = [(_pytest(bare), _pytest(checked)) for _ in range(rounds if count == most else 1)]
+            for number in range(1, count):  # all tests see the same run
+                shutil.copyfile(golden, golden.with_name(golden.name.replace("[0]", f"[{number}]")))
+            points.append((float(count), _pytest(checked)))
+        _suite(bare, _TEST.format(count=most, check="pass"))
+        times = [(_pytest(bare), _pytest(checked)) for _ in range(rounds)]
         without, with_golden = (min(each) for each in zip(*times, strict=True))
-        points.append((float(count), with_golden))
-    yield Figure(f"{most} tests without a golden", without * 1000, "ms")
-    yield Figure(f"{most} small goldens checked", with_golden * 1000, "ms")
-    yield Figure("checking a golden, times the bare test", with_golden / without, "x", 1.2)
+        yield Figure(f"{most} tests without a golden", without * 1000, "ms")
+        yield Figure(f"{most} small goldens checked", with_golden * 1000, "ms")
+        limit = None if is_counted else _LIMIT
+        yield Figure("checking a golden, times the bare test", with_golden / without, "x", limit)
+        if is_counted and not quick:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                of_bare, of_checked = pool.map(_counted, (bare, checked))
+            yield Figure("the same by instructions", of_checked / of_bare, "x", _LIMIT)
     yield Growth("goldens", tuple(points))
 
 
@@ -104,15 +123,19 @@ def _suite(folder: Path, tests: str) -> None:
     (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {_OPTIONS}\nmarkers = workrail: a\n", encoding="utf-8")
 
 
+def _counted(folder: Path) -> float:
+    """Run pytest in a folder; the instructions it took, in millions."""
+    return instructions(_COMMAND, folder, _ENVIRONMENT)
+
+
 def _pytest(folder: Path, *arguments: str) -> float:
     """Run pytest in a folder; the processor time it took, in seconds."""
     outside = {name: value for name, value in os.environ.items() if name not in BUILD_MACHINE}
-    environment = {**outside, "PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
+        [*_COMMAND, *arguments],
         cwd=folder,
-        env=environment,
+        env={**outside, **_ENVIRONMENT},
         capture_output=True,
         text=True,
         check=False,

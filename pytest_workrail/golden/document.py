@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
-from pytest_workrail.golden.encoding import FORMAT, METADATA, dumps, encode
+from pytest_workrail.golden.encoding import FORMAT, METADATA, dumps, encode_file
+from pytest_workrail.golden.layout import PROMPTS, Prompts
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, lines
 from workrail_lint.base.js import Json
@@ -23,32 +24,43 @@ SNAPSHOT = Symbol("«SNAPSHOT»")
 
 # What a candidate to resume says about the machine and the hour.
 _CIRCUMSTANCES = {"lastModifiedMs": Symbol("«TIME»"), "gitBranch": Symbol("«BRANCH»")}
-_masks: dict[tuple[str, Profile], SlotMask] = {}
+_masks: dict[tuple[str, str | Profile], SlotMask] = {}
 _MAX_MASKS = 64
 _SLOT = Pattern("⟪([A-Z_]+)⟫")
 
 
 def golden_bytes(transcript: Transcript) -> bytes:
     """The file of a transcript: the same bytes on every machine."""
-    return encode(golden_value(transcript))
+    return encode_file(folded_golden(transcript))
 
 
-def golden_value(transcript: Transcript, profile: Profile | None = None) -> dict[str, Any]:
-    """What a golden says, in the order in which it is read. A profile is given where no name stands for it."""
+def folded_golden(transcript: Transcript) -> dict[str, Any]:
+    """The golden of a transcript with its prompts folded, as its file says it."""
+    return golden_value(transcript, prompts=Prompts())
+
+
+def golden_value(
+    transcript: Transcript, profile: Profile | None = None, prompts: Prompts | None = None
+) -> dict[str, Any]:
+    """What a golden says, in the order in which it is read. A profile is given where no name stands for it.
+
+    Where `prompts` are given, they take the texts of the prompts, and the golden refers to them.
+    """
     symbols = Symbols()
-    chosen = profile or _profile(transcript)
-    mask = _mask_of(transcript, chosen)
-    value = {
+    mask = _mask_of(transcript, profile)
+    value: dict[str, Any] = {
         "format": FORMAT,
         "workflow": transcript.workflow_id,
         "profile": transcript.profile,
         "mode": transcript.mode,
         METADATA: _metadata(transcript, symbols),
-        "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
-        "final": symbols.value(_final(transcript, chosen), abbreviate=True),
     }
     if transcript.engine_defects:
         value["engineDefects"] = [_defect(mark) for mark in transcript.engine_defects]
+    if prompts is not None:
+        value[PROMPTS] = prompts.texts
+    value["transcript"] = [_exchange(exchange, symbols, mask, prompts) for exchange in transcript.exchanges]
+    value["final"] = symbols.value(_final(transcript, profile or _profile(transcript)), abbreviate=True)
     return value
 
 
@@ -58,15 +70,14 @@ def story_value(transcript: Transcript) -> dict[str, Any]:
     A part is the slot it fills, or None for the author's words, and its text.
     """
     symbols = Symbols()
-    profile = _profile(transcript)
-    mask = _mask_of(transcript, profile)
+    mask = _mask_of(transcript)
     return {
         "workflow": transcript.workflow_id,
         "profile": transcript.profile,
         "mode": transcript.mode,
         METADATA: _metadata(transcript, symbols),
         "transcript": [_told(exchange, symbols, mask) for exchange in transcript.exchanges],
-        "final": symbols.value(_final(transcript, profile), abbreviate=True),
+        "final": symbols.value(_final(transcript, _profile(transcript)), abbreviate=True),
     }
 
 
@@ -112,7 +123,7 @@ def _metadata(transcript: Transcript, symbols: Symbols) -> dict[str, Any]:
 def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:
     """What was said and what was stored, and how it ended: the record of a run with prepared outputs."""
     symbols = Symbols()
-    mask = _mask_of(transcript, _profile(transcript))
+    mask = _mask_of(transcript)
     return dumps(
         {
             "workflowHash": transcript.workflow_hash,
@@ -139,26 +150,27 @@ def _event(event: Event, symbols: Symbols) -> dict[str, Any]:
     return {"index": wire["eventIndex"], "kind": wire["kind"], **symbols.value(kept)}
 
 
-def _mask_of(transcript: Transcript, profile: Profile) -> SlotMask:
+def _mask_of(transcript: Transcript, profile: Profile | None = None) -> SlotMask:
     """Tests tend to run the same few workflows again and again; their hash stands for the IR."""
-    at = (transcript.workflow_hash, profile)
+    at = (transcript.workflow_hash, profile or transcript.profile)
     mask = _masks.get(at)
     if mask is None:
         if len(_masks) >= _MAX_MASKS:
             _masks.clear()
-        mask = _masks[at] = SlotMask(transcript.ir, profile)
+        mask = _masks[at] = SlotMask(transcript.ir, profile or _profile(transcript))
     return mask
 
 
-def _exchange(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any]:
+def _exchange(exchange: Exchange, symbols: Symbols, mask: SlotMask, prompts: Prompts | None = None) -> dict[str, Any]:
     symbols.workspace(exchange.request.get("workspacePath"))
     request = symbols.value(exchange.request, abbreviate=True)
     if exchange.is_error:
         return {"tool": exchange.tool, "request": request, "error": symbols.value(_error(exchange.response))}
-    return {"tool": exchange.tool, "request": request, "response": _response(exchange.response, symbols, mask)}
+    response = _response(exchange.response, symbols, mask, prompts)
+    return {"tool": exchange.tool, "request": request, "response": response}
 
 
-def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask) -> Any:
+def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask, prompts: Prompts | None) -> Any:
     shown = dict(response)
     blockers = shown.get("blockers")
     if isinstance(blockers, dict):
@@ -172,9 +184,10 @@ def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask) ->
         return symbols.value(shown)
     shown["pending"] = {**pending, "prompt": ""}
     value = symbols.value(shown)
-    pieces = mask.pieces(str(pending.get("stepId")), prompt)
-    text = (piece if type(piece) is Symbol else symbols.text(piece) for piece in pieces)
-    value["pending"]["prompt"] = lines("".join(text))
+    parts = mask.parts(str(pending.get("stepId")), prompt)
+    text = "".join([symbols.text(part) if symbol is None else symbol for symbol, part in parts])
+    made = value["pending"]
+    made["prompt"] = lines(text if prompts is None else prompts.refer(str(made.get("stepId")), text))
     return value
 
 

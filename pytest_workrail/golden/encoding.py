@@ -35,21 +35,24 @@ def dumps(value: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
 
 def encode(golden: Mapping[str, Any]) -> bytes:
     """The file of a golden."""
-    if golden.get("format") != FORMAT:
-        return dumps(golden)
+    return encode_file(fold(golden)) if golden.get("format") == FORMAT else dumps(golden)
+
+
+def encode_file(folded: Mapping[str, Any]) -> bytes:
+    """The file of a golden of a workflow whose prompts are folded."""
     # Half a surrogate pair has no bytes of its own; JSON can name it all the same.
-    return f"{text(fold(golden))}\n".encode("utf-8", "backslashreplace")
+    return f"{text(folded)}\n".encode("utf-8", "backslashreplace")
 
 
-def says(data: bytes, golden: Mapping[str, Any]) -> bool:
+def says(data: bytes, folded: Mapping[str, Any]) -> bool:
     """True if a file is certainly equal to a golden, decided without laying the golden out."""
     import orjson
 
     try:
-        new = orjson.dumps(fold(golden))
+        new = orjson.dumps(folded)
         # Without blanks: numbers are spelled alike and no member is repeated. Parsed: blanks in strings are equal, too.
         is_same = data.translate(None, _BLANKS) == new.translate(None, _BLANKS)
-        return is_same and orjson.dumps(orjson.loads(data)) == new
+        return is_same and orjson.loads(data) == folded
     except (TypeError, ValueError):
         return False
 

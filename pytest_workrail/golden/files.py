@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_workrail.golden.keys import ENDING, FOLDER
@@ -13,15 +14,20 @@ from workrail_lint.base.files import read_bytes, sweep, write_atomically
 from workrail_lint.base.result import Err, Ok
 
 _ATTEMPTS = 3
+_OPEN_REFUSES_LINKS = hasattr(os, "O_NOFOLLOW")
 
 
-def read(path: str | Path) -> bytes | None:
-    """The content of a file; None when there is none."""
-    _refuse_links(path)
+def read(path: str | Path, *, in_safe_folder: bool = False) -> bytes | None:
+    """The content of a file; None when there is none. A folder is safe if a file in it was read: it is not a link."""
+    if not (in_safe_folder and _OPEN_REFUSES_LINKS):
+        _refuse_links(path)
     try:
         return read_bytes(os.fspath(path), follow=False)
     except FileNotFoundError:
         return None
+    except OSError:
+        _refuse_links(path)  # has a better message
+        raise
 
 
 def write(path: Path, data: bytes) -> Ok[None] | Err[str]:
@@ -81,22 +87,14 @@ def remove(path: Path) -> Ok[None] | Err[str]:
     return Ok(None)
 
 
-def names_in(folder: Path) -> set[str]:
-    """The names of the files in a folder; none when there is no folder."""
-    try:
-        return set(os.listdir(folder))
-    except OSError:
-        return set()
-
-
-def remove_leftovers(folder: Path) -> set[str]:
+def remove_leftovers(folder: Path) -> list[str]:
     """Remove the half-made files that a killed run left in a folder. The names of all others."""
     try:
         _refuse_links(folder)
+        sweep(os.fspath(folder))
+        return os.listdir(folder)
     except OSError:
-        return set()
-    sweep(os.fspath(folder))
-    return names_in(folder)
+        return []
 
 
 def unwritable(path: Path) -> Path | None:
@@ -126,12 +124,19 @@ def goldens_below(
 
 def _refuse_links(path: str | Path) -> None:
     """Raise OSError where a golden, its folder or one between them is a link: a repository can bring one along."""
-    parts = os.path.abspath(path).split(os.sep)
-    first = parts.index(FOLDER) + 1 if FOLDER in parts else len(parts)
-    for count in range(first, len(parts) + 1):
-        if os.path.islink(os.sep.join(parts[:count])):
-            what = "it" if count == len(parts) else f"the folder {parts[count - 1]}"
+    whole = os.path.abspath(path)
+    for place in (*_folders_of(os.path.dirname(whole)), whole):
+        if os.path.islink(place):
+            what = "it" if place == whole else f"the folder {os.path.basename(place)}"
             raise OSError(errno.ELOOP, f"{what} is a symbolic link, which is never followed")
+
+
+@lru_cache(maxsize=256)
+def _folders_of(folder: str) -> list[str]:
+    """The folder of goldens that a folder is in, or is, and those between the two."""
+    parts = folder.split(os.sep)
+    first = parts.index(FOLDER) + 1 if FOLDER in parts else len(parts) + 1
+    return [os.sep.join(parts[:count]) for count in range(first, len(parts) + 1)]
 
 
 def _reason(problem: OSError) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -44,7 +43,7 @@ class GoldenFinish:
         self._root = root
         self._policy = policy
         self._tests = tests
-        self._beside: dict[str, set[str]] = {}
+        self._pending: set[str] = set()
         self._counts: Counter[str] = Counter()
         self._named: list[tuple[str, Sequence[str]]] = []
         self._groups: list[Group] = []
@@ -60,8 +59,9 @@ class GoldenFinish:
         differing: list[_Claim] = []
         claims = self._claims()
         if self._policy.may_write:
-            for folder in sorted({posixpath.dirname(claim.record.path) for claim in claims}):
-                self._beside[folder] = files.remove_leftovers(self._root / folder)
+            for folder in sorted({claim.record.path.rpartition("/")[0] for claim in claims}):
+                beside = files.remove_leftovers(self._root / folder)
+                self._pending.update(f"{folder}/{name}" for name in beside if name.endswith(PENDING))
         for claim in claims:
             path, status = claim.record.path, claim.record.status
             if status is GoldenStatus.SAME:
@@ -130,7 +130,9 @@ class GoldenFinish:
 
     def repeated(self) -> set[str]:
         """Tests that failed by changes which an earlier test shows already."""
-        tests = {record.path: nodeid for nodeid, test in self._tests.items() for record in test.records.values()}
+        if not self._groups:
+            return set()
+        tests = {path: nodeid for nodeid, test in self._tests.items() for path in test.records}
         known: set[str] = set()
         repeating: set[str] = set()
         by_golden: dict[str, set[str]] = {}
@@ -211,8 +213,7 @@ class GoldenFinish:
         self._groups = grouped(found)
 
     def _drop_pending(self, path: str) -> None:
-        folder, name = posixpath.split(path)
-        if name + PENDING in self._beside.get(folder, ()):
+        if path + PENDING in self._pending:
             from pytest_workrail.golden.pending import pending_of
 
             pending = pending_of(self._root / path)

@@ -92,7 +92,7 @@ def function_base(base: str) -> str:
 
 
 def _item(item: str) -> str:
-    found = _ITEM.fullmatch(item)
+    found = _ITEM.fullmatch(item) if "@" in item or "::" in item else None
     if found is None:
         return _safe(item)
     name = found["name"].replace("::", "-")

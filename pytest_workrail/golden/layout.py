@@ -41,10 +41,15 @@ class PromptParts(NamedTuple):
 
 def prompt_parts(prompt: str) -> PromptParts:
     """A prompt in its parts; put together they are the prompt."""
+    start, end = _author_text(prompt)
+    return PromptParts(prompt[:start], prompt[start:end], prompt[end:])
+
+
+def _author_text(prompt: str) -> tuple[int, int]:
+    """Where the author's text begins and ends."""
     start = _prefix(prompt)
     cut = _BEHIND.search(prompt, start)
-    end = len(prompt) if cut is None else cut.start()
-    return PromptParts(prompt[:start], prompt[start:end], prompt[end:])
+    return start, len(prompt) if cut is None else cut.start()
 
 
 def _prefix(prompt: str) -> int:
@@ -52,26 +57,34 @@ def _prefix(prompt: str) -> int:
     return 0 if found is None else found.end()
 
 
-def fold(golden: Mapping[str, Any]) -> dict[str, Any]:
-    """A golden as it is written to its file."""
-    texts: list[dict[str, Any]] = []
-    known: dict[str, list[str]] = {}
+class Prompts:
+    """The texts of the prompts of one golden."""
 
-    def refer(step: str, prompt: str) -> str:
-        before, text, behind = prompt_parts(prompt)
-        if not text:
+    def __init__(self) -> None:
+        self.texts: list[dict[str, Any]] = []
+        self._known: dict[str, list[str]] = {}
+
+    def refer(self, step: str, prompt: str) -> str:
+        """The prompt of a step with a reference in place of its text."""
+        start, end = _author_text(prompt)
+        if start == end:
             return prompt
-        of_step = known.setdefault(step, [])
+        text = prompt[start:end]
+        of_step = self._known.setdefault(step, [])
         if text not in of_step:
             of_step.append(text)
-            texts.append({"step": step, "text": lines(text)})
+            self.texts.append({"step": step, "text": lines(text)})
         number = of_step.index(text) + 1
-        return f"{before}⟪PROMPT{'' if number == 1 else f' {number}'}⟫{behind}"
+        return f"{prompt[:start]}⟪PROMPT{'' if number == 1 else f' {number}'}⟫{prompt[end:]}"
 
-    transcript = _with_prompts(golden.get("transcript"), refer)
-    folded = {name: value for name, value in golden.items() if name not in ("transcript", "final")}
+
+def fold(golden: Mapping[str, Any]) -> dict[str, Any]:
+    """A golden as it is written to its file."""
+    prompts = Prompts()
     rest = {name: golden[name] for name in ("transcript", "final") if name in golden}
-    return {**folded, PROMPTS: texts, **rest, **({"transcript": transcript} if "transcript" in golden else {})}
+    if "transcript" in rest:
+        rest["transcript"] = _with_prompts(rest["transcript"], prompts.refer)
+    return {**{name: golden[name] for name in golden if name not in rest}, PROMPTS: prompts.texts, **rest}
 
 
 def unfold(file: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err[str]:

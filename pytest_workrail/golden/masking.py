@@ -18,7 +18,6 @@ from pytest_workrail.engine.core.modes import AUTONOMIES
 from pytest_workrail.engine.core.packs import contract_packs
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
-from pytest_workrail.golden.symbols import Symbol
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple
 
@@ -56,12 +55,8 @@ class SlotMask:
         self._profile = profile
         self._slots: dict[str, _StepSlots] = {}
 
-    def pieces(self, step_id: str, prompt: str) -> list[str]:
-        """The prompt of a step, cut where slots begin and end; each slot is a symbol."""
-        return [text if symbol is None else Symbol(symbol) for symbol, text in self.parts(step_id, prompt)]
-
     def parts(self, step_id: str, prompt: str) -> list[tuple[str | None, str]]:
-        """The same with the text of each part; the author's has no symbol."""
+        """The prompt of a step, cut where slots begin and end: the symbol of each slot, None for the author's text."""
         step = self._steps.get(step_id)
         if step is None:
             return [(None, prompt)]

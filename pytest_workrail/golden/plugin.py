@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
-from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, ItemOutcome, Outcomes, in_own_words
+from pytest_workrail.run.pytest_session import (
+    DESELECTED,
+    GOLDENS,
+    WORKER_CRASHED,
+    ItemOutcome,
+    Outcomes,
+    in_own_words,
+    note_assertion,
+)
 from workrail_lint.base.terminal import Style, neutral
 
 if TYPE_CHECKING:
@@ -36,8 +44,6 @@ def goldens_of(config: pytest.Config) -> Goldens:
 def check_golden(config: pytest.Config, nodeid: str, run: Transcript | bytes, name: str | None = None) -> None:
     """Hold a run against a golden of a test."""
     __tracebackhide__ = True
-    from pytest_workrail.run.pytest_session import note_assertion
-
     goldens_of(config).session.match(nodeid, run, name)
     note_assertion("golden")
 
@@ -45,8 +51,6 @@ def check_golden(config: pytest.Config, nodeid: str, run: Transcript | bytes, na
 def check_inline(config: pytest.Config, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
     """Hold the outline of a run against the text in its test."""
     __tracebackhide__ = True
-    from pytest_workrail.run.pytest_session import note_assertion
-
     goldens_of(config).session.match_inline(nodeid, outline, expected, frame)
     note_assertion("golden")
 

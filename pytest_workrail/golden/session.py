@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
 
-# The fastest way to compare goldens takes as long to import as it saves on a few dozen of them.
-_WORTH_AN_IMPORT = 64
+# The fastest way to compare goldens takes as long to import as it saves on about this many of them.
+_WORTH_AN_IMPORT = 24
 
 
 class GoldenMismatch(AssertionError):  # noqa: N818 - reads as what it is in a test report
@@ -49,6 +49,7 @@ class GoldenSession:
         self._running: dict[str, TestRecord] = {}
         self._calls: dict[str, int] = {}
         self._claimants: dict[str, GoldenKey] = {}
+        self._safe_folders: set[str] = set()  # those of goldens that were read: neither links nor below one
         self._inline: dict[tuple[str, Span], InlineRecord] = {}
 
     def start(self, config: pytest.Config) -> None:
@@ -76,21 +77,24 @@ class GoldenSession:
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
         """
         __tracebackhide__ = True
-        from pytest_workrail.golden.document import golden_value
-        from pytest_workrail.golden.encoding import encode, says
+        from pytest_workrail.golden.document import folded_golden
+        from pytest_workrail.golden.encoding import encode_file, says
         from pytest_workrail.golden.files import read, unwritable
 
-        path = os.path.join(self._root, key.path)
-        golden = run if isinstance(run, bytes) else golden_value(run)
+        path = f"{self._root}{os.sep}{key.path}"
+        folder = key.path.rpartition("/")[0]
+        golden = run if isinstance(run, bytes) else folded_golden(run)
         try:
-            old = read(path)
+            old = read(path, in_safe_folder=folder in self._safe_folders)
         except OSError as problem:
             raise GoldenMismatch(f"golden can't be read: {self._shown(path)}: {problem.strerror}") from None
+        if old is not None:
+            self._safe_folders.add(folder)
         is_one_of_many = len(self._claimants) >= _WORTH_AN_IMPORT
         if old and is_one_of_many and not isinstance(golden, bytes) and says(old, golden):
             self._claim(key, GoldenRecord(key.path, GoldenStatus.SAME))
             return
-        new = golden if isinstance(golden, bytes) else encode(golden)
+        new = golden if isinstance(golden, bytes) else encode_file(golden)
         record = GoldenRecord(key.path, *_compared(old, new))
         self._claim(key, record)
         if record.status is GoldenStatus.SAME:
@@ -158,7 +162,7 @@ class GoldenSession:
         __tracebackhide__ = True
         # Some file systems make no difference between upper and lower case.
         claimant = self._claimants.setdefault(key.path.casefold(), key)
-        if claimant != key:
+        if claimant is not key and claimant != key:
             owner = f"belongs to {claimant.nodeid}" + ("" if claimant.path == key.path else f" as {claimant.path}")
             raise GoldenMismatch(f"golden claimed twice: {key.path} already {owner}")
         test = self._running.setdefault(key.nodeid, TestRecord())

@@ -10,7 +10,6 @@ import math
 import os
 import re
 from functools import lru_cache
-from string import ascii_letters, digits
 from typing import Any
 
 from workrail_lint.base import js
@@ -26,13 +25,14 @@ _SHORT_BEGINNINGS = ("ct_", "ck_", "st_", "ak_")
 _LONG_BEGINNINGS = ("st1", "ack1", "chk1")
 _SHORT_TOKEN = r"(?:ct|ck|st|ak)_[A-Za-z0-9_-]{24}"
 _LONG_TOKEN = Pattern(r"(?:st|ack|chk)1[02-9ac-hj-np-z]{60,}")
-_NONCE = f"{ascii_letters}{digits}_-"
 _ID = Pattern(rf"(?:{'|'.join(_ID_KINDS)})_[a-z2-7]{{26}}(?![a-z2-7])")
 _MINTED = Pattern(rf"(?<![A-Za-z0-9])(?:{_ID.source}|{_SHORT_TOKEN}|{_LONG_TOKEN.source})")
 # Both begin with a literal, which makes them much faster than a look for the real thing.
 _MAY_HOLD_SHORT = Pattern(r"_[A-Za-z0-9_-]{24}")
 _MAY_HOLD_LONG = Pattern(r"1[02-9ac-hj-np-z]{60}")
 _SHORTEST_MINTED = 27
+# A shorter text without a slash holds no id and no folder. Where folders are named without slashes, any text may.
+_PLAIN_BELOW = _SHORTEST_MINTED if os.sep == "/" else 0
 
 _KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP"
 _LOOK_ALIKE = Pattern(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
@@ -76,9 +76,8 @@ class Symbols:
 
     def workspace(self, path: object) -> None:
         """From now on this folder is called by a symbol, by whichever way it is reached."""
-        if not isinstance(path, str) or path in self._workspaces or not os.path.isabs(path):
-            return
-        self._workspaces |= _spellings_of(path)
+        if isinstance(path, str) and path not in self._workspaces:
+            self._workspaces |= _spellings_of(path)
 
     def value(self, value: Any, *, abbreviate: bool = False, depth: int = 0) -> Any:
         """A JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
@@ -86,18 +85,19 @@ class Symbols:
         if kind is str:
             text = self.text(value, abbreviate=abbreviate)
             return lines(text) if "\n" in text else text
+        is_too_deep = depth > _MAX_DEPTH
+        if kind is dict and not is_too_deep:
+            return self._members(value, abbreviate, depth)
+        if (kind is list or kind is tuple) and not is_too_deep:
+            return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
         if kind is bool or value is None or kind is int:
             return value
         if kind is float:
             return _number(value)
         if kind is Symbol:
             return str(value)
-        if depth > _MAX_DEPTH:
+        if is_too_deep:
             return f"«DEEP {_digest(value)}»"
-        if kind is dict:
-            return self._members(value, abbreviate, depth)
-        if kind is list or kind is tuple:
-            return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
         if isinstance(value, str):  # a member of an enumeration
             return self.value(str.__str__(value), abbreviate=abbreviate)
         raise TypeError(f"not a JSON value: {kind.__name__}")
@@ -122,17 +122,16 @@ class Symbols:
         known = self._names.get(text)
         if known is not None:
             return known
-        original = self._original(text)
+        is_long = text.startswith(_LONG_BEGINNINGS)
+        original = self._long_original(text) if is_long else self._beginnings.get(text[:_RECOGNISABLE])
         if original is not None:
             return f"{original[:-1]} altered»"
-        if _is_short_token(text) or _LONG_TOKEN.fullmatch(text):
+        if _LONG_TOKEN.fullmatch(text) if is_long else _is_short_token(text):
             return self._name(_TOKEN_KINDS[text[:3]], text)
         return self.text(text)
 
-    def _original(self, text: str) -> str | None:
-        """The token that a damaged one was made from."""
-        if not text.startswith(_LONG_BEGINNINGS):
-            return self._beginnings.get(text[:_RECOGNISABLE])
+    def _long_original(self, text: str) -> str | None:
+        """The token that a damaged long one was made from."""
         if _is_whole_long_token(text):
             return None
         # Long tokens of one session begin alike; the one it shares most with is the one it was.
@@ -145,27 +144,25 @@ class Symbols:
         for name, is_word in _ordered(tuple(value)):
             item: Any = value[name]
             kind = type(item)
-            if kind is str and is_word:
-                # Nearly all texts are a few plain words: no id, no symbol's look-alike, no folder and no line break.
-                if (
-                    len(item) < _SHORTEST_MINTED
-                    and item.isascii()
-                    and not ("/" in item or "\\" in item or ":" in item or "\n" in item)
-                ):
+            if not is_word:
+                if kind is str and name.endswith("Token"):
+                    text = self._names.get(item) or self.token(item)
+                    shown[name] = lines(text) if "\n" in text else text
+                    continue
+                name = self.text(name)
+            if kind is str:
+                # Nearly all texts are a few plain words: no id, no folder, no line break, no symbol's look-alike.
+                if len(item) < _PLAIN_BELOW and "/" not in item and "\n" not in item and item.isascii():
                     shown[name] = item
                 else:
                     text = self.text(item, abbreviate=abbreviate)
                     shown[name] = lines(text) if "\n" in text else text
-            elif kind is str and name.endswith("Token"):
-                shown[name] = lines(self.token(item))
+            elif kind is bool or item is None:
+                shown[name] = item
+            elif kind is dict and depth < _MAX_DEPTH:
+                shown[name] = self._members(item, abbreviate, depth + 1)
             else:
-                key = name if is_word else self.text(name)
-                if item is True or item is False or item is None:
-                    shown[key] = item
-                elif kind is dict and depth < _MAX_DEPTH:
-                    shown[key] = self._members(item, abbreviate, depth + 1)
-                else:
-                    shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
+                shown[name] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
 
     def _minted(self, match: re.Match[str]) -> str:
@@ -185,8 +182,9 @@ class Symbols:
 
 @lru_cache(maxsize=64)
 def _spellings_of(path: str) -> dict[str, str]:
-    """A folder by its given and by its real name, without a slash at the end."""
-    return {way: way.rstrip("/\\") for way in (path, os.path.realpath(path))}
+    """A folder by its given and by its real name, without a slash at the end; nothing if its path is relative."""
+    ways = (path, os.path.realpath(path)) if os.path.isabs(path) else ()
+    return {way: way.rstrip("/\\") for way in ways}
 
 
 @lru_cache(maxsize=4096)
@@ -278,7 +276,10 @@ def _shared(first: str, second: str) -> int:
 
 
 def _is_short_token(text: str) -> bool:
-    return len(text) == _SHORTEST_MINTED and text.startswith(_SHORT_BEGINNINGS) and not text[3:].strip(_NONCE)
+    if len(text) != _SHORTEST_MINTED or text[:3] not in _SHORT_BEGINNINGS:
+        return False
+    # Letters, digits, `_` and `-`, behind a letter.
+    return text.isascii() and text.replace("-", "_").isidentifier()
 
 
 def _is_whole_long_token(text: str) -> bool:

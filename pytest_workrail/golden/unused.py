@@ -41,18 +41,20 @@ def unused_goldens(
     root: Path, folders: Iterable[Path], skipped: Iterable[str], tests: Mapping[str, TestRecord]
 ) -> Unused:
     """What is left over after all tests below some folders ran."""
-    claimed = {path for test in tests.values() for path in test.records}
+    paths: set[str] = set()
+    for folder, names in files.goldens_below(folders, skipped):
+        place = os.path.relpath(folder, root).replace(os.sep, "/")
+        paths.update(f"{place}/{name}" for name in names)
+    for test in tests.values():
+        paths.difference_update(test.records)
+    unused = Unused()
+    if not paths:
+        return unused
     owners = {owner_base(nodeid): test for nodeid, test in tests.items()}
     functions = {function_base(base) for base in owners}
     emptied = {function_base(owner_base(nodeid)) for nodeid in tests if has_no_parameters(nodeid)}
     collected = {nodeid.partition("::")[0] for nodeid in tests}
-    unused = Unused()
-    paths = {
-        posixpath.join(os.path.relpath(folder, root).replace(os.sep, "/"), name)
-        for folder, names in files.goldens_below(folders, skipped)
-        for name in names
-    }
-    for path in sorted(paths - claimed):
+    for path in sorted(paths):
         base = base_of(path)
         owner, function = owners.get(base), function_base(base)
         if owner is not None:

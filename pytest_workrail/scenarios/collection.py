@@ -20,7 +20,6 @@ from pytest_workrail.golden.keys import SCENARIO_ENDING
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.neutral import one_line, shown_path
 
-_READ_AT_COLLECTION = (b'"name"', b'"skip"', b'"enforces"')
 _HOOKS = pytest.StashKey[Any]()
 # What a test id uses for itself.
 _NOT_IN_NAMES = frozenset(":[]\n\r\t")
@@ -64,14 +63,14 @@ def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
     file = shown_path(file)
     stem = file.rpartition("/")[2].removesuffix(SCENARIO_ENDING)
     name = (_name(header) if header else None) or stem
-    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, header=header)
+    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, file=file, header=header)
 
 
 def _read_header(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
         data = read_bytes(os.fspath(path))
-        if not any(member in data for member in _READ_AT_COLLECTION):
+        if not (b'"name"' in data or b'"skip"' in data or b'"enforces"' in data):
             return {}
         value = json.loads(data)
     except (OSError, ValueError, RecursionError):
@@ -107,10 +106,11 @@ class ScenarioItem(pytest.Item):
     # The same for all files of a folder, and found out once: there are three hooks for each file, and many files.
     ihook = property(lambda self: _hooks(self.parent))
 
-    def __init__(self, *, header: dict[str, Any], **others: Any) -> None:
+    def __init__(self, *, file: str, header: dict[str, Any], **others: Any) -> None:
         super().__init__(**others)
+        self.file = file  # as reports name it
         # What -k can choose by, although no collector has the name of the file.
-        self.extra_keyword_matches.add(self.file.rpartition("/")[2])
+        self.extra_keyword_matches.add(file.rpartition("/")[2])
         self.add_marker(_own_mark())
         if header:
             self._mark(header)
@@ -121,11 +121,6 @@ class ScenarioItem(pytest.Item):
             self.add_marker(pytest.mark.enforces(*map(str, locks)))
         if isinstance(reason, str) and reason:
             self.add_marker(pytest.mark.skip(reason=one_line(reason)))
-
-    @property
-    def file(self) -> str:
-        """The file as reports name it."""
-        return self.nodeid.partition("::")[0]
 
     def runtest(self) -> None:
         from pytest_workrail.coverage import record_run

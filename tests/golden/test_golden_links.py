@@ -38,6 +38,17 @@ def test_a_golden_that_is_a_link(suite: Suite, outside: Path, mode: str, is_dang
     assert golden.is_symlink()
 
 
+def test_a_link_among_goldens_that_fit(suite: Suite, outside: Path) -> None:
+    """Its folder is known to be no link by then."""
+    suite.tests(test_it=TEST.format("One.") + TEST.replace("one", "two").format("One."))
+    golden = suite.golden("test_one")
+    (outside / "precious").write_bytes(golden.read_bytes())
+    golden.with_name("test_two.golden.json").symlink_to(outside / "precious")
+    result = suite.run()
+    result.assert_outcomes(passed=1, failed=1)
+    assert "it is a symbolic link" in result.stdout.str()
+
+
 def test_a_pending_change_that_is_a_link(suite: Suite, outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not even a plain run of the tests may write through it."""
     golden = suite.golden("test_one")
