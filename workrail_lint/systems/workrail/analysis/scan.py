@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import filterfalse
 
@@ -180,15 +181,10 @@ class Scanner:
 
     def occurs(self, word: str) -> bool:
         """Whether an agent reads the word, in any case."""
-        lowered = self._lowered
-        word = word.lower()
-        start = lowered.find(word) if word else -1
-        while start >= 0:
-            end = start + len(word)
-            if not _in_word(lowered[start - 1 : start]) and not _in_word(lowered[end : end + 1]):
-                return True
-            start = lowered.find(word, start + 1)
-        return False
+        # Mostly it is there as it is written, and then the texts need not be made lower case.
+        if any(self.texts.at(place)[0].delivered for place in _places_of(word, self.whole)):
+            return True
+        return any(True for _ in _places_of(word.lower(), self._lowered))
 
     @cached_property
     def _lowered(self) -> str:
@@ -226,6 +222,16 @@ class Scanner:
         for match in _WORD.finditer(self.whole):
             found.setdefault(match[0], []).append(match.start())
         return found
+
+
+def _places_of(word: str, text: str) -> Iterator[int]:
+    """Where a text has something as a word of its own."""
+    start = text.find(word) if word else -1
+    while start >= 0:
+        end = start + len(word)
+        if not _in_word(text[start - 1 : start]) and not _in_word(text[end : end + 1]):
+            yield start
+        start = text.find(word, start + 1)
 
 
 def _in_word(character: str) -> bool:

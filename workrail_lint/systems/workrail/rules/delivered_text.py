@@ -265,7 +265,7 @@ class Delivered(Prompts):
         """The texts that contain one of some words."""
         delivered = self._texts.delivered
         for index in self._texts.having(words):
-            step, text = self._texts.owners[index]
+            step, text = self._texts.owner(index)
             if step is not None and index < delivered:
                 yield self.passage(step, text)
 

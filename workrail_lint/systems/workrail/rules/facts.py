@@ -134,8 +134,8 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
         yield UNCOUNTED
     if has_braces(workflow):
         yield BRACES
-    delivered = texts.owners[: texts.delivered]
-    if not _VOICES.isdisjoint([text.text[:64].lstrip(MARKUP)[:9].lower() for _, text in delivered]):
+    delivered = texts.strings[: texts.delivered]
+    if not _VOICES.isdisjoint([text[:64].lstrip(MARKUP)[:9].lower() for text in delivered]):
         yield ENGINE_VOICE
     if len(workflow.all_steps) >= OFTEN and repeated_sentences(texts):
         yield REPETITION
@@ -147,7 +147,7 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def repeated_sentences(texts: TextIndex) -> frozenset[str]:
     """The long sentences that occur often in all that is delivered."""
-    delivered = [text.text for _, text in texts.owners[: texts.delivered] if len(text.text) >= LONG_SENTENCE]
+    delivered = [text for text in texts.strings[: texts.delivered] if len(text) >= LONG_SENTENCE]
     long = sentences("\n".join(delivered), LONG_SENTENCE)
     if len(long) - len(set(long)) < OFTEN - 1:
         return frozenset()

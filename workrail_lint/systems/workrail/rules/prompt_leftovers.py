@@ -11,6 +11,7 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.author_texts import text_of
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
@@ -140,12 +141,16 @@ class NumberedTwice(WorkflowRule):
         found: list[tuple[Text, int]] = []
         steps: list[str] = []
         for step in workflow.all_steps:
-            for text in step.prompt_texts if "promptBlocks" in step.step and not step.calls_template else ():
-                match = _OWN_NUMBER.match(text.text) if text.field == "procedure" else None
-                # A number that differs from the rendered one may be intended, as in "3) files are enough".
-                if match and int(match[1]) == int(text.pointer.rpartition("/")[2]) + 1:
-                    found.append((text, match.end()))
-                    steps.append(label(step))
+            groups = step.text_groups if "promptBlocks" in step.step and not step.calls_template else ()
+            for group in [group for group in groups if group[1] == "procedure"]:
+                for number, match in enumerate(map(_OWN_NUMBER.match, group[0])):
+                    if match is None:
+                        continue
+                    text = text_of(group, number, step.pointer)
+                    # A number that differs from the rendered one may be intended, as in "3) files are enough".
+                    if int(match[1]) == int(text.pointer.rpartition("/")[2]) + 1:
+                        found.append((text, match.end()))
+                        steps.append(label(step))
         if not found:
             return
         operations: list[Operation] = [Replace(text.pointer, text.text[end:]) for text, end in found]

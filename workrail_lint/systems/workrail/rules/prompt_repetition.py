@@ -32,9 +32,8 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         repeated = repeated_sentences(text_index(workflow))
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for sentence, step, text in prompts(workflow).sentences(LONG_SENTENCE):
-            if sentence in repeated:
-                owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
+        for sentence, step, text in prompts(workflow).with_sentences(repeated, LONG_SENTENCE):
+            owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}
         users = {
             sentence: _shown_together(places, judged) for sentence, places in owners.items() if len(places) >= OFTEN

@@ -14,17 +14,18 @@ from itertools import accumulate
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.base.typed import TYPE_CHECKING, TypeAlias
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
-from workrail_lint.documents.pointer import child
 from workrail_lint.findings.fix import unsafe
+from workrail_lint.systems.workrail.author_texts import ARGUMENT, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.nodes import step_name
 from workrail_lint.systems.workrail.rules.base import PROMPT_FIELDS, Text
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
+    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _SHOWN = 60
@@ -36,7 +37,8 @@ _RARE = ("wr.", "phase ", "spawn", "continu", *"{<[`\"_/'(:-")
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
-ARGUMENT = "argument"  # the field of a text that a template call passes on
+
+_Owned: TypeAlias = "tuple[Step | None, Group]"
 
 
 class Search:
@@ -84,15 +86,20 @@ class TextIndex:
     Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
     """
 
-    __slots__ = ("_found", "_places", "delivered", "low", "owners", "starts")
+    __slots__ = ("_firsts", "_found", "_groups", "_places", "delivered", "low", "starts", "strings")
 
-    def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
-        self.owners = delivered + others
-        self.delivered = len(delivered)  # how many of them
+    def __init__(self, delivered: list[_Owned], others: list[_Owned]) -> None:
+        self._groups = delivered + others
+        groups = [group for _, group in self._groups]
+        self._firsts = [0, *accumulate([len(group[0]) for group in groups])]
+        self.delivered = self._firsts[len(delivered)]  # how many texts
+        texts = self.strings = strings_of(groups)
         # No pattern matches the separator, so no match runs over from one text into the next.
-        # One by one, because most are plain ASCII, which is made lower case many times as fast.
-        texts = [text.text.lower() for _, text in self.owners]
-        self.low = "\0".join(texts)
+        if all(map(str.isascii, texts)):
+            self.low = "\0".join(texts).lower()
+        else:  # one by one, because plain ASCII is made lower case many times as fast
+            texts = list(map(str.lower, texts))
+            self.low = "\0".join(texts)
         # Where each text starts, and where the last one would be followed by another.
         self.starts = [0, *accumulate([len(text) + 1 for text in texts])]
         self._found: dict[str, bool] = {}  # whether a word occurs
@@ -140,12 +147,18 @@ class TextIndex:
 
     def texts_with(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
         """These texts, each with its step; none that a template call passes on."""
-        found = [self.owners[index] for index in self.having(words)]
+        found = [self.owner(index) for index in self.having(words)]
         return [owned for owned in found if owned[1].field != ARGUMENT]
 
     def index(self, place: int) -> int:
         """Which text contains a place."""
         return bisect_right(self.starts, place) - 1
+
+    def owner(self, index: int) -> tuple[Step | None, Text]:
+        """A text with its step."""
+        number = bisect_right(self._firsts, index) - 1
+        step, group = self._groups[number]
+        return step, text_of(group, index - self._firsts[number], "" if step is None else step.pointer)
 
 
 class Prompts:
@@ -160,11 +173,6 @@ class Prompts:
     def _is_among(self, step: Step | None, text: Text) -> bool:
         """Whether a text is a part of the prompt of its step. Steps that only call a template have none."""
         return step is not None and text.field in PROMPT_FIELDS and not step.calls_template
-
-    @property
-    def _owners(self) -> list[tuple[Step, Text]]:
-        among = self._texts.owners[: self._texts.delivered]
-        return [(step, text) for step, text in among if step is not None and self._is_among(step, text)]
 
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
@@ -197,8 +205,8 @@ class Prompts:
     def _last_end(self) -> int:
         """Where the last of the texts ends."""
         if self._end is None:
-            among = self._texts.owners[: self._texts.delivered]
-            last = max((n for n, (step, text) in enumerate(among, 1) if self._is_among(step, text)), default=0)
+            counts = range(self._texts.delivered, 0, -1)
+            last = next((count for count in counts if self._is_among(*self._texts.owner(count - 1))), 0)
             self._end = self._texts.starts[last] - 1
         return self._end
 
@@ -213,15 +221,19 @@ class Prompts:
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
 
-    def sentences(self, at_least: int) -> list[tuple[str, Step, Text]]:
-        """The sentences of some length, each with its step and text."""
-        owners = [owned for owned in self._owners if len(owned[1].text) >= at_least]
-        return [(sentence, step, text) for step, text in owners for sentence in sentences(text.text, at_least)]
+    def with_sentences(self, wanted: frozenset[str], at_least: int) -> Iterator[tuple[str, Step, Text]]:
+        """Where some sentences of some length are, each with its step and text."""
+        for index, string in enumerate(self._texts.strings[: self._texts.delivered]):
+            for sentence in sentences(string, at_least) if len(string) >= at_least else ():
+                if sentence in wanted:
+                    step, text = self._texts.owner(index)
+                    if step is not None and self._is_among(step, text):
+                        yield sentence, step, text
 
     def _hit(self, match: re.Match[str]) -> Hit | None:
         """The match with its text; None in a text that is not among these."""
         index = self._texts.index(match.start())
-        step, text = self._texts.owners[index]
+        step, text = self._texts.owner(index)
         if index >= self._texts.delivered or step is None or not self._is_among(step, text):
             return None
         return Hit(step, text, match, match.start() - self._texts.starts[index])
@@ -238,32 +250,23 @@ def sentences(text: str, at_least: int) -> list[str]:
 
 @lru_cache(maxsize=4)
 def text_index(workflow: Workflow) -> TextIndex:
-    delivered: list[tuple[Step | None, Text]] = []
-    others: list[tuple[Step | None, Text]] = [(None, text) for text in workflow.top_texts]
+    delivered: list[_Owned] = []
+    others: list[_Owned] = [(None, group) for group in workflow.top_groups]
     for step in workflow.all_steps:
-        texts = step.texts
+        groups = step.text_groups
         if step.calls_template:
-            delivered += [(step, text) for text in _arguments(step)]
-            others += [(step, text) for text in texts]
+            delivered += [(step, group) for group in argument_groups(step.step)]
+            others += [(step, group) for group in groups]
             continue
         rest = []
-        for text in texts:
-            if text.field in PROMPT_FIELDS:
-                delivered.append((step, text))
+        for group in groups:
+            if group[1] in PROMPT_FIELDS:
+                delivered.append((step, group))
             else:
-                rest.append((step, text))
+                rest.append((step, group))
         for owned in rest:
-            (delivered if owned[1].field in _ALSO_DELIVERED else others).append(owned)
+            (delivered if owned[1][1] in _ALSO_DELIVERED else others).append(owned)
     return TextIndex(delivered, others)
-
-
-def _arguments(step: Step) -> Iterator[Text]:
-    """The texts that a template call adds to the prompts of the template."""
-    call: Any = step.step.get("templateCall")
-    args = call.get("args") if isinstance(call, dict) else None
-    for name, value in args.items() if isinstance(args, dict) else ():
-        if isinstance(value, str):
-            yield Text(value, child(step.at("templateCall", "args"), name), ARGUMENT)
 
 
 @lru_cache(maxsize=4)
@@ -275,10 +278,7 @@ def prompts(workflow: Workflow) -> Prompts:
 @lru_cache(maxsize=4)
 def author_text(workflow: Workflow) -> str:
     """All author text of a workflow as one string."""
-    texts = [text.text for text in workflow.top_texts]
-    for step in workflow.all_steps:
-        texts += [text.text for text in step.texts]
-    return "\n".join(texts)
+    return "\n".join(strings_of([*workflow.top_groups, *[g for step in workflow.all_steps for g in step.text_groups]]))
 
 
 @lru_cache(maxsize=4)
