@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import filterfalse
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple, cached_property
@@ -30,6 +29,8 @@ _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
 _MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
 _CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
+# Small letters and digits as `a`, capitals as `A`, and everything else as a blank.
+_SHAPES = bytes(32 if not chr(code).isalnum() or code > 127 else 65 if 65 <= code <= 90 else 97 for code in range(256))
 _IN_NAMES = ("_", "$")  # besides letters and digits
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = Reading(PLAIN, "")
@@ -158,12 +159,21 @@ class Scanner:
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
-        found = set(_MARKED.findall(self.whole))
-        capital = " ".join(filterfalse(str.islower, set(self.whole.split())))  # of which the whole has little
-        words = [word for word in set(_CALLED_WORD.findall(capital)) if not word.islower()]
-        found.update([word for word in words if word[0].islower() and word.isascii() and word.isalnum()])
-        found.update(filter(_KEY.fullmatch, self.texts.outputs))
-        return found
+        return {*_MARKED.findall(self.whole), *self._camel_words(), *filter(_KEY.fullmatch, self.texts.outputs)}
+
+    def _camel_words(self) -> Iterator[str]:
+        """The words that have a capital after a small letter; bytes are searched for one far faster than words."""
+        whole = self.whole
+        shapes = whole.encode("latin-1", "replace").translate(_SHAPES)
+        at = shapes.find(b"aA")
+        while at >= 0:
+            start = shapes.rfind(b" ", 0, at) + 1
+            match = _CALLED_WORD.match(whole, start)
+            assert match is not None
+            word, before = match[0], whole[start - 1 : start]
+            if word.isalnum() and word.isascii() and word[0].islower() and not (before.isalnum() or before == "_"):
+                yield word
+            at = shapes.find(b"aA", match.end())
 
     def said(self, name: str) -> Said:
         """What the texts say about a name."""

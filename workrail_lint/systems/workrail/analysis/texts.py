@@ -24,7 +24,7 @@ from workrail_lint.systems.workrail.analysis.records import (
 )
 from workrail_lint.systems.workrail.author_texts import argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
-from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS, part_lists
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.flow import Flow
@@ -82,7 +82,8 @@ class Texts:
             self._join()
         self.whole = _BREAK.join(self._strings)
         # Where each text starts, and where one after the last would.
-        self._starts = [0, *accumulate([len(string) + len(_BREAK) for string in self._strings])]
+        gap = len(_BREAK)
+        self._starts = [0, *accumulate([len(string) + gap for string in self._strings])]
 
     def _join(self) -> None:
         """The texts of all groups as one list, and the number of the first text of each group."""
@@ -170,7 +171,7 @@ class Texts:
     def having(self, part: str) -> list[Text]:
         """The texts that contain this."""
         found: list[Text] = []
-        at = self.whole.find(part)
+        at = self.whole.find(part) if part[0] in self.whole else -1  # one character is found, or not, far faster
         while at >= 0:
             number = bisect_right(self._starts, at)
             found.append(self[number - 1])
@@ -215,14 +216,8 @@ def _fragment_condition(step: dict[str, Any], pointer: str) -> Condition | None:
 
 
 def _ref_texts(blocks: dict[str, Any], catalog: Catalog) -> list[Group]:
-    goal = blocks.get("goal")
-    lists: list[tuple[list[Any], str]] = [(goal, "goal")] if type(goal) is list else []
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        if items and isinstance(items, list) and list in map(type, items):
-            lists += [(item, f"{section}/{i}") for i, item in enumerate(items) if type(item) is list]
     found: list[Group] = []
-    for parts, place in lists:
+    for place, parts in part_lists(blocks):
         for i, part in enumerate(parts):
             ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
             if isinstance(ref, str) and ref in catalog.refs:

@@ -6,7 +6,7 @@ from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import compile_error
-from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.compiler.prompt_blocks import part_lists
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -62,14 +62,8 @@ def _add_contract(holder: object, pointer: str, uses: list[Use]) -> None:
 
 
 def _add_refs(blocks: dict[str, Any], pointer: str, uses: list[Use]) -> None:
-    goal = blocks.get("goal")
-    values = [("goal", goal)] if isinstance(goal, list) else []
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        if isinstance(items, list) and list in map(type, items):  # few have parts
-            values += [(f"{section}/{i}", item) for i, item in enumerate(items) if type(item) is list]
-    for place, value in values:
-        for index, part in enumerate(value):
+    for place, parts in part_lists(blocks):
+        for index, part in enumerate(parts):
             if isinstance(part, dict) and part.get("kind") == "ref" and isinstance(part.get("refId"), str):
                 uses.append(Use("ref", part["refId"], f"{pointer}/promptBlocks/{place}/{index}/refId"))
 

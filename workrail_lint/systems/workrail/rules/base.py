@@ -44,13 +44,9 @@ class Step:
         self.id: str = ident if isinstance(ident, str) else ""
         self.kind: str = kind if kind in ("loop", "parallel") else "standard"  # or loop, or parallel
         self.calls_template = "templateCall" in step
-
-    @property
-    def contract(self) -> str | None:
-        """The contract of its output."""
-        output = self.step.get("outputContract")
+        output = step.get("outputContract")
         ref = output.get("contractRef") if isinstance(output, dict) else None
-        return ref if isinstance(ref, str) else None
+        self.contract: str | None = ref if isinstance(ref, str) else None  # of its output
 
     @property
     def decides_loop(self) -> bool:
