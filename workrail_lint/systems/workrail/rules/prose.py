@@ -31,8 +31,11 @@ _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-# What many texts do not have: words that others contain, and single characters.
-_RARE = ("wr.", "phase ", "spawn", "continu", *"{<[`\"_/'(:-")
+# What several words contain. It is searched for once, and they are looked for only near it.
+_PARTS = ("tep", "mini", "wr.")
+_NEAR = 24
+# Characters that many texts do not have. They are found, or not, many times as fast as a word.
+_MARKS = "{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
@@ -73,9 +76,10 @@ class Hit:
 
 
 @cache
-def _rarest(word: str) -> str:
-    """A part of a word that many texts do not have."""
-    return next((part for part in _RARE if part in word), word)
+def _signs_of(word: str) -> tuple[str, str]:
+    """A mark and a part that a word contains; "" if there is none."""
+    parts = _PARTS if len(word) <= _NEAR else ()
+    return next((mark for mark in _MARKS if mark in word), ""), next((part for part in parts if part in word), "")
 
 
 class TextIndex:
@@ -84,7 +88,7 @@ class TextIndex:
     Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
     """
 
-    __slots__ = ("_found", "_places", "delivered", "low", "owners", "starts")
+    __slots__ = ("_first", "_places", "_stretches", "delivered", "low", "owners", "starts")
 
     def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
         self.owners = delivered + others
@@ -95,40 +99,44 @@ class TextIndex:
         self.low = "\0".join(texts)
         # Where each text starts, and where the last one would be followed by another.
         self.starts = [0, *accumulate([len(text) + 1 for text in texts])]
-        self._found: dict[str, bool] = {}  # whether a word occurs
-        self._places: dict[str, list[int]] = {}  # and where
+        self._first: dict[str, int] = {}  # where a word occurs first, -1 if it does not
+        self._places: dict[str, list[int]] = {}  # all places where it occurs
+        self._stretches: dict[str, str] = {}  # what is around them
 
     def has(self, words: Iterable[str]) -> bool:
         """Whether one of some words occurs at all."""
-        known, low = self._found, self.low
+        known = self._first
         for word in words:
-            found = known.get(word)
-            if found is None:
-                # A single character is found, or not, many times as fast as a word, and other words may have it too.
-                rare = _rarest(word)
-                found = known.get(rare)
-                if found is None:
-                    found = known[rare] = rare in low
-                if found and rare != word:
-                    found = word in low
-                known[word] = found
-            if found:
+            first = known.get(word)
+            if (self._find(word) if first is None else first) >= 0:
                 return True
         return False
 
     def is_delivered(self, word: str) -> bool:
         """Whether a word occurs in a text that reaches the agent."""
-        places = self.places(word)
-        return bool(places) and places[0] < self.starts[self.delivered]
+        return self.has((word,)) and self._first[word] < self.starts[self.delivered]
+
+    def _find(self, word: str) -> int:
+        mark, part = _signs_of(word)
+        may_occur = mark in self.low and (part in ("", word) or word in self._near(part))
+        first = self._first[word] = self.low.find(word) if may_occur else -1
+        return first
+
+    def _near(self, part: str) -> str:
+        """The stretches around a part of words."""
+        found = self._stretches.get(part)
+        if found is None:
+            low = self.low
+            around = [low[max(0, place - _NEAR) : place + _NEAR] for place in self.places(part)]
+            found = self._stretches[part] = "\0".join(around)
+        return found
 
     def places(self, word: str) -> list[int]:
         """Where a word occurs."""
-        if not self.has((word,)):
-            return []
         found = self._places.get(word)
         if found is None:
             found = self._places[word] = []
-            place = self.low.find(word)
+            place = self._first[word] if self.has((word,)) else -1
             while place >= 0:
                 found.append(place)
                 place = self.low.find(word, place + 1)
@@ -162,7 +170,8 @@ class Prompts:
         return step is not None and text.field in PROMPT_FIELDS and not step.calls_template
 
     @property
-    def _owners(self) -> list[tuple[Step, Text]]:
+    def owners(self) -> list[tuple[Step, Text]]:
+        """The texts, each with its step."""
         among = self._texts.owners[: self._texts.delivered]
         return [(step, text) for step, text in among if step is not None and self._is_among(step, text)]
 
@@ -213,11 +222,6 @@ class Prompts:
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
 
-    def sentences(self, at_least: int) -> list[tuple[str, Step, Text]]:
-        """The sentences of some length, each with its step and text."""
-        owners = [owned for owned in self._owners if len(owned[1].text) >= at_least]
-        return [(sentence, step, text) for step, text in owners for sentence in sentences(text.text, at_least)]
-
     def _hit(self, match: re.Match[str]) -> Hit | None:
         """The match with its text; None in a text that is not among these."""
         index = self._texts.index(match.start())
@@ -229,11 +233,10 @@ class Prompts:
 
 def sentences(text: str, at_least: int) -> list[str]:
     """The sentences of some length. A line break ends one too, as lists need no full stop."""
-    for mark in "!?":
-        if mark in text:
-            text = text.replace(f"{mark} ", ". ")
-    lines = [line for line in text.split("\n") if len(line) >= at_least]
-    return [piece.strip(" .!?") for line in lines for piece in line.split(". ") if len(piece) >= at_least]
+    for end in ("! ", "? ", "\n"):
+        if end[0] in text:
+            text = text.replace(end, ". ")
+    return [piece.strip(" .!?") for piece in text.split(". ") if len(piece) >= at_least]
 
 
 @lru_cache(maxsize=4)
