@@ -32,8 +32,8 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         repeated = repeated_sentences(text_index(workflow))
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for step, text in prompts(workflow).owners:
-            for sentence in sentences(text.text, LONG_SENTENCE) if len(text.text) >= LONG_SENTENCE else ():
+        for step, text in prompts(workflow).having([sentence.lower() for sentence in repeated]):
+            for sentence in sentences(text.text, LONG_SENTENCE):
                 if sentence in repeated:
                     owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 
 from workrail_lint.base import js
@@ -75,7 +75,7 @@ class Hit:
         return self.start + len(self.match[0])
 
 
-@cache
+@lru_cache(maxsize=512)
 def _signs_of(word: str) -> tuple[str, str]:
     """A mark and a part that a word contains; "" if there is none."""
     parts = _PARTS if len(word) <= _NEAR else ()
@@ -169,11 +169,10 @@ class Prompts:
         """Whether a text is a part of the prompt of its step. Steps that only call a template have none."""
         return step is not None and text.field in PROMPT_FIELDS and not step.calls_template
 
-    @property
-    def owners(self) -> list[tuple[Step, Text]]:
-        """The texts, each with its step."""
-        among = self._texts.owners[: self._texts.delivered]
-        return [(step, text) for step, text in among if step is not None and self._is_among(step, text)]
+    def having(self, words: Iterable[str]) -> list[tuple[Step, Text]]:
+        """The texts that contain one of some words, each with its step."""
+        found = [self._texts.owners[index] for index in self._texts.having(words)]
+        return [(step, text) for step, text in found if step is not None and self._is_among(step, text)]
 
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
