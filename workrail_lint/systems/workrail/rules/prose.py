@@ -32,7 +32,7 @@ _SHOWN = 60
 _SENTENCE = 400
 _AFTER = 96
 # What several words contain. It is searched for once, and they are looked for only near it.
-_PARTS = ("tep", "mini", "wr.")
+_PARTS = ("tep", "off", "mini", "wr.")
 _NEAR = 24
 # Characters that many texts do not have. They are found, or not, many times as fast as a word.
 _MARKS = "{<[`\"_/'(:-"
