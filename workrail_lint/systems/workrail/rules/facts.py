@@ -205,4 +205,4 @@ def long_tokens(workflow: Workflow) -> set[bytes]:
     found.discard(_LONG_MEMBER)
     tokens = list(found)
     rare = b" ".join(tokens).translate(None, _COMMON).split(b" ")
-    return {token for token, letters in zip(tokens, rare, strict=True) if len(letters) >= LEAST_RARE} if tokens else set()
+    return {token for token, letters in zip(tokens, rare, strict=False) if len(letters) >= LEAST_RARE}

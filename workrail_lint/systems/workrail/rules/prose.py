@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -39,6 +39,8 @@ _MARKS = "{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
+# The first of the words of a rule that looks for them only in texts that reach the agent.
+IN_PROMPTS = ""
 ARGUMENT = "argument"  # the field of a text that a template call passes on
 
 
@@ -88,7 +90,7 @@ class TextIndex:
     Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
     """
 
-    __slots__ = ("_first", "_places", "_stretches", "delivered", "low", "owners", "starts")
+    __slots__ = ("_end", "_first", "_others", "_places", "_stretches", "delivered", "low", "owners", "starts")
 
     def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
         self.owners = delivered + others
@@ -99,27 +101,29 @@ class TextIndex:
         self.low = "\0".join(texts)
         # Where each text starts, and where the last one would be followed by another.
         self.starts = [0, *accumulate([len(text) + 1 for text in texts])]
-        self._first: dict[str, int] = {}  # where a word occurs first, -1 if it does not
-        self._places: dict[str, list[int]] = {}  # all places where it occurs
-        self._stretches: dict[str, str] = {}  # what is around them
+        self._end = self.starts[self.delivered]
+        self._first: dict[str, int] = {IN_PROMPTS: -1}  # where a word is delivered first, -1 if it is not
+        self._places: dict[str, list[int]] = {IN_PROMPTS: []}  # all places where it is delivered
+        self._others: dict[str, list[int]] = {IN_PROMPTS: []}  # those in other texts
+        self._stretches: dict[str, str] = {}  # what is around the places of a part
 
-    def has(self, words: Iterable[str]) -> bool:
-        """Whether one of some words occurs at all."""
+    def has(self, words: Sequence[str]) -> bool:
+        """Whether one of some words occurs; after `IN_PROMPTS`, in a text that reaches the agent."""
         known = self._first
         for word in words:
             first = known.get(word)
             if (self._find(word) if first is None else first) >= 0:
                 return True
-        return False
+        return words[0] != IN_PROMPTS and any(map(self._in_others, words))
 
     def is_delivered(self, word: str) -> bool:
         """Whether a word occurs in a text that reaches the agent."""
-        return self.has((word,)) and self._first[word] < self.starts[self.delivered]
+        return self.has((IN_PROMPTS, word))
 
     def _find(self, word: str) -> int:
         mark, part = _signs_of(word)
         may_occur = mark in self.low and (part in ("", word) or word in self._near(part))
-        first = self._first[word] = self.low.find(word) if may_occur else -1
+        first = self._first[word] = self.low.find(word, 0, self._end) if may_occur else -1
         return first
 
     def _near(self, part: str) -> str:
@@ -132,24 +136,38 @@ class TextIndex:
         return found
 
     def places(self, word: str) -> list[int]:
-        """Where a word occurs."""
+        """Where a word is delivered."""
         found = self._places.get(word)
         if found is None:
-            found = self._places[word] = []
-            place = self._first[word] if self.has((word,)) else -1
-            while place >= 0:
-                found.append(place)
-                place = self.low.find(word, place + 1)
+            first = self._first[word] if self.is_delivered(word) else -1
+            found = self._places[word] = self._following(word, first, self._end)
         return found
 
-    def having(self, words: Iterable[str]) -> list[int]:
-        """Which texts contain one of some words."""
-        return sorted({self.index(at) for word in words for at in self.places(word)})
+    def _in_others(self, word: str) -> list[int]:
+        found = self._others.get(word)
+        if found is None:
+            first = self.low.find(word, self._end)
+            found = self._others[word] = self._following(word, first, len(self.low))
+        return found
+
+    def _following(self, word: str, place: int, end: int) -> list[int]:
+        found: list[int] = []
+        while place >= 0:
+            found.append(place)
+            place = self.low.find(word, place + 1, end)
+        return found
+
+    def having(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
+        """The delivered texts that contain one of some words, each with its step."""
+        return self._owners_of([place for word in words for place in self.places(word)])
 
     def texts_with(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
-        """These texts, each with its step; none that a template call passes on."""
-        found = [self.owners[index] for index in self.having(words)]
+        """All texts that do; none that a template call passes on."""
+        found = self._owners_of([place for word in words for place in (*self.places(word), *self._in_others(word))])
         return [owned for owned in found if owned[1].field != ARGUMENT]
+
+    def _owners_of(self, places: list[int]) -> list[tuple[Step | None, Text]]:
+        return [self.owners[index] for index in sorted(set(map(self.index, places)))]
 
     def index(self, place: int) -> int:
         """Which text contains a place."""
@@ -171,17 +189,14 @@ class Prompts:
 
     def having(self, words: Iterable[str]) -> list[tuple[Step, Text]]:
         """The texts that contain one of some words, each with its step."""
-        found = [self._texts.owners[index] for index in self._texts.having(words)]
+        found = self._texts.having(words)
         return [(step, text) for step, text in found if step is not None and self._is_among(step, text)]
 
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
         seen: set[int] = set()
-        end = self._texts.starts[self._texts.delivered]
         for word in search.words:
             for place in self._texts.places(word):
-                if place >= end:
-                    break  # in what does not reach the agent
                 match = self._match(search, place)
                 if match is not None and match.start() not in seen:
                     seen.add(match.start())
