@@ -16,7 +16,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import DECORATED_NAME
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
@@ -47,7 +47,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = _APPROVAL.words
+    words = (IN_PROMPTS, *_APPROVAL.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -93,7 +93,7 @@ class PromptLeftover(WorkflowRule):
     origin = "product"
     summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = _MARK.words + _OPEN.words
+    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         texts = delivered(workflow)
@@ -182,7 +182,7 @@ class RoleInPrompt(WorkflowRule):
     origin = "product"
     summary = "A prompt gives the agent its role in a separate line."
     why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
-    words = _ROLE.words
+    words = (IN_PROMPTS, *_ROLE.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
