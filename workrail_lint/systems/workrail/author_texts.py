@@ -50,7 +50,7 @@ _CONFIGS = (
 
 def _add_strings(items: object, pointer: str, field: str, found: list[Text]) -> None:
     for index, item in enumerate(_list(items)):
-        if isinstance(item, str):
+        if type(item) is str:
             found.append(_tuple(Text, (item, f"{pointer}/{index}", field)))
 
 
@@ -62,7 +62,7 @@ def _add_block_texts(blocks: dict[str, Any], pointer: str, found: list[Text]) ->
         _add_parts(goal, f"{pointer}/goal", found)
     for section in _LIST_SECTIONS:
         for index, item in enumerate(_list(blocks.get(section))):
-            if isinstance(item, str):
+            if type(item) is str:
                 found.append(_tuple(Text, (item, f"{pointer}/{section}/{index}", section)))
             else:
                 _add_parts(item, f"{pointer}/{section}/{index}", found)
@@ -70,7 +70,7 @@ def _add_block_texts(blocks: dict[str, Any], pointer: str, found: list[Text]) ->
     if isinstance(output, dict):
         place = f"{pointer}/outputRequired"
         for name, value in output.items():
-            if isinstance(value, str):
+            if type(value) is str:
                 found.append(_tuple(Text, (value, child(place, name), "outputRequired")))
 
 
@@ -103,7 +103,7 @@ def top_texts(definition: dict[str, Any]) -> list[Text]:
     ]
     for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples"):
         items = enumerate(_list(definition.get(field)))
-        found += [_tuple(Text, (item, f"/{field}/{index}", field)) for index, item in items if isinstance(item, str)]
+        found += [_tuple(Text, (item, f"/{field}/{index}", field)) for index, item in items if type(item) is str]
     return found
 
 
