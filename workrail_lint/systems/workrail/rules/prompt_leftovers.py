@@ -11,7 +11,6 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.author_texts import text_of
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
@@ -19,9 +18,8 @@ from workrail_lint.systems.workrail.rules.facts import DECORATED_NAME
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.operations import Operation
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Text, Workflow
+    from workrail_lint.systems.workrail.rules.base import Workflow
 
 _PERSON = r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|me)"
 _APPROVAL = Search(
@@ -138,28 +136,25 @@ class NumberedTwice(WorkflowRule):
     needs = frozenset({"promptBlocks"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        found: list[tuple[Text, int]] = []
+        found: list[Replace] = []
         steps: list[str] = []
         for step in workflow.all_steps:
-            groups = step.text_groups if "promptBlocks" in step.step and not step.calls_template else ()
-            for group in [group for group in groups if group[1] == "procedure"]:
-                for number, match in enumerate(map(_OWN_NUMBER.match, group[0])):
-                    if match is None:
-                        continue
-                    text = text_of(group, number, step.pointer)
-                    # A number that differs from the rendered one may be intended, as in "3) files are enough".
-                    if int(match[1]) == int(text.pointer.rpartition("/")[2]) + 1:
-                        found.append((text, match.end()))
-                        steps.append(label(step))
+            blocks = None if step.calls_template else step.step.get("promptBlocks")
+            items = blocks.get("procedure") if isinstance(blocks, dict) else None
+            for index, item in enumerate(items if isinstance(items, list) else ()):
+                match = _OWN_NUMBER.match(item) if isinstance(item, str) else None
+                # A number that differs from the rendered one may be intended, as in "3) files are enough".
+                if match and int(match[1]) == index + 1:
+                    found.append(Replace(step.at("promptBlocks", "procedure", index), item[match.end() :]))
+                    steps.append(label(step))
         if not found:
             return
-        operations: list[Operation] = [Replace(text.pointer, text.text[end:]) for text, end in found]
         more = len(set(steps)) - 1
         also = f" (so do {counted(more, 'other step')})" if more > 1 else " (so does another step)" if more else ""
         report(
-            found[0][0].pointer,
+            found[0].pointer,
             f"{steps[0]}: this item has its own number, and the engine adds another{also}; remove the number",
-            fix=unsafe("remove the numbers", *operations),
+            fix=unsafe("remove the numbers", *found),
         )
 
     def examples(self) -> Iterable[Example]:
