@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 
@@ -40,7 +40,7 @@ _MARKS = "{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
-# The first of the words of a rule that looks for them only in texts that reach the agent.
+# Among the words of a rule: they are looked for only in texts that reach the agent.
 IN_PROMPTS = ""
 
 _Owned: TypeAlias = "tuple[Step | None, Group]"
@@ -81,9 +81,9 @@ class Hit:
 
 @lru_cache(maxsize=512)
 def _signs_of(word: str) -> tuple[str, str]:
-    """A mark and a part that a word contains; "" if there is none."""
-    parts = _PARTS if len(word) <= _NEAR else ()
-    return next((mark for mark in _MARKS if mark in word), ""), next((part for part in parts if part in word), "")
+    """A mark that a word contains, and a part of it; "" if there is none."""
+    parts = [part for part in _PARTS if part in word and part != word] if len(word) <= _NEAR else []
+    return next((mark for mark in _MARKS if mark in word), ""), parts[0] if parts else ""
 
 
 class TextIndex:
@@ -117,22 +117,18 @@ class TextIndex:
         self._others: dict[str, list[int]] = {IN_PROMPTS: []}  # those in other texts
         self._stretches: dict[str, str] = {}  # what is around the places of a part
 
-    def has(self, words: Sequence[str]) -> bool:
-        """Whether one of some words occurs; after `IN_PROMPTS`, in a text that reaches the agent."""
+    def has(self, words: tuple[str, ...]) -> bool:
+        """Whether one of some words occurs; with `IN_PROMPTS` among them, in a text that reaches the agent."""
         known = self._first
         for word in words:
             first = known.get(word)
             if (self._find(word) if first is None else first) >= 0:
                 return True
-        return words[0] != IN_PROMPTS and any(map(self._in_others, words))
-
-    def is_delivered(self, word: str) -> bool:
-        """Whether a word occurs in a text that reaches the agent."""
-        return self.has((IN_PROMPTS, word))
+        return IN_PROMPTS not in words and any(map(self._in_others, words))
 
     def _find(self, word: str) -> int:
         mark, part = _signs_of(word)
-        may_occur = mark in self.low and (part in ("", word) or word in self._near(part))
+        may_occur = mark in self.low and (not part or word in self._near(part))
         first = self._first[word] = self.low.find(word, 0, self._end) if may_occur else -1
         return first
 
@@ -149,8 +145,9 @@ class TextIndex:
         """Where a word is delivered."""
         found = self._places.get(word)
         if found is None:
-            first = self._first[word] if self.is_delivered(word) else -1
-            found = self._places[word] = self._following(word, first, self._end)
+            first = self._first.get(word)
+            found = self._following(word, self._find(word) if first is None else first, self._end)
+            self._places[word] = found
         return found
 
     def _in_others(self, word: str) -> list[int]:
@@ -247,7 +244,7 @@ class Prompts:
 
     def has(self, *words: str) -> bool:
         """Whether one of some words may occur."""
-        return any(map(self._texts.is_delivered, words))
+        return self._texts.has((IN_PROMPTS, *words))
 
     def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
         """Whether a word somewhere is the beginning of one of some phrases."""
