@@ -298,13 +298,14 @@ class _Container:
     Many places are neighbours, so the search goes on where the one before ended.
     """
 
-    __slots__ = ("_at", "_is_object", "_line", "found")
+    __slots__ = ("_at", "_count", "_is_object", "_line", "_start", "found")
 
     def __init__(self, text: str, start: int, is_laid_out: bool) -> None:
         if text[start] not in "{[":
             raise ValueError(start)
         self._is_object = text[start] == "{"
-        self._at = start  # of the value found last, which is skipped if the search goes on, or of the bracket
+        self._start = self._at = start  # then of the value found last, which is skipped if the search goes on
+        self._count = 0  # of the values up to there
         # How each line of the contents begins, if each value is known to have its own lines.
         has_lines = is_laid_out and text.startswith("\n", start + 1)
         self._line = text[start + 1 : skip_space(text, start + 1)] if has_lines else ""
@@ -313,13 +314,20 @@ class _Container:
     def find(self, text: str, token: str) -> tuple[int, ...]:
         """The offset of a member or element; of a member also both ends of its name. Raises ValueError if not there."""
         found, at = self.found, self._at
+        if self._line and self._is_object and "\\" not in token:
+            # Its line, unless the object ends before: strings have no line breaks, and contents are indented.
+            line = f'{self._line}"{token}": '
+            start = text.find(line, self._start)
+            if start >= 0 and text.find(f"{self._line[:-2]}}}", self._start, start) < 0:
+                end = start + len(line)
+                found[token] = end, start + len(self._line), end - 2
         while token not in found:
-            if found:
+            if self._count:
                 at = self.end(text, at)
                 at = at if text[at] == "," else skip_space(text, at)
                 if text[at] != ",":
                     raise ValueError(token)
-            start = text.index('"', at) if self._is_object and found else skip_space(text, at + 1)
+            start = at + 1 + len(self._line) if self._line else skip_space(text, at + 1)
             if text[start] in "]}":
                 raise ValueError(token)
             if self._is_object:
@@ -330,8 +338,9 @@ class _Container:
                 found[name] = at, start, end
             else:
                 at = start
-                found[str(len(found))] = (at,)
+                found[str(self._count)] = (at,)
             self._at = at
+            self._count += 1
         return found[token]
 
     def end(self, text: str, at: int) -> int:

@@ -44,8 +44,7 @@ class SourceText:
         self.text = text
         self._data = data  # the same in UTF-8, if it is at hand
         self._starts: list[int] | None = None
-        # At every _STRIDE-th code point: the line, and where the one before it ends. None if a line ends in CR.
-        self._lines: list[tuple[int, int]] | None = None
+        self._lines: list[int] | None = None  # of every _STRIDE-th code point; none if one ends in CR
         self._bytes: list[int] | None = None  # of every _STRIDE-th code point; none in plain ASCII
 
     @property
@@ -87,9 +86,8 @@ class SourceText:
         if lines:
             # The lines before the nearest mark were counted once for all places.
             mark = min(offset // _STRIDE, len(lines) - 1)
-            line, last = lines[mark]
-            line += text.count("\n", mark * _STRIDE, offset)
-            last = max(last, text.rfind("\n", mark * _STRIDE, offset))
+            line = lines[mark] + text.count("\n", mark * _STRIDE, offset)
+            last = text.rfind("\n", 0, offset)
         else:
             from bisect import bisect_right  # here, because few texts have such line ends
 
@@ -98,17 +96,17 @@ class SourceText:
         byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
         return tuple.__new__(Position, (line, offset - last, offset, byte_offset))
 
-    def _counted_lines(self) -> list[tuple[int, int]]:
-        lines: list[tuple[int, int]] = []
-        line, last, text = 1, -1, self.text
-        for at in range(0, len(text) + 1, _STRIDE) if "\r" not in text else ():
-            lines.append((line, last))
-            line += text.count("\n", at, at + _STRIDE)
-            last = max(last, text.rfind("\n", at, at + _STRIDE))
-        return lines
+    def _counted_lines(self) -> list[int]:
+        text = self.text
+        starts = range(0, len(text) + 1, _STRIDE) if "\r" not in text else ()
+        return list(accumulate([text.count("\n", at, at + _STRIDE) for at in starts], initial=1)) if starts else []
 
     def span(self, start: int, end: int) -> Span:
-        return tuple.__new__(Span, (self.position(start), self.position(end)))
+        first = self.position(start)
+        if not self._lines or self.text.find("\n", start, end) >= 0:
+            return Span(first, self.position(end))
+        byte_offset = end if self._bytes == [] else self._byte_offset(end)
+        return Span(first, Position(first.line, first.column + end - start, end, byte_offset))
 
     def line(self, number: int) -> str:
         """The text of a 1-based line without its terminator."""

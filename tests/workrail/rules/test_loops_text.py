@@ -107,6 +107,13 @@ def test_rounds_by_hand(prompt: str) -> None:
     assert names(loop_text.LoopManualIteration, {**loop(), "body": "first-step"}, step(prompt=prompt)) == []
 
 
+@pytest.mark.parametrize("members", [{}, {"templateCall": {"templateId": "wr.templates.capability_probe"}}])
+def test_a_count_that_continues_in_a_fragment_is_seen(members: dict[str, Any]) -> None:
+    fragment = {"id": "rest", "text": "2 of 5.", "when": {"var": "goal"}}
+    counting = step(prompt="This is step", promptFragments=[fragment], guidance=["Be brief."], **members)
+    assert names(loop_text.LoopManualIteration, counting) == ["/steps/0"]
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

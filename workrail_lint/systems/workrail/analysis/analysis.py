@@ -23,12 +23,12 @@ from workrail_lint.systems.workrail.analysis.records import (
     Use,
 )
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
-from workrail_lint.systems.workrail.analysis.texts import Texts, TextsOf
+from workrail_lint.systems.workrail.analysis.texts import GroupsOf, Texts
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
-from workrail_lint.systems.workrail.author_texts import step_texts, top_texts
+from workrail_lint.systems.workrail.author_texts import step_groups, top_groups
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.author_texts import Text as AuthorText
+    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compiler.loops import Loop
     from workrail_lint.systems.workrail.compiler.nodes import Nodes
@@ -59,8 +59,8 @@ class Analysis:
         catalog: Catalog,
         *,
         trusted: set[str] | None = None,
-        texts_of: TextsOf = step_texts,
-        top: list[AuthorText] | None = None,
+        groups_of: GroupsOf | None = None,
+        top: list[Group] | None = None,
         given: frozenset[str] = frozenset(),
         is_routine: bool = False,
         is_complete: bool = True,
@@ -72,7 +72,7 @@ class Analysis:
         self.is_routine = is_routine  # its caller sets things we can't see
         self.is_complete = is_complete  # false when something that could set variables was not found
         self._catalog = catalog
-        self._texts_of = texts_of
+        self._groups_of = groups_of or (lambda step, _: step_groups(step))
         self._top = top
         self._given = given
         self._said: dict[str, Said] = {}
@@ -80,8 +80,8 @@ class Analysis:
 
     @cached_property
     def texts(self) -> Texts:
-        top = top_texts(self.definition) if self._top is None else self._top
-        return Texts(self.definition, self.flow, self._catalog, self._texts_of, top)
+        top = top_groups(self.definition) if self._top is None else self._top
+        return Texts(self.definition, self.flow, self._catalog, self._groups_of, top)
 
     @cached_property
     def decisions(self) -> list[Decision]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
-from workrail_lint.systems.workrail.author_texts import step_texts
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.texts import TextsOf
-    from workrail_lint.systems.workrail.author_texts import Text
+    from workrail_lint.systems.workrail.analysis.texts import GroupsOf
+    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -21,13 +20,13 @@ def analyse(
     path: str = "",
     is_routine: bool = False,
     trusted: set[str] | None = None,
-    texts_of: TextsOf = step_texts,
-    top: list[Text] | None = None,
+    groups_of: GroupsOf | None = None,
+    top: list[Group] | None = None,
     given: frozenset[str] = frozenset(),
 ) -> Analysis:
     """What can be known about a workflow. One that does not compile is followed as far as the passes get.
 
-    Whoever has the texts of the steps, or those outside, passes them on.
+    A caller that has the texts of the steps, or those outside, passes them on.
     """
     routine = is_routine or _is_routine(definition, path)
     if compiled is not None:
@@ -37,7 +36,7 @@ def analyse(
             compiled.loops,
             catalog,
             trusted=trusted,
-            texts_of=texts_of,
+            groups_of=groups_of,
             top=top,
             given=given,
             is_routine=routine,
@@ -52,7 +51,7 @@ def analyse(
         executable.lookup.loops,
         catalog,
         trusted=trusted,
-        texts_of=texts_of,
+        groups_of=groups_of,
         top=top,
         given=given,
         is_routine=routine,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from itertools import filterfalse
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.typed import NamedTuple, cached_property
@@ -29,6 +29,8 @@ _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
 _MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
 _CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
+# Small letters and digits as `a`, capitals as `A`, and everything else as a blank.
+_SHAPES = bytes(32 if not chr(code).isalnum() or code > 127 else 65 if 65 <= code <= 90 else 97 for code in range(256))
 _IN_NAMES = ("_", "$")  # besides letters and digits
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = Reading(PLAIN, "")
@@ -157,12 +159,21 @@ class Scanner:
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
-        found = set(_MARKED.findall(self.whole))
-        capital = " ".join(filterfalse(str.islower, set(self.whole.split())))  # of which the whole has little
-        words = [word for word in set(_CALLED_WORD.findall(capital)) if not word.islower()]
-        found.update([word for word in words if word[0].islower() and word.isascii() and word.isalnum()])
-        found.update(filter(_KEY.fullmatch, self.texts.outputs))
-        return found
+        return {*_MARKED.findall(self.whole), *self._camel_words(), *filter(_KEY.fullmatch, self.texts.outputs)}
+
+    def _camel_words(self) -> Iterator[str]:
+        """The words that have a capital after a small letter; bytes are searched for one far faster than words."""
+        whole = self.whole
+        shapes = whole.encode("latin-1", "replace").translate(_SHAPES)
+        at = shapes.find(b"aA")
+        while at >= 0:
+            start = shapes.rfind(b" ", 0, at) + 1
+            match = _CALLED_WORD.match(whole, start)
+            assert match is not None
+            word, before = match[0], whole[start - 1 : start]
+            if word.isalnum() and word.isascii() and word[0].islower() and not (before.isalnum() or before == "_"):
+                yield word
+            at = shapes.find(b"aA", match.end())
 
     def said(self, name: str) -> Said:
         """What the texts say about a name."""
@@ -180,15 +191,10 @@ class Scanner:
 
     def occurs(self, word: str) -> bool:
         """Whether an agent reads the word, in any case."""
-        lowered = self._lowered
-        word = word.lower()
-        start = lowered.find(word) if word else -1
-        while start >= 0:
-            end = start + len(word)
-            if not _in_word(lowered[start - 1 : start]) and not _in_word(lowered[end : end + 1]):
-                return True
-            start = lowered.find(word, start + 1)
-        return False
+        # Mostly it is there as it is written, and then the texts need not be made lower case.
+        if any(self.texts.at(place)[0].delivered for place in _places_of(word, self.whole)):
+            return True
+        return any(True for _ in _places_of(word.lower(), self._lowered))
 
     @cached_property
     def _lowered(self) -> str:
@@ -226,6 +232,16 @@ class Scanner:
         for match in _WORD.finditer(self.whole):
             found.setdefault(match[0], []).append(match.start())
         return found
+
+
+def _places_of(word: str, text: str) -> Iterator[int]:
+    """Where a text has something as a word of its own."""
+    start = text.find(word) if word else -1
+    while start >= 0:
+        end = start + len(word)
+        if not _in_word(text[start - 1 : start]) and not _in_word(text[end : end + 1]):
+            yield start
+        start = text.find(word, start + 1)
 
 
 def _in_word(character: str) -> bool:

@@ -10,11 +10,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import accumulate
-from operator import itemgetter
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
-from workrail_lint.documents.pointer import child
+from workrail_lint.base.typed import TYPE_CHECKING, Any, TypeAlias, cached_property
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     BINDING,
@@ -24,15 +22,16 @@ from workrail_lint.systems.workrail.analysis.records import (
     Condition,
     Text,
 )
-from workrail_lint.systems.workrail.author_texts import Text as AuthorText
+from workrail_lint.systems.workrail.author_texts import argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
-from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS, part_lists
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.flow import Flow
+    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
-TextsOf = Callable[[dict[str, Any], str], list[AuthorText]]
+GroupsOf: TypeAlias = "Callable[[dict[str, Any], str], list[Group]]"
 
 # The virtual step that shows a text of its parent.
 _BLOCK_OF = {
@@ -42,25 +41,18 @@ _BLOCK_OF = {
     "rubric": "audit",
     "synthesis": "synthesis",
 }
-# Members whose texts are shown elsewhere or not at all.
-_WITH_OTHER_TEXTS = ("guidance", "verification", "audit", "synthesis")
 _GUIDANCE, _OUTPUT = "guidance", "outputRequired"
 CALLER_FIELDS = frozenset(("preconditions", "clarificationPrompts"))
 _NAME_LIKE = Pattern(
     r"[`'\"={]|[a-z0-9][A-Z_]|_[a-z]|\bvariable|\((?:number|boolean|bool|array|list|string|integer|object|enum)"
 )
 _BREAK = "\n\0\n"  # nothing that is searched for runs over it
-_text_of, _field_of = itemgetter(0), itemgetter(2)
 _tuple = tuple.__new__
 
 
-class _Source(NamedTuple):
-    """What consecutive texts have in common."""
-
-    step: int | None
-    data: dict[str, Any]  # the step they are from
-    via: str
-    place: str  # of all of them; empty where each has its own
+# Where groups of texts are from: the index of their step, the step itself, how it came here, the pointer that their
+# places follow, and the place to report for all of them where it is another.
+_Source: TypeAlias = "tuple[int | None, dict[str, Any], str, str, str]"
 
 
 class Texts:
@@ -74,25 +66,31 @@ class Texts:
         definition: dict[str, Any],
         flow: Flow,
         catalog: Catalog,
-        texts_of: TextsOf,
-        top: list[AuthorText],
+        groups_of: GroupsOf,
+        top: list[Group],
     ) -> None:
         self._steps = flow.steps
-        self._written: list[AuthorText] = []
-        self._sources: list[_Source] = []
-        self._firsts: list[int] = []  # of each source, the number of its first text
+        self._groups: list[Group] = []
+        self._sources: list[_Source] = []  # of each group
         self._made: dict[int, Text] = {}
         self._virtual: dict[tuple[str, str], int] = {}  # the steps made from blocks of others
-        self._add([*top, *_functions(definition)], None, definition, AUTHORED)
-        self._outside = len(self._written)
-        self._collect(definition, flow, catalog, texts_of)
+        self._add([*top, *_functions(definition)], None, definition, AUTHORED, "")
+        self._collect(definition, flow, catalog, groups_of)
+        self._join()
         if definition.get("extensionPoints"):
             self._add_bindings(definition)
-        self._strings = list(map(_text_of, self._written))
+            self._join()
         self.whole = _BREAK.join(self._strings)
-        self._starts = [0, *accumulate(map(len(_BREAK).__add__, map(len, self._strings)))]  # and one after the end
+        # Where each text starts, and where one after the last would.
+        gap = len(_BREAK)
+        self._starts = [0, *accumulate([len(string) + gap for string in self._strings])]
 
-    def _collect(self, definition: dict[str, Any], flow: Flow, catalog: Catalog, texts_of: TextsOf) -> None:
+    def _join(self) -> None:
+        """The texts of all groups as one list, and the number of the first text of each group."""
+        self._strings = strings_of(self._groups)
+        self._firsts = [0, *accumulate([len(group[0]) for group in self._groups])]
+
+    def _collect(self, definition: dict[str, Any], flow: Flow, catalog: Catalog, groups_of: GroupsOf) -> None:
         features = _feature_texts(definition, catalog)
         authored = flow.authored
         called: set[str] = set()
@@ -100,28 +98,28 @@ class Texts:
             node, pointer, via = flow.nodes[index], step.pointer, step.origin.via
             if via == AUTHORED:
                 source = authored.get(pointer, node.step)
-                self._add(texts_of(source, pointer), index, source, via)
+                self._add(groups_of(source, pointer), index, source, via, pointer)
                 blocks = source.get("promptBlocks")
                 if isinstance(blocks, dict):
-                    refs = _ref_texts(blocks, f"{pointer}/promptBlocks", catalog)
+                    refs = _ref_texts(blocks, catalog)
                     if refs:
-                        self._add(refs, index, source, REF)
+                        self._add(refs, index, source, REF, pointer)
                     if features:
-                        self._add(features, index, source, FEATURE)
+                        self._add(features, index, source, FEATURE, "")
             elif via == VIRTUAL and node.origin is not None:
                 self._virtual[pointer, node.origin.part] = index
             else:
                 if pointer not in called:
                     called.add(pointer)
                     caller = authored.get(pointer, {})
-                    self._add(_arguments(caller, pointer), index, caller, AUTHORED)
-                self._add(texts_of(node.step, ""), index, node.step, via, step.origin.pointer)
+                    self._add(argument_groups(caller), index, caller, AUTHORED, pointer)
+                self._add(groups_of(node.step, ""), index, node.step, via, "", step.origin.pointer)
 
-    def _add(self, texts: list[AuthorText], step: int | None, data: dict[str, Any], via: str, place: str = "") -> None:
-        if texts:
-            self._firsts.append(len(self._written))
-            self._sources.append(_tuple(_Source, (step, data, via, place)))
-            self._written += texts
+    def _add(
+        self, groups: list[Group], step: int | None, data: dict[str, Any], via: str, pointer: str, place: str = ""
+    ) -> None:
+        self._groups += groups
+        self._sources += [(step, data, via, pointer, place)] * len(groups)
 
     def _add_bindings(self, definition: dict[str, Any]) -> None:
         """What the slots hold that texts take in."""
@@ -133,22 +131,25 @@ class Texts:
                 slots.setdefault(
                     point["slotId"], (f"/extensionPoints/{index}", default if isinstance(default, str) else "")
                 )
-        for text in [self[number] for number, written in enumerate(self._written) if PREFIX in written.text]:
+        count = len(self._strings)
+        for text in [self[number] for number, string in enumerate(self._strings) if PREFIX in string]:
             for slot in TOKEN.findall(text.text) if text.via == AUTHORED and text.step is not None else ():
                 if slot in slots:
                     place, value = slots[slot]
-                    self._made[len(self._written)] = text._replace(pointer=place, via=BINDING, text=value)
-                    self._add([AuthorText(value, place, text.field)], text.step, {}, BINDING)
+                    self._made[count] = text._replace(pointer=place, via=BINDING, text=value)
+                    self._add([([value], text.field, place, ())], text.step, {}, BINDING, "")
+                    count += 1
 
     def __getitem__(self, number: int) -> Text:
         return self._made.get(number) or self._record(number)
 
     def __iter__(self) -> Iterator[Text]:
-        return map(self.__getitem__, range(len(self._written)))
+        return map(self.__getitem__, range(len(self._strings)))
 
     def _record(self, number: int) -> Text:
-        text, pointer, field = self._written[number]
-        step, data, via, place = self._sources[bisect_right(self._firsts, number) - 1]
+        group = bisect_right(self._firsts, number) - 1
+        step, data, via, base, place = self._sources[group]
+        text, pointer, field = text_of(self._groups[group], number - self._firsts[group], base)
         delivered = field != _GUIDANCE
         when = _fragment_condition(data, pointer) if field == "fragment" else None
         if step is None:
@@ -170,7 +171,7 @@ class Texts:
     def having(self, part: str) -> list[Text]:
         """The texts that contain a string."""
         found: list[Text] = []
-        at = self.whole.find(part)
+        at = self.whole.find(part) if part[0] in self.whole else -1  # one character is found, or not, far faster
         while at >= 0:
             number = bisect_right(self._starts, at)
             found.append(self[number - 1])
@@ -181,52 +182,30 @@ class Texts:
     def outputs(self) -> dict[str, list[int]]:
         """The texts of `outputRequired` by their keys."""
         found: dict[str, list[int]] = {}
-        for number in self._numbers(_OUTPUT):
-            place = self._sources[bisect_right(self._firsts, number) - 1].place or self._written[number].pointer
-            key = place.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-            found.setdefault(key, []).append(number)
-        return found
-
-    @cached_property
-    def _fields(self) -> list[str]:
-        return list(map(_field_of, self._written))
-
-    def _numbers(self, field: str) -> list[int]:
-        """The texts of a field."""
-        found: list[int] = []
-        at = -1
-        for _ in range(self._fields.count(field)):
-            at = self._fields.index(field, at + 1)
-            found.append(at)
+        for (_, field, _, names), first, source in zip(self._groups, self._firsts, self._sources, strict=False):
+            if field == _OUTPUT:
+                place = source[4]
+                for number, name in enumerate(names, first):
+                    found.setdefault(place.rpartition("/")[2] if place else name, []).append(number)
         return found
 
     @cached_property
     def read(self) -> list[str]:
         """What agents and callers read."""
-        strings, start = self._strings, self._outside
-        found = [strings[number] for field in CALLER_FIELDS for number in self._numbers(field)]
-        for number in self._numbers(_GUIDANCE):
-            found += strings[start:number]
-            start = number + 1
-        return found + strings[start:]
+        found: list[str] = []
+        for (strings, field, _, _), source in zip(self._groups, self._sources, strict=True):
+            if field in CALLER_FIELDS if source[0] is None else field != _GUIDANCE:
+                found += strings
+        return found
 
     @cached_property
     def read_in_step(self) -> dict[int, list[str]]:
         """What agents read, by step."""
         found: dict[int, list[str]] = {}
-        ends = [*self._firsts[1:], len(self._strings)]
-        for (step, data, via, _), first, end in zip(self._sources, self._firsts, ends, strict=True):
-            if step is None:
-                continue
-            shown = found.setdefault(step, [])
-            if via != BINDING and data.keys().isdisjoint(_WITH_OTHER_TEXTS):
-                shown += self._strings[first:end]
-                continue
-            for text, _, field in self._written[first:end]:
-                if via == AUTHORED and field in _BLOCK_OF:
-                    found.setdefault(self._shown_by(step, field), []).append(text)
-                elif field != _GUIDANCE:
-                    shown.append(text)
+        for (strings, field, _, _), (step, _, via, _, _) in zip(self._groups, self._sources, strict=True):
+            if step is not None and field != _GUIDANCE:
+                shown = self._shown_by(step, field) if via == AUTHORED and field in _BLOCK_OF else step
+                found.setdefault(shown, []).extend(strings)
         return found
 
 
@@ -236,36 +215,18 @@ def _fragment_condition(step: dict[str, Any], pointer: str) -> Condition | None:
     return when if isinstance(when, dict) and when else None
 
 
-def _arguments(caller: dict[str, Any], pointer: str) -> list[AuthorText]:
-    """What a template call passes is the author's own text."""
-    call = caller.get("templateCall")
-    args = call.get("args") if isinstance(call, dict) else None
-    place = f"{pointer}/templateCall/args"
-    return [
-        AuthorText(value, child(place, name), "argument")
-        for name, value in (args.items() if isinstance(args, dict) else ())
-        if isinstance(value, str)
-    ]
-
-
-def _ref_texts(blocks: dict[str, Any], pointer: str, catalog: Catalog) -> list[AuthorText]:
-    goal = blocks.get("goal")
-    lists: list[tuple[list[Any], str]] = [(goal, f"{pointer}/goal")] if type(goal) is list else []
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        if items and isinstance(items, list) and list in map(type, items):
-            lists += [(item, f"{pointer}/{section}/{i}") for i, item in enumerate(items) if type(item) is list]
-    found: list[AuthorText] = []
-    for parts, place in lists:
+def _ref_texts(blocks: dict[str, Any], catalog: Catalog) -> list[Group]:
+    found: list[Group] = []
+    for place, parts in part_lists(blocks):
         for i, part in enumerate(parts):
             ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
             if isinstance(ref, str) and ref in catalog.refs:
-                found.append(AuthorText(catalog.refs[ref].text, f"{place}/{i}", "part"))
+                found.append(([catalog.refs[ref].text], "part", f"/promptBlocks/{place}/{i}", ()))
     return found
 
 
-def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[AuthorText]:
-    found: list[AuthorText] = []
+def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[Group]:
+    found: list[Group] = []
     features = definition.get("features")
     for index, ident in enumerate(features if isinstance(features, list) else ()):
         feature = catalog.features.get(ident) if isinstance(ident, str) else None
@@ -275,7 +236,7 @@ def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[AuthorT
             for value in getattr(feature, section):
                 text = value if isinstance(value, str) else _joined(value, catalog)
                 if _may_name_variables(text):
-                    found.append(AuthorText(text, f"/features/{index}", section))
+                    found.append(([text], section, f"/features/{index}", ()))
     return found
 
 
@@ -295,9 +256,9 @@ def _joined(parts: object, catalog: Catalog) -> str:
     return "".join(found)
 
 
-def _functions(definition: dict[str, Any]) -> Iterator[AuthorText]:
+def _functions(definition: dict[str, Any]) -> Iterator[Group]:
     functions = definition.get("functionDefinitions")
     for index, function in enumerate(functions if isinstance(functions, list) else ()):
         text = function.get("definition") if isinstance(function, dict) else None
         if isinstance(text, str):
-            yield AuthorText(text, f"/functionDefinitions/{index}/definition", "function")
+            yield [text], "function", f"/functionDefinitions/{index}/definition", ()

@@ -6,7 +6,7 @@ from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import compile_error
-from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.compiler.prompt_blocks import part_lists
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -46,26 +46,26 @@ def _add_uses(step: object, pointer: str, uses: list[Use]) -> None:
         if isinstance(call.get("templateId"), str):
             uses.append(Use("template", call["templateId"], f"{pointer}/templateCall/templateId"))
         return  # everything else on a calling step is discarded
-    for holder, place in ((step, pointer), (step.get("synthesis"), f"{pointer}/synthesis")):
-        contract = holder.get("outputContract") if isinstance(holder, dict) else None
-        if isinstance(contract, dict) and isinstance(contract.get("contractRef"), str):
-            uses.append(Use("contract", contract["contractRef"], f"{place}/outputContract/contractRef"))
+    if "outputContract" in step:
+        _add_contract(step, pointer, uses)
+    if "synthesis" in step:
+        _add_contract(step["synthesis"], f"{pointer}/synthesis", uses)
     blocks = step.get("promptBlocks")
     if isinstance(blocks, dict):
-        _add_refs(blocks, f"{pointer}/promptBlocks", uses)
+        _add_refs(blocks, pointer, uses)
+
+
+def _add_contract(holder: object, pointer: str, uses: list[Use]) -> None:
+    contract = holder.get("outputContract") if isinstance(holder, dict) else None
+    if isinstance(contract, dict) and isinstance(contract.get("contractRef"), str):
+        uses.append(Use("contract", contract["contractRef"], f"{pointer}/outputContract/contractRef"))
 
 
 def _add_refs(blocks: dict[str, Any], pointer: str, uses: list[Use]) -> None:
-    goal = blocks.get("goal")
-    values = [("goal", goal)] if isinstance(goal, list) else []
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        if isinstance(items, list) and list in map(type, items):  # few have parts
-            values += [(f"{section}/{i}", item) for i, item in enumerate(items) if type(item) is list]
-    for place, value in values:
-        for index, part in enumerate(value):
+    for place, parts in part_lists(blocks):
+        for index, part in enumerate(parts):
             if isinstance(part, dict) and part.get("kind") == "ref" and isinstance(part.get("refId"), str):
-                uses.append(Use("ref", part["refId"], f"{pointer}/{place}/{index}/refId"))
+                uses.append(Use("ref", part["refId"], f"{pointer}/promptBlocks/{place}/{index}/refId"))
 
 
 def design_only_uses(definition: dict[str, Any], catalog: Catalog) -> list[Use]:

@@ -73,14 +73,10 @@ def declared_levels(assessments: object) -> Levels:
     levels: Levels = {}
     for item in _list(assessments):
         if isinstance(item, dict) and isinstance(item.get("id"), str):
-            levels.setdefault(item["id"], set(_levels_of(item)))
+            dimensions = [part for part in _list(item.get("dimensions")) if isinstance(part, dict)]
+            found = [level for part in dimensions for level in _list(part.get("levels")) if isinstance(level, str)]
+            levels.setdefault(item["id"], set(found))
     return levels
-
-
-def _levels_of(assessment: dict[str, Any]) -> Iterator[str]:
-    for dimension in _list(assessment.get("dimensions")):
-        if isinstance(dimension, dict):
-            yield from (level for level in _list(dimension.get("levels")) if isinstance(level, str))
 
 
 def check_assessments(steps: list[Node], declared: object) -> list[Finding]:

@@ -63,6 +63,17 @@ class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
         self.place = place  # of the part that names it, below the blocks
 
 
+def part_lists(blocks: Step) -> list[tuple[str, list[Any]]]:
+    """The values of prompt blocks that are made of parts, each with its place below the blocks."""
+    goal = blocks.get("goal")
+    found = [("goal", goal)] if isinstance(goal, list) else []
+    for section in LIST_SECTIONS:
+        items = blocks.get(section)
+        if isinstance(items, list) and not _STRINGS.issuperset(map(type, items)):
+            found += [(f"{section}/{index}", item) for index, item in enumerate(items) if isinstance(item, list)]
+    return found
+
+
 def feature_ids(features: object) -> list[str]:
     return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
 

@@ -83,8 +83,8 @@ class ConsequenceUnscoped(_AssessmentRule):
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if "assessmentConsequences" not in step.step or step.calls_template:
             return
-        levels = declared_levels(workflow.definition.get("assessments"))
         refs = _strings(step.step.get("assessmentRefs"))
+        levels = declared_levels(workflow.definition.get("assessments")) if len(refs) > 1 else {}
         for index, when in _triggers(step):
             level = when.get("anyEqualsLevel")
             sharing = [ref for ref in refs if level in levels.get(ref, ())]

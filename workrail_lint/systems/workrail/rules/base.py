@@ -11,7 +11,7 @@ from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_prop
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
-from workrail_lint.systems.workrail.author_texts import step_texts, top_texts
+from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of, top_groups
 from workrail_lint.systems.workrail.compiler.bindings import declared_slots
 from workrail_lint.systems.workrail.compiler.builtin_uses import Use, builtin_uses
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
+    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
@@ -43,13 +44,9 @@ class Step:
         self.id: str = ident if isinstance(ident, str) else ""
         self.kind: str = kind if kind in ("loop", "parallel") else "standard"  # or loop, or parallel
         self.calls_template = "templateCall" in step
-
-    @property
-    def contract(self) -> str | None:
-        """The contract of its output."""
-        output = self.step.get("outputContract")
+        output = step.get("outputContract")
         ref = output.get("contractRef") if isinstance(output, dict) else None
-        return ref if isinstance(ref, str) else None
+        self.contract: str | None = ref if isinstance(ref, str) else None  # of its output
 
     @property
     def decides_loop(self) -> bool:
@@ -65,7 +62,12 @@ class Step:
     @cached_property
     def texts(self) -> list[Text]:
         """Every author text of the step, prompt parts and configuration blocks included."""
-        return step_texts(self.step, self.pointer)
+        return texts_of(self.text_groups, self.pointer)
+
+    @cached_property
+    def text_groups(self) -> list[Group]:
+        """The same without pointers, which is enough to search them."""
+        return step_groups(self.step)
 
     @cached_property
     def prompt_texts(self) -> list[Text]:
@@ -75,7 +77,7 @@ class Step:
     @cached_property
     def prompt(self) -> str:
         """The prompt as one string, for rules that search for words."""
-        return "\n".join(text.text for text in self.prompt_texts)
+        return "\n".join(strings_of([group for group in self.text_groups if group[1] in PROMPT_FIELDS]))
 
 
 PROMPT_FIELDS = frozenset(
@@ -191,8 +193,8 @@ class Workflow:
             path=self.path,
             is_routine=self.is_routine,
             trusted=set(known),
-            texts_of=lambda step, pointer: known[pointer].texts if pointer in known else step_texts(step, pointer),
-            top=self.top_texts,
+            groups_of=lambda step, pointer: known[pointer].text_groups if pointer in known else step_groups(step),
+            top=self.top_groups,
         )
 
     @cached_property
@@ -229,7 +231,12 @@ class Workflow:
     @cached_property
     def top_texts(self) -> list[Text]:
         """The author texts outside the steps."""
-        return top_texts(self.definition)
+        return texts_of(self.top_groups, "")
+
+    @cached_property
+    def top_groups(self) -> list[Group]:
+        """The same without pointers."""
+        return top_groups(self.definition)
 
 
 class WorkflowRule(Rule):

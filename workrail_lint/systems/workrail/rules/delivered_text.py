@@ -263,11 +263,8 @@ class Delivered(Prompts):
 
     def passages(self, words: Iterable[str]) -> Iterator[Passage]:
         """The texts that contain one of some words."""
-        delivered = self._texts.delivered
-        for index in self._texts.having(words):
-            step, text = self._texts.owners[index]
-            if step is not None and index < delivered:
-                yield self.passage(step, text)
+        for step, text in self.having(words):
+            yield self.passage(step, text)
 
 
 @lru_cache(maxsize=4)

@@ -47,17 +47,19 @@ VERDICT = "wr.contracts.review_verdict"
 DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
 LONG_SENTENCE, OFTEN = 60, 3  # characters, and how many prompts with the same one are too many
 MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
+_FIRST_FIELDS = ("prompt", "goal", "part")  # those that may be
 _VOICES = frozenset(("the agent", "this step", "provide a", "input con"))
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"
 _TOKEN_ROWS = bytes(116 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
-_TOKEN_ROW = b"t" * 20
+_LEAST_TOKEN = 20
+_TOKEN_END = b"t" * _LEAST_TOKEN + b" "
 # The only member that looks like one.
 _LONG_MEMBER = b"validatedAgainstSpecVersion"
 # An escape other than that of a line break or a quote.
 _ESCAPE, _ESCAPED_ASCII = Pattern(r"\\[ubf]"), Pattern(r"\\u00[0-7]")
 _RESERVED = ("__proto__", 'prototype"', '"constructor"')
-_COMMON = bytes(code for code in range(256) if not (48 <= code <= 57 or 65 <= code <= 90))
+_COMMON = bytes(code for code in _TOKEN_CHARACTERS if not (48 <= code <= 57 or 65 <= code <= 90))
 LEAST_RARE = 3  # digits and capitals of a credential
 _MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES))
 # What holds conditions, and what brings in texts and steps that the document itself does not show.
@@ -134,8 +136,8 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
         yield UNCOUNTED
     if has_braces(workflow):
         yield BRACES
-    delivered = texts.owners[: texts.delivered]
-    if not _VOICES.isdisjoint([text.text[:64].lstrip(MARKUP)[:9].lower() for _, text in delivered]):
+    first = texts.delivered_in(_FIRST_FIELDS)
+    if not _VOICES.isdisjoint([text[:64].lstrip(MARKUP)[:9].lower() for text in first]):
         yield ENGINE_VOICE
     if len(workflow.all_steps) >= OFTEN and repeated_sentences(texts):
         yield REPETITION
@@ -147,7 +149,7 @@ def _about_prompts(workflow: Workflow) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def repeated_sentences(texts: TextIndex) -> frozenset[str]:
     """The long sentences that occur often in all that is delivered."""
-    delivered = [text.text for _, text in texts.owners[: texts.delivered] if len(text.text) >= LONG_SENTENCE]
+    delivered = [text for text in texts.strings[: texts.delivered] if len(text) >= LONG_SENTENCE]
     long = sentences("\n".join(delivered), LONG_SENTENCE)
     if len(long) - len(set(long)) < OFTEN - 1:
         return frozenset()
@@ -193,13 +195,14 @@ def long_tokens(workflow: Workflow) -> set[bytes]:
     Translating bytes and searching them for a fixed row is many times faster than any pattern.
     """
     data = workflow.document.source.data
-    rows = data.translate(_TOKEN_ROWS)
+    rows = data.translate(_TOKEN_ROWS) + b" "
     found: set[bytes] = set()
-    start = rows.find(_TOKEN_ROW)
-    while start >= 0:
-        end = rows.find(b" ", start)
-        token = data[start:end] if end >= 0 else data[start:]
-        found.add(token)
-        start = rows.find(_TOKEN_ROW, start + len(token))
+    last = rows.find(_TOKEN_END)
+    while last >= 0:
+        end = last + _LEAST_TOKEN
+        found.add(data[rows.rfind(b" ", 0, last) + 1 : end])
+        last = rows.find(_TOKEN_END, end)
     found.discard(_LONG_MEMBER)
-    return {token for token in found if len(token.translate(None, _COMMON)) >= LEAST_RARE}
+    tokens = list(found)
+    rare = b" ".join(tokens).translate(None, _COMMON).split(b" ")
+    return {token for token, letters in zip(tokens, rare, strict=False) if len(letters) >= LEAST_RARE}

@@ -88,10 +88,10 @@ def _is_as_written(document: JsonDocument) -> bool:
 
         _encode = partial(orjson.dumps, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     try:
-        written, text = _encode(document.value), document.text.encode()
+        written, data = _encode(document.value), document.source.data
         # Other encoders and authors escape some of what is not ASCII, or all.
-        return written == text or (b"\\u" in text and _in_ascii(written.decode()) == _in_ascii(document.text))
-    except (TypeError, UnicodeEncodeError):
+        return written == data or (b"\\u" in data and _in_ascii(written.decode()) == _in_ascii(document.text))
+    except TypeError:
         return False  # a number or a character that it can't write
 
 

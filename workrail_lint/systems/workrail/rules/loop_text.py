@@ -15,7 +15,7 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LOOP
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings
-from workrail_lint.systems.workrail.rules.prose import text_index
+from workrail_lint.systems.workrail.rules.prose import step_members, text_index
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ _ROUNDS = (
 # break between two of its texts.
 _COUNTED = Pattern(rf"tep{_BREAK}[0-9]+{_BREAK}of{_BREAK}[0-9]")
 _REPEATING = ("epeat", "terat")
+_WORDS = ("tep", *_REPEATING)
 
 
 @cache
@@ -146,7 +147,7 @@ def _manual_rounds(text: str) -> str | None:
 class LoopManualIteration(WorkflowRule):
     code = "LP043"
     name = "loop-manual-iteration"
-    words = ("tep", *_REPEATING)
+    words = _WORDS
     severity = Severity.INFO
     origin = "doc"
     summary = "The prompt of a step outside of loops asks the agent to iterate."
@@ -157,12 +158,14 @@ class LoopManualIteration(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         index = text_index(workflow)
-        if not index.has(_REPEATING) and not _COUNTED.search(index.low):
-            return
-        outside = [s for s in workflow.all_steps if s.kind != "loop" and s.pointer not in workflow.loop_of]
-        if _manual_rounds("\n".join([found.prompt for found in outside])) is None:
-            return
-        for found in outside:
+        # The texts of a step that calls a template are not in the order of its prompt.
+        is_counted = "templateCall" in step_members(workflow) or any(
+            _COUNTED.match(index.low, place) for place in index.places("tep")
+        )
+        owners = {owner for owner, _ in index.texts_with(_WORDS if is_counted else _REPEATING)}
+        for found in workflow.all_steps:
+            if found not in owners or found.kind == "loop" or found.pointer in workflow.loop_of:
+                continue
             words = _manual_rounds(found.prompt)
             if words is not None:
                 texts = (text.pointer for text in found.prompt_texts if _manual_rounds(text.text))

@@ -16,7 +16,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.contracts import judged
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
-from workrail_lint.systems.workrail.rules.prose import Search, label
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
@@ -53,7 +53,7 @@ class ExampleViolatesContract(WorkflowRule):
         "Agents copy examples. An agent that submits this one is blocked, while the prompt keeps telling it to submit "
         "the same. It is an error when the step itself requires that artifact."
     )
-    words = _KIND_MEMBER
+    words = (IN_PROMPTS, *_KIND_MEMBER)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         packs = _packs(workflow.catalog)
@@ -205,7 +205,7 @@ class ContractProseMismatch(WorkflowRule):
         "Contracts are closed: the engine rejects an artifact with an unknown field or value as a whole. An agent that "
         "follows the prompt is blocked and can't see why."
     )
-    words = _KIND.words
+    words = (IN_PROMPTS, *_KIND.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         packs = _packs(workflow.catalog)
@@ -456,7 +456,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
     summary = "A prompt names a dimension that the assessment does not have."
     why = "The engine rejects an assessment with an unknown dimension, so an agent that follows the prompt is blocked."
     needs = frozenset({"assessmentRefs"})
-    words = _DIMENSION.words
+    words = (IN_PROMPTS, *_DIMENSION.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         declared = _dimensions(workflow)

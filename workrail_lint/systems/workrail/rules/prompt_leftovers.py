@@ -15,12 +15,11 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import DECORATED_NAME
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.operations import Operation
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Text, Workflow
+    from workrail_lint.systems.workrail.rules.base import Workflow
 
 _PERSON = r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|me)"
 _APPROVAL = Search(
@@ -46,7 +45,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = _APPROVAL.words
+    words = (IN_PROMPTS, *_APPROVAL.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -92,7 +91,7 @@ class PromptLeftover(WorkflowRule):
     origin = "product"
     summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = _MARK.words + _OPEN.words
+    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         texts = delivered(workflow)
@@ -137,24 +136,25 @@ class NumberedTwice(WorkflowRule):
     needs = frozenset({"promptBlocks"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        found: list[tuple[Text, int]] = []
+        found: list[Replace] = []
         steps: list[str] = []
         for step in workflow.all_steps:
-            for text in step.prompt_texts if "promptBlocks" in step.step and not step.calls_template else ():
-                match = _OWN_NUMBER.match(text.text) if text.field == "procedure" else None
+            blocks = None if step.calls_template else step.step.get("promptBlocks")
+            items = blocks.get("procedure") if isinstance(blocks, dict) else None
+            for index, item in enumerate(items if isinstance(items, list) else ()):
+                match = _OWN_NUMBER.match(item) if isinstance(item, str) else None
                 # A number that differs from the rendered one may be intended, as in "3) files are enough".
-                if match and int(match[1]) == int(text.pointer.rpartition("/")[2]) + 1:
-                    found.append((text, match.end()))
+                if match and int(match[1]) == index + 1:
+                    found.append(Replace(step.at("promptBlocks", "procedure", index), item[match.end() :]))
                     steps.append(label(step))
         if not found:
             return
-        operations: list[Operation] = [Replace(text.pointer, text.text[end:]) for text, end in found]
         more = len(set(steps)) - 1
         also = f" (so do {counted(more, 'other step')})" if more > 1 else " (so does another step)" if more else ""
         report(
-            found[0][0].pointer,
+            found[0].pointer,
             f"{steps[0]}: this item has its own number, and the engine adds another{also}; remove the number",
-            fix=unsafe("remove the numbers", *operations),
+            fix=unsafe("remove the numbers", *found),
         )
 
     def examples(self) -> Iterable[Example]:
@@ -177,7 +177,7 @@ class RoleInPrompt(WorkflowRule):
     origin = "product"
     summary = "A prompt gives the agent its role in a separate line."
     why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
-    words = _ROLE.words
+    words = (IN_PROMPTS, *_ROLE.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()

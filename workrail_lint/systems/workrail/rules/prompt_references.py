@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import WORKSPACE
 from workrail_lint.systems.workrail.rules.loop_facts import called_routine
-from workrail_lint.systems.workrail.rules.prose import Search, author_text, excerpt, label
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, excerpt, label
 from workrail_lint.systems.workrail.rules.step_numbers import (
     base_number,
     numbered_parts,
@@ -65,7 +65,7 @@ class StepReferenceUnknown(WorkflowRule):
     origin = "product"
     summary = "A prompt refers to a step or phase that the workflow does not have."
     why = "The agent looks for work that was never done, or uses another step's result instead."
-    words = _STEP_BEFORE.words + _STEP_AFTER.words + _PHASE.words + _TITLED.words
+    words = (IN_PROMPTS, *_STEP_BEFORE.words, *_STEP_AFTER.words, *_PHASE.words, *_TITLED.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -233,7 +233,7 @@ class ToolUnavailable(WorkflowRule):
         "The agent calls a tool that its host does not have, and fails or improvises. A prompt that says what to "
         "submit, not which tool to use, works everywhere."
     )
-    words = _TOOL.words
+    words = (IN_PROMPTS, *_TOOL.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
@@ -290,7 +290,7 @@ class ProseFileMissing(WorkflowRule):
     summary = "A prompt tells the agent to read a file that is not in the workspace and that no step writes."
     why = "The agent works without the file, or makes up what it says."
     needs = frozenset({WORKSPACE})
-    words = _FILE.words
+    words = (IN_PROMPTS, *_FILE.words)
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None and delivered(workflow).has("/")

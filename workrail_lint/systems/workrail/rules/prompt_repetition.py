@@ -12,7 +12,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LONG_SENTENCE, OFTEN, REPETITION, repeated_sentences
-from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, text_index
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, sentences, text_index
 
 _ALIKE = 0.8
 _COMPARED = 50  # steps with a common line; more are not compared
@@ -32,9 +32,10 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         repeated = repeated_sentences(text_index(workflow))
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for sentence, step, text in prompts(workflow).sentences(LONG_SENTENCE):
-            if sentence in repeated:
-                owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
+        for step, text in prompts(workflow).having([sentence.lower() for sentence in repeated]):
+            for sentence in sentences(text.text, LONG_SENTENCE):
+                if sentence in repeated:
+                    owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}
         users = {
             sentence: _shown_together(places, judged) for sentence, places in owners.items() if len(places) >= OFTEN

@@ -12,6 +12,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import ENGINE_VOICE, MARKUP
 from workrail_lint.systems.workrail.rules.prose import (
+    IN_PROMPTS,
     Hit,
     Search,
     excerpt,
@@ -62,7 +63,7 @@ class PromptLazyWording(WorkflowRule):
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
         "prevents it."
     )
-    words = _LAZY.words
+    words = (IN_PROMPTS, *_LAZY.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         loose: dict[str, dict[str, Hit]] = {}
@@ -158,7 +159,7 @@ class PromptSelfCertify(WorkflowRule):
         "Asked whether it is still unsure, an agent says no. A rubric with at least two scored dimensions makes it "
         "check before it answers."
     )
-    words = _SELF_CERTIFY.words
+    words = (IN_PROMPTS, *_SELF_CERTIFY.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -197,7 +198,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
     origin = "lock"
     summary = "A prompt asks for several subagents but does not say how to start them."
     why = "Without a tool or an executor to call, some agents only pretend to delegate the work."
-    words = _SPAWN.words
+    words = (IN_PROMPTS, *_SPAWN.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()

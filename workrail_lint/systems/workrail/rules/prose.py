@@ -8,35 +8,42 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.base.typed import TYPE_CHECKING, TypeAlias
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
-from workrail_lint.documents.pointer import child
 from workrail_lint.findings.fix import unsafe
+from workrail_lint.systems.workrail.author_texts import ARGUMENT, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.nodes import step_name
 from workrail_lint.systems.workrail.rules.base import PROMPT_FIELDS, Text
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
+    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-# What many texts do not have: words that others contain, and single characters.
-_RARE = ("wr.", "phase ", "spawn", "continu", *"{<[`\"_/'(:-")
+# What several words contain. It is searched for once, and they are looked for only near it.
+_PARTS = ("tep", "off", "mini", "wr.")
+_NEAR = 24
+# Characters that many texts do not have. They are found, or not, many times as fast as a word.
+_MARKS = "{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
-ARGUMENT = "argument"  # the field of a text that a template call passes on
+# Among the words of a rule: they are looked for only in texts that reach the agent.
+IN_PROMPTS = ""
+
+_Owned: TypeAlias = "tuple[Step | None, Group]"
 
 
 class Search:
@@ -72,10 +79,11 @@ class Hit:
         return self.start + len(self.match[0])
 
 
-@cache
-def _rarest(word: str) -> str:
-    """A part of a word that many texts do not have."""
-    return next((part for part in _RARE if part in word), word)
+@lru_cache(maxsize=512)
+def _signs_of(word: str) -> tuple[str, str]:
+    """A mark that a word contains, and a part of it; "" if there is none."""
+    parts = [part for part in _PARTS if part in word and part != word] if len(word) <= _NEAR else []
+    return next((mark for mark in _MARKS if mark in word), ""), parts[0] if parts else ""
 
 
 class TextIndex:
@@ -84,68 +92,103 @@ class TextIndex:
     Each word is searched for once for all rules. Most of them do not occur, and then their rules are not even imported.
     """
 
-    __slots__ = ("_found", "_places", "delivered", "low", "owners", "starts")
+    __slots__ = (
+        *("_delivered", "_end", "_first", "_firsts", "_groups", "_others", "_places", "_stretches"),
+        *("delivered", "low", "starts", "strings"),
+    )
 
-    def __init__(self, delivered: list[tuple[Step | None, Text]], others: list[tuple[Step | None, Text]]) -> None:
-        self.owners = delivered + others
-        self.delivered = len(delivered)  # how many of them
+    def __init__(self, delivered: list[_Owned], others: list[_Owned]) -> None:
+        self._delivered, self._groups = delivered, delivered + others
+        groups = [group for _, group in self._groups]
+        self._firsts = [0, *accumulate([len(group[0]) for group in groups])]
+        self.delivered = self._firsts[len(delivered)]  # how many texts
+        texts = self.strings = strings_of(groups)
         # No pattern matches the separator, so no match runs over from one text into the next.
-        # One by one, because most are plain ASCII, which is made lower case many times as fast.
-        texts = [text.text.lower() for _, text in self.owners]
-        self.low = "\0".join(texts)
+        if all(map(str.isascii, texts)):
+            self.low = "\0".join(texts).lower()
+        else:  # one by one, because plain ASCII is made lower case many times as fast
+            texts = list(map(str.lower, texts))
+            self.low = "\0".join(texts)
         # Where each text starts, and where the last one would be followed by another.
         self.starts = [0, *accumulate([len(text) + 1 for text in texts])]
-        self._found: dict[str, bool] = {}  # whether a word occurs
-        self._places: dict[str, list[int]] = {}  # and where
+        self._end = self.starts[self.delivered]
+        self._first: dict[str, int] = {IN_PROMPTS: -1}  # where a word is delivered first, -1 if it is not
+        self._places: dict[str, list[int]] = {IN_PROMPTS: []}  # all places where it is delivered
+        self._others: dict[str, list[int]] = {IN_PROMPTS: []}  # those in other texts
+        self._stretches: dict[str, str] = {}  # what is around the places of a part
 
-    def has(self, words: Iterable[str]) -> bool:
-        """Whether one of some words occurs at all."""
-        known, low = self._found, self.low
+    def has(self, words: tuple[str, ...]) -> bool:
+        """Whether one of some words occurs; with `IN_PROMPTS` among them, in a text that reaches the agent."""
+        known = self._first
         for word in words:
-            found = known.get(word)
-            if found is None:
-                # A single character is found, or not, many times as fast as a word, and other words may have it too.
-                rare = _rarest(word)
-                found = known.get(rare)
-                if found is None:
-                    found = known[rare] = rare in low
-                if found and rare != word:
-                    found = word in low
-                known[word] = found
-            if found:
+            first = known.get(word)
+            if (self._find(word) if first is None else first) >= 0:
                 return True
-        return False
+        return IN_PROMPTS not in words and any(map(self._in_others, words))
 
-    def is_delivered(self, word: str) -> bool:
-        """Whether a word occurs in a text that reaches the agent."""
-        places = self.places(word)
-        return bool(places) and places[0] < self.starts[self.delivered]
+    def _find(self, word: str) -> int:
+        mark, part = _signs_of(word)
+        may_occur = mark in self.low and (not part or word in self._near(part))
+        first = self._first[word] = self.low.find(word, 0, self._end) if may_occur else -1
+        return first
 
-    def places(self, word: str) -> list[int]:
-        """Where a word occurs."""
-        if not self.has((word,)):
-            return []
-        found = self._places.get(word)
+    def _near(self, part: str) -> str:
+        """The stretches around a part of words."""
+        found = self._stretches.get(part)
         if found is None:
-            found = self._places[word] = []
-            place = self.low.find(word)
-            while place >= 0:
-                found.append(place)
-                place = self.low.find(word, place + 1)
+            low = self.low
+            around = [low[max(0, place - _NEAR) : place + _NEAR] for place in self.places(part)]
+            found = self._stretches[part] = "\0".join(around)
         return found
 
-    def having(self, words: Iterable[str]) -> list[int]:
-        """Which texts contain one of some words."""
-        return sorted({self.index(at) for word in words for at in self.places(word)})
+    def places(self, word: str) -> list[int]:
+        """Where a word is delivered."""
+        found = self._places.get(word)
+        if found is None:
+            first = self._first.get(word)
+            found = self._following(word, self._find(word) if first is None else first, self._end)
+            self._places[word] = found
+        return found
+
+    def _in_others(self, word: str) -> list[int]:
+        found = self._others.get(word)
+        if found is None:
+            first = self.low.find(word, self._end)
+            found = self._others[word] = self._following(word, first, len(self.low))
+        return found
+
+    def _following(self, word: str, place: int, end: int) -> list[int]:
+        found: list[int] = []
+        while place >= 0:
+            found.append(place)
+            place = self.low.find(word, place + 1, end)
+        return found
+
+    def having(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
+        """The delivered texts that contain one of some words, each with its step."""
+        return self._owners_of([place for word in words for place in self.places(word)])
 
     def texts_with(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
-        """These texts, each with its step; none that a template call passes on."""
-        found = [self.owners[index] for index in self.having(words)]
+        """All texts that do; none that a template call passes on."""
+        found = self._owners_of([place for word in words for place in (*self.places(word), *self._in_others(word))])
         return [owned for owned in found if owned[1].field != ARGUMENT]
+
+    def _owners_of(self, places: list[int]) -> list[tuple[Step | None, Text]]:
+        return [self.owner(index) for index in sorted(set(map(self.index, places)))]
 
     def index(self, place: int) -> int:
         """Which text contains a place."""
         return bisect_right(self.starts, place) - 1
+
+    def delivered_in(self, fields: Container[str]) -> list[str]:
+        """The texts of some fields that reach the agent."""
+        return strings_of([group for _, group in self._delivered if group[1] in fields])
+
+    def owner(self, index: int) -> tuple[Step | None, Text]:
+        """A text with its step."""
+        number = bisect_right(self._firsts, index) - 1
+        step, group = self._groups[number]
+        return step, text_of(group, index - self._firsts[number], "" if step is None else step.pointer)
 
 
 class Prompts:
@@ -161,19 +204,16 @@ class Prompts:
         """Whether a text is a part of the prompt of its step. Steps that only call a template have none."""
         return step is not None and text.field in PROMPT_FIELDS and not step.calls_template
 
-    @property
-    def _owners(self) -> list[tuple[Step, Text]]:
-        among = self._texts.owners[: self._texts.delivered]
-        return [(step, text) for step, text in among if step is not None and self._is_among(step, text)]
+    def having(self, words: Iterable[str]) -> list[tuple[Step, Text]]:
+        """The texts that contain one of some words, each with its step."""
+        found = self._texts.having(words)
+        return [(step, text) for step, text in found if step is not None and self._is_among(step, text)]
 
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
         seen: set[int] = set()
-        end = self._texts.starts[self._texts.delivered]
         for word in search.words:
             for place in self._texts.places(word):
-                if place >= end:
-                    break  # in what does not reach the agent
                 match = self._match(search, place)
                 if match is not None and match.start() not in seen:
                     seen.add(match.start())
@@ -197,14 +237,14 @@ class Prompts:
     def _last_end(self) -> int:
         """Where the last of the texts ends."""
         if self._end is None:
-            among = self._texts.owners[: self._texts.delivered]
-            last = max((n for n, (step, text) in enumerate(among, 1) if self._is_among(step, text)), default=0)
+            counts = range(self._texts.delivered, 0, -1)
+            last = next((count for count in counts if self._is_among(*self._texts.owner(count - 1))), 0)
             self._end = self._texts.starts[last] - 1
         return self._end
 
     def has(self, *words: str) -> bool:
         """Whether one of some words may occur."""
-        return any(map(self._texts.is_delivered, words))
+        return self._texts.has((IN_PROMPTS, *words))
 
     def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
         """Whether some occurrence of a word begins one of some phrases."""
@@ -213,15 +253,10 @@ class Prompts:
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
 
-    def sentences(self, at_least: int) -> list[tuple[str, Step, Text]]:
-        """The sentences of some length, each with its step and text."""
-        owners = [owned for owned in self._owners if len(owned[1].text) >= at_least]
-        return [(sentence, step, text) for step, text in owners for sentence in sentences(text.text, at_least)]
-
     def _hit(self, match: re.Match[str]) -> Hit | None:
         """The match with its text; None in a text that is not among these."""
         index = self._texts.index(match.start())
-        step, text = self._texts.owners[index]
+        step, text = self._texts.owner(index)
         if index >= self._texts.delivered or step is None or not self._is_among(step, text):
             return None
         return Hit(step, text, match, match.start() - self._texts.starts[index])
@@ -229,41 +264,31 @@ class Prompts:
 
 def sentences(text: str, at_least: int) -> list[str]:
     """The sentences of some length. A line break ends one too, as lists need no full stop."""
-    for mark in "!?":
-        if mark in text:
-            text = text.replace(f"{mark} ", ". ")
-    lines = [line for line in text.split("\n") if len(line) >= at_least]
-    return [piece.strip(" .!?") for line in lines for piece in line.split(". ") if len(piece) >= at_least]
+    for end in ("! ", "? ", "\n"):
+        if end[0] in text:
+            text = text.replace(end, ". ")
+    return [piece.strip(" .!?") for piece in text.split(". ") if len(piece) >= at_least]
 
 
 @lru_cache(maxsize=4)
 def text_index(workflow: Workflow) -> TextIndex:
-    delivered: list[tuple[Step | None, Text]] = []
-    others: list[tuple[Step | None, Text]] = [(None, text) for text in workflow.top_texts]
+    delivered: list[_Owned] = []
+    others: list[_Owned] = [(None, group) for group in workflow.top_groups]
     for step in workflow.all_steps:
-        texts = step.texts
+        groups = step.text_groups
         if step.calls_template:
-            delivered += [(step, text) for text in _arguments(step)]
-            others += [(step, text) for text in texts]
+            delivered += [(step, group) for group in argument_groups(step.step)]
+            others += [(step, group) for group in groups]
             continue
         rest = []
-        for text in texts:
-            if text.field in PROMPT_FIELDS:
-                delivered.append((step, text))
+        for group in groups:
+            if group[1] in PROMPT_FIELDS:
+                delivered.append((step, group))
             else:
-                rest.append((step, text))
+                rest.append((step, group))
         for owned in rest:
-            (delivered if owned[1].field in _ALSO_DELIVERED else others).append(owned)
+            (delivered if owned[1][1] in _ALSO_DELIVERED else others).append(owned)
     return TextIndex(delivered, others)
-
-
-def _arguments(step: Step) -> Iterator[Text]:
-    """The texts that a template call adds to the prompts of the template."""
-    call: Any = step.step.get("templateCall")
-    args = call.get("args") if isinstance(call, dict) else None
-    for name, value in args.items() if isinstance(args, dict) else ():
-        if isinstance(value, str):
-            yield Text(value, child(step.at("templateCall", "args"), name), ARGUMENT)
 
 
 @lru_cache(maxsize=4)
@@ -275,10 +300,7 @@ def prompts(workflow: Workflow) -> Prompts:
 @lru_cache(maxsize=4)
 def author_text(workflow: Workflow) -> str:
     """All author text of a workflow as one string."""
-    texts = [text.text for text in workflow.top_texts]
-    for step in workflow.all_steps:
-        texts += [text.text for text in step.texts]
-    return "\n".join(texts)
+    return "\n".join(strings_of([*workflow.top_groups, *[g for step in workflow.all_steps for g in step.text_groups]]))
 
 
 @lru_cache(maxsize=4)

@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.loop_facts import number, settings
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label
 from workrail_lint.systems.workrail.rules.step_numbers import base_number, numbered_parts, own_numbers
 from workrail_lint.systems.workrail.rules.variables import mentions
 
@@ -60,7 +60,7 @@ class ProseJump(WorkflowRule):
         "The engine always continues with the next step in order whose `runCondition` holds. An agent that tries to "
         "jump gets that step anyway, or does two steps at once."
     )
-    words = _JUMP.words + _SKIP.words
+    words = (IN_PROMPTS, *_JUMP.words, *_SKIP.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -208,7 +208,7 @@ class ProseExitInCountedLoop(LoopRule):
         "Such a loop runs as often as its count or its list says. The agent can't end it early, so it gets the "
         "remaining rounds with nothing left to do."
     )
-    words = _EXIT.words
+    words = (IN_PROMPTS, *_EXIT.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if not any(settings(loop).get("type") in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
@@ -257,7 +257,7 @@ class ProseRoundsDiffer(LoopRule):
     origin = "product"
     summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
     why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
-    words = _ROUNDS.words
+    words = (IN_PROMPTS, *_ROUNDS.words)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, int]] = set()

@@ -81,7 +81,8 @@ def judge_conditions(judge: Judge) -> None:
         enclosing = _enclosing(judge, decision)
         if enclosing and not _shares_variable(judge, node, enclosing):
             enclosing = ()
-        if not is_free and impossible((node,)):
+        # A step whose own condition is a contradiction is dead, so this one's is none.
+        if not is_free and decision.kind != "runCondition" and impossible((node,)):
             _report_never(judge, decision, node)
         elif enclosing and _never_here(judge, decision, enclosing):
             pass

@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
     from workrail_lint.findings import Finding
 
-# Members with conditions, apart from runCondition.
-_OTHER_HOLDERS = (
-    "requireConfirmation",
-    "loop",
-    "promptFragments",
-    "parallelDelegations",
-    "validationCriteria",
-)
+# Members with conditions, apart from runCondition and requireConfirmation.
+_OTHER_HOLDERS = ("loop", "promptFragments", "parallelDelegations", "validationCriteria")
 _LOGIC = ("and", "or", "not")
 # Violations after which a value does not have the type that its place requires.
 _WRONG_TYPE = ("type", "anyOf", "oneOf")
@@ -121,7 +115,7 @@ def conditions_of(workflow: Workflow) -> list[Condition]:
         data = step.step
         if "runCondition" in data:
             found += nested_conditions(data["runCondition"], f"{step.pointer}/runCondition", "run", step)
-        if not data.keys().isdisjoint(_OTHER_HOLDERS):
+        if isinstance(data.get("requireConfirmation"), dict) or not data.keys().isdisjoint(_OTHER_HOLDERS):
             for value, pointer, role in _other_roots(step):
                 found += nested_conditions(value, pointer, role, step)
     return found
@@ -129,47 +123,49 @@ def conditions_of(workflow: Workflow) -> list[Condition]:
 
 def _other_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
     """The conditions outside of `runCondition`."""
-    data = step.step
+    data, pointer = step.step, step.pointer
     rule = data.get("requireConfirmation")
     if isinstance(rule, dict):
         if "kind" in rule:
-            yield rule.get("condition"), step.at("requireConfirmation", "condition"), "gate"
+            yield rule.get("condition"), f"{pointer}/requireConfirmation/condition", "gate"
         else:
-            yield rule, step.at("requireConfirmation"), "gate"
+            yield rule, f"{pointer}/requireConfirmation", "gate"
     loop = data.get("loop")
     if isinstance(loop, dict):
         if "condition" in loop:
-            yield loop["condition"], step.at("loop", "condition"), "loop"
+            yield loop["condition"], f"{pointer}/loop/condition", "loop"
         source = loop.get("conditionSource")
         if isinstance(source, dict) and "condition" in source:
-            yield source["condition"], step.at("loop", "conditionSource", "condition"), "loop"
+            yield source["condition"], f"{pointer}/loop/conditionSource/condition", "loop"
     for index, item in enumerate(_list(data.get("promptFragments"))):
         if isinstance(item, dict) and "when" in item:
-            yield item["when"], step.at("promptFragments", index, "when"), "fragment"
+            yield item["when"], f"{pointer}/promptFragments/{index}/when", "fragment"
     for index, item in enumerate(_list(data.get("parallelDelegations"))):
         if isinstance(item, dict) and "runCondition" in item:
-            yield item["runCondition"], step.at("parallelDelegations", index, "runCondition"), "delegation"
+            yield item["runCondition"], f"{pointer}/parallelDelegations/{index}/runCondition", "delegation"
     if "validationCriteria" in data:
-        for item, pointer in criteria_rules(data["validationCriteria"], step.at("validationCriteria")):
+        for item, place in criteria_rules(data["validationCriteria"], f"{pointer}/validationCriteria"):
             if "condition" in item:
-                yield item["condition"], f"{pointer}/condition", "rule"
+                yield item["condition"], f"{place}/condition", "rule"
 
 
-def nested_conditions(value: Any, pointer: str, role: str, step: Step) -> Iterator[Condition]:
+def nested_conditions(value: Any, pointer: str, role: str, step: Step) -> list[Condition]:
     """A condition and everything below it, in document order and without recursion."""
-    stack = [(value, pointer, True)]
+    found: list[Condition] = []
+    stack = [(value, pointer)]
     while stack:
-        condition, place, root = stack.pop()
+        condition, place = stack.pop()
         if not isinstance(condition, dict):
             continue
-        yield tuple.__new__(Condition, (condition, place, role, root, step))
+        found.append(tuple.__new__(Condition, (condition, place, role, not found, step)))
         if "var" in condition and len(condition) <= 2 and condition.keys().isdisjoint(_LOGIC):
             continue  # a comparison, as nearly all are
-        below: list[tuple[Any, str, bool]] = []
+        below: list[tuple[Any, str]] = []
         for logic in ("and", "or"):
-            below += [(item, f"{place}/{logic}/{i}", False) for i, item in enumerate(_list(condition.get(logic)))]
-        below.append((condition.get("not"), f"{place}/not", False))
+            below += [(item, f"{place}/{logic}/{i}") for i, item in enumerate(_list(condition.get(logic)))]
+        below.append((condition.get("not"), f"{place}/not"))
         stack.extend(reversed(below))
+    return found
 
 
 def criteria_rules(criteria: Any, pointer: str) -> Iterator[tuple[dict[str, Any], str]]:
