@@ -298,7 +298,7 @@ class _Container:
     Many places are neighbours, so the search goes on where the one before ended.
     """
 
-    __slots__ = ("_at", "_count", "_is_object", "_line", "_start", "found")
+    __slots__ = ("_at", "_close", "_count", "_is_object", "_line", "_start", "found")
 
     def __init__(self, text: str, start: int, is_laid_out: bool) -> None:
         if text[start] not in "{[":
@@ -309,16 +309,20 @@ class _Container:
         # How each line of the contents begins, if each value is known to have its own lines.
         has_lines = is_laid_out and text.startswith("\n", start + 1)
         self._line = text[start + 1 : skip_space(text, start + 1)] if has_lines else ""
+        self._close: int | None = None  # where the last of them ends, if it was searched for
         self.found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
 
     def find(self, text: str, token: str) -> tuple[int, ...]:
         """The offset of a member or element; of a member also both ends of its name. Raises ValueError if not there."""
         found, at = self.found, self._at
         if self._line and self._is_object and "\\" not in token:
-            # Its line, unless the object ends before: strings have no line breaks, and contents are indented.
+            # By its line, as strings have no line breaks and what is below has more indentation. The root ends last.
+            if self._close is None:
+                outside = self._line[:-2]
+                self._close = len(text) if outside == "\n" else text.find(f"{outside}}}", self._start)
             line = f'{self._line}"{token}": '
-            start = text.find(line, self._start)
-            if start >= 0 and text.find(f"{self._line[:-2]}}}", self._start, start) < 0:
+            start = text.find(line, self._start, self._close)
+            if start >= 0:
                 end = start + len(line)
                 found[token] = end, start + len(self._line), end - 2
         while token not in found:

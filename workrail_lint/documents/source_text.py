@@ -87,7 +87,7 @@ class SourceText:
             # The lines before the nearest mark were counted once for all places.
             mark = min(offset // _STRIDE, len(lines) - 1)
             line = lines[mark] + text.count("\n", mark * _STRIDE, offset)
-            last = text.rfind("\n", 0, offset)
+            last = text.rfind("\n", 0, offset) if line > 1 else -1
         else:
             from bisect import bisect_right  # here, because few texts have such line ends
 
