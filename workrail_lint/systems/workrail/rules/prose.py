@@ -41,7 +41,7 @@ _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
 # Among the words of a rule: they are looked for only in texts that reach the agent.
-IN_PROMPTS = ""
+IN_PROMPTS = "<in prompts>"
 
 _Owned: TypeAlias = "tuple[Step | None, Group]"
 
