@@ -82,7 +82,7 @@ def _is_as_written(document: JsonDocument) -> bool:
     global _checked, _encode
     if _encode is None:
         _checked += 1
-        if _checked < (_WORTH_AN_IMPORT if _DEAR_IMPORTS.isdisjoint(sys.modules) else _WORTH_A_CHEAP_IMPORT):
+        if _checked < _WORTH_AN_IMPORT and "orjson" not in sys.modules:
             return False
         import orjson
 
@@ -99,8 +99,7 @@ def _in_ascii(text: str) -> bytes:
     return text.encode("ascii", "backslashreplace")
 
 
-_DEAR_IMPORTS = frozenset(("dataclasses", "orjson"))  # what it imports in turn takes most of the time, if not there yet
-_WORTH_AN_IMPORT, _WORTH_A_CHEAP_IMPORT = 300, 10
+_WORTH_AN_IMPORT = 300
 _checked = 0
 _encode: Callable[[object], bytes] | None = None
 
