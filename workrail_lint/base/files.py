@@ -119,11 +119,14 @@ def _reason(error: OSError, limit: int) -> str:
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
-def write_atomically(path: str, data: bytes, *, below: str | None = None, mode: int = 0o666) -> None:
+def write_atomically(
+    path: str, data: bytes, *, below: str | None = None, mode: int = 0o666, durable: bool = True
+) -> None:
     """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
 
     Nothing is written through a link. Below a folder that is given, no folder on the way may be a link either, and
-    those that are missing are made. `mode` is what a new file may have at most.
+    those that are missing are made. `mode` is what a new file may have at most. What is not `durable`, a power
+    failure may undo.
     """
     if below is not None:
         make_folders(os.path.dirname(path), below)
@@ -142,7 +145,8 @@ def write_atomically(path: str, data: bytes, *, below: str | None = None, mode: 
     try:
         write_all(handle, data)
         _make_like(handle, old, mode)
-        os.fsync(handle)
+        if durable:
+            os.fsync(handle)
         if os.name == "nt":  # an open file can't be renamed there
             os.close(handle)
             handle = -1
@@ -153,7 +157,8 @@ def write_atomically(path: str, data: bytes, *, below: str | None = None, mode: 
     finally:
         if handle >= 0:
             os.close(handle)
-    sync_folder(folder)
+    if durable:
+        sync_folder(folder)
 
 
 def _write_to_stream(path: str, info: os.stat_result, data: bytes) -> None:

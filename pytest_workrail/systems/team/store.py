@@ -129,7 +129,8 @@ class Store:
         self._replace(self.root / path, data, None)
 
     def _replace(self, path: Path, data: bytes, at: float | None) -> None:
-        write_atomically(os.fspath(path), data, below=os.fspath(self.root))
+        # The repository of a simulated session does not outlive the run.
+        write_atomically(os.fspath(path), data, below=os.fspath(self.root), durable=False)
         self._date(path, at)
 
     def remove(self, file: str) -> None:
