@@ -16,6 +16,7 @@ from workrail_lint.systems.workrail.analysis.order import covered, exclusive, ma
 from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.analysis.records import Definition, Use
 from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 
 LARGE = {"var": "size", "equals": "large"}
@@ -86,6 +87,17 @@ def test_a_template_points_at_its_call_and_its_arguments_at_themselves() -> None
     assert [(use.pointer, use.origin.via) for use in runs] == [("/steps/0/runCondition/var", "authored")]
     tokens = {use.pointer for use in found.uses if use.name == "topic"}
     assert tokens == {f"/steps/0/templateCall/args/{name}" for name in required}
+
+
+def test_an_output_that_a_template_requires_is_known_by_its_name() -> None:
+    judge = step("judge", "Judge.", promptBlocks={"goal": "Judge.", "outputRequired": {"verdict": "the result"}})
+    catalog = with_routines(load_core(), [workflow(judge, id="routine-judge")]).catalog
+    call = step("call", None, templateCall={"templateId": "wr.templates.routine.judge", "args": {}})
+    found = analyse(workflow(call), catalog)
+    assert [(made.pointer, made.confidence) for made in found.setters("verdict")] == [
+        ("/steps/0/templateCall", "stated")
+    ]
+    assert found.setters("templateCall") == []
 
 
 def test_refs_features_and_bindings_point_at_what_took_them_in() -> None:

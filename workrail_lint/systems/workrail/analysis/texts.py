@@ -182,11 +182,10 @@ class Texts:
     def outputs(self) -> dict[str, list[int]]:
         """The texts of `outputRequired` by their keys."""
         found: dict[str, list[int]] = {}
-        for (_, field, _, names), first, source in zip(self._groups, self._firsts, self._sources, strict=False):
+        for (_, field, _, names), first in zip(self._groups, self._firsts, strict=False):
             if field == _OUTPUT:
-                place = source[4]
                 for number, name in enumerate(names, first):
-                    found.setdefault(place.rpartition("/")[2] if place else name, []).append(number)
+                    found.setdefault(name, []).append(number)
         return found
 
     @cached_property
