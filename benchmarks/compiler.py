@@ -61,8 +61,7 @@ def run(quick: bool) -> Iterator[Figure]:
     yield Figure("full lint, per file", full / len(works.texts) * 1e3, "ms")
     yield Figure("full lint, as a multiple of the engine's own work", full / plain / _ENGINE, "x", 3.0)
     if counts_instructions() and not quick:
-        plain, compiled, full = _counted("loaded", "compiled", "linted")
-        yield Figure("compile + hash, by instructions", compiled / plain / _ENGINE, "x", 0.9)
+        plain, full = _counted("loaded", "linted")
         yield Figure("full lint, by instructions", full / plain / _ENGINE, "x", 3.0)
     validator = jsonschema_rs.Draft7Validator(load_schema("workflow"))
 

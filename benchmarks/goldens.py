@@ -68,7 +68,7 @@ def _checks(most: int, quick: bool) -> Iterator[Figure | Growth]:
     The promise is about instructions where they can be counted: times differ too much from run to run.
     """
     is_counted = counts_instructions()
-    rounds = 1 if quick else 2 if is_counted else 3
+    rounds = 1 if quick or is_counted else 3
     points = []
     with tempfile.TemporaryDirectory() as folder:
         bare, checked = Path(folder) / "bare", Path(folder) / "checked"

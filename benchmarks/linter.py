@@ -23,7 +23,7 @@ from workrail_lint.systems.schemas import schema_path
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _BIN = Path(sys.executable).parent
-_COUNT, _FEW, _SAMPLE = 10_000, 300, 2_000
+_COUNT, _FEW, _SAMPLE = 10_000, 300, 1_500
 _CLEAN, _INFO = "clean, 20 kB", "the same with an info"
 _RICH, _FLAWED = "rich, 20 kB, clean", "the same with findings"
 _START = "import re, sys; from workrail_lint.cli import main; sys.exit(main())"  # as the installed script does
@@ -87,7 +87,7 @@ def _start_up(folder: Path, quick: bool) -> Iterator[Figure]:
     if not quick:
         by_size = sorted(workflow_files(), key=lambda path: path.stat().st_size)
         real = [path for path in by_size if b'"steps"' in path.read_bytes()]
-        for path in (real[len(real) // 10], real[len(real) // 2], min(real, key=_far_from_20_kb), real[-1]):
+        for path in (real[len(real) // 10], min(real, key=_far_from_20_kb), real[-1]):
             shutil.copy(path, workflows / path.name)
             label = f"public, {path.stat().st_size / 1000:.0f} kB"
             names[label] = path.name
@@ -135,18 +135,21 @@ def _many(folder: Path, count: int) -> Iterator[Figure]:
     command = [sys.executable, "-c", _START, "check", "--isolated", "--output-format", "concise", "--output-file"]
     command += [os.devnull, "--jobs"]
     peer_command = [str(_BIN / "check-jsonschema"), "--schemafile", schema_path("workflow")]
-    peer_command += [path.name for path in sorted(project.iterdir())]
-    peer = spent(peer_command, project)
-    sample = [path.name for path in sorted(project.iterdir())[: min(count, _SAMPLE)]]
+    names = sorted(path.name for path in project.iterdir())
+    # Two halves at a time, because ours has both cores busy, too.
+    with ThreadPoolExecutor(2) as pool:
+        halves = pool.map(lambda half: spent([*peer_command, *half], project), (names[::2], names[1::2]))
+    peer = sum(half.processor for half in halves)
+    sample = names[:_SAMPLE]
     one, both = (spent([*command, jobs, "--no-cache", *sample], project) for jobs in ("1", "2"))
     memory = Memory()
     two = memory.watched([*command, "2", "."], project)
     cold_memory, memory.most = memory.most, 0.0
-    cached = min((memory.watched([*command, "2", "."], project) for _ in range(2)), key=lambda each: each.processor)
-    yield Figure("check-jsonschema, processor time for each", peer.processor / count * 1000, "ms")
+    cached = memory.watched([*command, "2", "."], project)
+    yield Figure("check-jsonschema, processor time for each", peer / count * 1000, "ms")
     yield Figure("all of them, cold, processor time for each", two.processor / count * 1000, "ms")
-    yield Figure("cold, as a multiple of check-jsonschema", two.processor / peer.processor, "x", 1.0)
-    yield Figure("cached, as a multiple of check-jsonschema", cached.processor / peer.processor, "x", 0.1)
+    yield Figure("cold, as a multiple of check-jsonschema", two.processor / peer, "x", 1.0)
+    yield Figure("cached, as a multiple of check-jsonschema", cached.processor / peer, "x", 0.1)
     yield Figure("--jobs 2 is faster than --jobs 1, on the clock", one.clock / both.clock, "x", 1.7, at_least=True)
     yield Figure("memory of all processes together, cold", cold_memory, "MiB", 300)
     yield Figure("memory of all processes together, cached", memory.most, "MiB", 300)
