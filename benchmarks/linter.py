@@ -75,9 +75,9 @@ def _start_up(folder: Path, quick: bool) -> Iterator[Figure]:
     texts = {
         _CLEAN: clean_workflow(20_000),
         _INFO: json.dumps(document, indent=2) + "\n",
-        _RICH: rich_workflow(20_000),
-        _FLAWED: rich_workflow(20_000, flawed=True),
     }
+    if not quick:
+        texts |= {_RICH: rich_workflow(20_000), _FLAWED: rich_workflow(20_000, flawed=True)}
     names = {label: f"{number}.json" for number, label in enumerate(texts)}
     for label, text in texts.items():
         findings = check_text(text, "workflows/large.json").findings
@@ -111,8 +111,8 @@ def _start_up(folder: Path, quick: bool) -> Iterator[Figure]:
         yield Figure(f"cold, {label}: as a multiple of bare python", counted[label] / bare, "x", limit)
         yield Figure(f"cached, {label}: as a multiple of bare python", cached[label].result() / bare, "x", 3.0)
     yield Figure("an info, as a multiple of the clean file", counted[_INFO] / counted[_CLEAN], "x", 1.25)
-    yield Figure("findings, as a multiple of the rich file without", counted[_FLAWED] / counted[_RICH], "x", 1.25)
     if public:
+        yield Figure("findings, as a multiple of the rich file without", counted[_FLAWED] / counted[_RICH], "x", 1.25)
         nearest = counted[public[min(public)]]
         yield Figure("a public 20 kB file, as a multiple of the rich one", nearest / counted[_RICH], "x", 1.25)
 

@@ -109,8 +109,7 @@ def grown(
     for size in sizes:
         work = prepare(size)
         with _little_collection():
-            # Short work is disturbed more easily.
-            points.append((float(size), best(work, rounds if size < sizes[-1] // 2 else max(1, rounds - 1))))
+            points.append((float(size), best(work, rounds)))
     return Growth(name, tuple(points), unit)
 
 
