@@ -27,7 +27,13 @@ def run(quick: bool) -> Iterator[Growth]:
     yield grown("compile: steps", sizes, lambda size: _compile(steps(size)), rounds)
     for name, prepare in COMMANDS.items():
         with tempfile.TemporaryDirectory() as folder:
-            yield grown(name, sizes, lambda size, prepare=prepare: prepare(Path(folder), size), rounds)  # type: ignore[misc]
+            yield grown(name, sizes, lambda size, prepare=prepare: prepare(_folder(folder, size), size), rounds)  # type: ignore[misc]
+
+
+def _folder(parent: str, size: int) -> Path:
+    made = Path(parent, str(size))
+    made.mkdir()
+    return made
 
 
 def _document(*found: Workflow, **members: Any) -> Workflow:

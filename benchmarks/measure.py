@@ -104,12 +104,14 @@ def _little_collection() -> Iterator[None]:
 def grown(
     name: str, sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]], rounds: int = 3, unit: str = "s"
 ) -> Growth:
-    """How work grows: `prepare` makes the work for a size, and what it does itself is not measured."""
-    points = []
-    for size in sizes:
-        work = prepare(size)
-        with _little_collection():
-            points.append((float(size), best(work, rounds)))
+    """How work grows: `prepare` makes the work for a size, and what it does itself is not measured.
+
+    The sizes take turns, so that a slow moment of the machine meets all of them.
+    """
+    works = [prepare(size) for size in sizes]
+    with _little_collection():
+        times = [[best(work, 1) for work in works] for _ in range(rounds)]
+    points = [(float(size), min(column)) for size, column in zip(sizes, zip(*times, strict=True), strict=True)]
     return Growth(name, tuple(points), unit)
 
 
