@@ -18,7 +18,7 @@ _OPEN_REFUSES_LINKS = hasattr(os, "O_NOFOLLOW")
 
 
 def read(path: str | Path, *, in_safe_folder: bool = False) -> bytes | None:
-    """The content of a file; None when there is none. A folder is safe if a file in it was read: it is not a link."""
+    """The content of a file; None when there is none. A folder is safe after a read: it is not a link."""
     if not (in_safe_folder and _OPEN_REFUSES_LINKS):
         _refuse_links(path)
     try:

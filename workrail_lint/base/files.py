@@ -125,8 +125,8 @@ def write_atomically(
     """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
 
     Nothing is written through a link. Below a folder that is given, no folder on the way may be a link either, and
-    those that are missing are made. `mode` is what a new file may have at most. What is not `durable`, a power
-    failure may undo.
+    those that are missing are made. `mode` is what a new file may have at most. A power failure may undo a
+    write that is not `durable`.
     """
     if below is not None:
         make_folders(os.path.dirname(path), below)

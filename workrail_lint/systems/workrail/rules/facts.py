@@ -47,7 +47,7 @@ VERDICT = "wr.contracts.review_verdict"
 DELIVERED = ("review", "request", "commit", " pr", " mr", "ticket", "user stor")
 LONG_SENTENCE, OFTEN = 60, 3  # characters, and how many prompts with the same one are too many
 MARKUP = " \t\n#*>_`-"  # before the first word of a prompt
-_FIRST_FIELDS = ("prompt", "goal", "part")  # those that may be
+_FIRST_FIELDS = ("prompt", "goal", "part")  # whose texts can open a prompt
 _VOICES = frozenset(("the agent", "this step", "provide a", "input con"))
 # Of a text whose token characters became `t` and whose others became blanks: what every credential is at least.
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-"

@@ -32,7 +32,7 @@ _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
 _AFTER = 96
-# What several words contain. It is searched for once, and they are looked for only near it.
+# Parts of several words each. A part is searched for once, and the words are looked for only near it.
 _PARTS = ("tep", "off", "mini", "wr.")
 _NEAR = 24
 # Characters that many texts do not have. They are found, or not, many times as fast as a word.
@@ -40,7 +40,7 @@ _MARKS = "{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
-# Among the words of a rule: they are looked for only in texts that reach the agent.
+# As one of the `words` of a rule: the others are looked for only in texts that reach the agent.
 IN_PROMPTS = "<in prompts>"
 
 _Owned: TypeAlias = "tuple[Step | None, Group]"
