@@ -127,6 +127,7 @@ _ROUNDS = (
 # break between two of its texts.
 _COUNTED = Pattern(rf"tep{_BREAK}[0-9]+{_BREAK}of{_BREAK}[0-9]")
 _REPEATING = ("epeat", "terat")
+_WORDS = ("tep", *_REPEATING)
 
 
 @cache
@@ -146,7 +147,7 @@ def _manual_rounds(text: str) -> str | None:
 class LoopManualIteration(WorkflowRule):
     code = "LP043"
     name = "loop-manual-iteration"
-    words = ("tep", *_REPEATING)
+    words = _WORDS
     severity = Severity.INFO
     origin = "doc"
     summary = "The prompt of a step outside of loops asks the agent to iterate."
@@ -161,7 +162,7 @@ class LoopManualIteration(WorkflowRule):
         is_counted = "templateCall" in step_members(workflow) or any(
             _COUNTED.match(index.low, place) for place in index.places("tep")
         )
-        owners = {owner for owner, _ in index.texts_with(self.words if is_counted else _REPEATING)}
+        owners = {owner for owner, _ in index.texts_with(_WORDS if is_counted else _REPEATING)}
         for found in workflow.all_steps:
             if found not in owners or found.kind == "loop" or found.pointer in workflow.loop_of:
                 continue
