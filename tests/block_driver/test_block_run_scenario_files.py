@@ -16,7 +16,7 @@ from pytest_workrail.scenarios import drivers
 from pytest_workrail.scenarios.drivers import PlayedScenario
 from pytest_workrail.scenarios.failures import ScenarioFailure
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.blocks.documents import SCENARIO, load_schema
 from workrail_lint.systems.blocks.rules.samples import GATE, workflow
 from workrail_lint.systems.blocks.scenario import BlockScenario

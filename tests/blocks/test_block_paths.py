@@ -9,7 +9,7 @@ from effort import patience
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workrail_lint.documents.schema_dialect import python_pattern
+from workrail_lint.documents.schema.dialect import python_pattern
 from workrail_lint.systems.blocks.paths import (
     HARMLESS_PATH,
     glob_matches,

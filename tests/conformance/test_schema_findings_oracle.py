@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from oracle import apply_patch, load_base, read_jsonl, requires_oracle
 
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.schema_findings import schema_findings

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from tools.models.workrail.design import DesignWorkflow
 from tools.models.workrail.workflow import Workflow
 from workrail_lint.base import js
-from workrail_lint.documents.structure import Violation, compile_schema
+from workrail_lint.documents.schema.engine import Violation, compile_schema
 from workrail_lint.systems.schemas import load_schema
 
 pytestmark = requires_oracle

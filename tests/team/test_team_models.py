@@ -18,7 +18,7 @@ from tools.models.team.exchange import AgentInput, AgentOutput, DispatchPlan, Sp
 from tools.models.team.generate import KINDS, SCHEMAS, files, main
 from tools.models.team.packs import PACKS_FILE, packs
 from tools.models.team.status import SessionStatus
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.vocabulary import AgentName

@@ -13,7 +13,7 @@ from pytest_workrail.scenarios import drivers
 from tools.models.team.generate import main
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import resolve
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.team.scenario_check import findings
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.models.workrail.workflow import WORKFLOW_ID
-from workrail_lint.documents.schema_dialect import python_pattern
+from workrail_lint.documents.schema.dialect import python_pattern
 from workrail_lint.systems.workrail import identity, listing
 from workrail_lint.systems.workrail.identity import IdStatus, IdVerdict, Variant, WorkflowId
 from workrail_lint.systems.workrail.listing import ResolutionKind, Staleness

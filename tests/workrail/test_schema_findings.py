@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.documents import schema_dialect as dialect
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema import dialect
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.rules import RULES

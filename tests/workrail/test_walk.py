@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workrail_lint.documents.structure import Violation
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.systems.workrail.rules.walk import damaged_places
 
 

@@ -10,7 +10,7 @@ from pydantic_core import core_schema
 
 from workrail_lint.documents.models.base import spaced
 from workrail_lint.documents.models.unions import Switch
-from workrail_lint.documents.schema_dialect import METASCHEMA
+from workrail_lint.documents.schema.dialect import METASCHEMA
 
 _READING_ORDER = "$schema title description $ref type const enum required properties if then else"
 _ORDER = {keyword: place for place, keyword in enumerate(_READING_ORDER.split())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workrail_lint.base.typed import NamedTuple
-from workrail_lint.documents.schema_walk import Schema, SchemaWalk
+from workrail_lint.documents.schema.walk import Schema, SchemaWalk
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\[\]{}",:\s]++')
 

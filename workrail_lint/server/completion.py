@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from workrail_lint.documents.schema_walk import SchemaWalk
+from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import related, step_ids

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.typed import cached_property
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.pointer import encode
-from workrail_lint.documents.schema_walk import SchemaWalk
+from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE

@@ -20,7 +20,7 @@ from workrail_lint.findings import Finding
 
 if TYPE_CHECKING:
     from workrail_lint.base.js import Json
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.base import Rule
     from workrail_lint.rules.ruleset import RuleChoice
     from workrail_lint.rules.table import RuleInfo, RuleTable

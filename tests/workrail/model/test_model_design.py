@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tools.models.workrail.design import DesignWorkflow
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import load_schema
 
 SHIPPING = compile_schema(load_schema("workflow"))

@@ -15,7 +15,7 @@ from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW, mutated, unsh
 from tools.models.workrail.bindings import Bindings
 from tools.models.workrail.design import DesignWorkflow
 from tools.models.workrail.workflow import Workflow
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import load_schema
 
 KINDS: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {

@@ -17,8 +17,8 @@ from tools.models.workrail.generate import KINDS, main, render
 from workrail_lint.documents.models.base import Closed
 from workrail_lint.documents.models.scalars import AnyText, Number
 from workrail_lint.documents.models.unions import ByType
-from workrail_lint.documents.schema_dialect import KEYWORDS, python_pattern
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.dialect import KEYWORDS, python_pattern
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import kinds, load_schema, schema_path
 from workrail_lint.systems.workrail import vocabulary as enums
 

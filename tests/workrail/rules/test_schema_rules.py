@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lint_probe import as_text, fixed, view
 
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.findings.fix import Safety
 from workrail_lint.systems.schemas import load_schema

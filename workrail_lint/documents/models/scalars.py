@@ -14,7 +14,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from workrail_lint.documents.schema_dialect import duplicates, python_pattern
+from workrail_lint.documents.schema.dialect import duplicates, python_pattern
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaValue
 
-from workrail_lint.documents.schema_dialect import BY_TYPE
+from workrail_lint.documents.schema.dialect import BY_TYPE
 
 _JSON_TYPES = {
     dict: "object",

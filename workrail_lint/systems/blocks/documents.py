@@ -16,7 +16,7 @@ from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, R
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Validator
+    from workrail_lint.documents.schema.engine import Validator
 
 EXTENDED = "-extended"
 SCENARIO = "block-scenario"  # no document of the contract: a test of it
@@ -147,7 +147,7 @@ def load_schema(name: str) -> dict[str, Any]:
 @cache
 def validator(kind: BlockKind, extended: bool = False) -> Validator:
     """The compiled schema of a kind, that of the extended profile if it has one."""
-    from workrail_lint.documents.structure import compile_schema
+    from workrail_lint.documents.schema.engine import compile_schema
 
     has_profile = kind in (BlockKind.OUTPUT, BlockKind.FAN_IN)
     return compile_schema(load_schema(f"{kind.value}{EXTENDED}" if extended and has_profile else kind.value))

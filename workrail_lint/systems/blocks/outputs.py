@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.documents.structure import Violation
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.systems.blocks.documents import BlockKind, validator
 from workrail_lint.systems.blocks.merging import Output, reported
 from workrail_lint.systems.blocks.paths import is_rel_path, normalized

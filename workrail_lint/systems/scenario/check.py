@@ -7,7 +7,7 @@ from functools import cache
 
 from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.documents.json_reader import JsonDocument, read_json
-from workrail_lint.documents.structure import Validator, Violation, compile_schema
+from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.base import ScenarioKind, resolved

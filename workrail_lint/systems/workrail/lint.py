@@ -13,7 +13,7 @@ from workrail_lint.systems.workrail.source_kind import source_kind_of
 from workrail_lint.systems.workrail.workflow_registry import Entry, entry_of
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding
     from workrail_lint.rules.ruleset import LazyRules
     from workrail_lint.systems.workrail.check import CheckedDocument

@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.settings import Settings, workflow_settings
 
 if TYPE_CHECKING:
     from workrail_lint.base.js import Json
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.base import Rule
     from workrail_lint.rules.ruleset import LazyRules
     from workrail_lint.rules.table import RuleInfo

@@ -15,7 +15,7 @@ from workrail_lint.systems.blocks.options import BlockOptions
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.systems.blocks.units import Unit
 
 CONTRACT = "fixed by the block contract"

@@ -19,7 +19,7 @@ from workrail_lint.systems.blocks.vocabulary import ConditionType, is_member
 from workrail_lint.systems.blocks.wording import shown
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _LONGEST_CYCLE = 12
 MOST_CYCLES = 20

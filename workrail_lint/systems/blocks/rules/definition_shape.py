@@ -30,7 +30,7 @@ from workrail_lint.systems.blocks.vocabulary import AgentNodeType, ConditionType
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _EMPTY_LISTS = ("/gates", "/variables", "/metadata/tags")
 _TEXT_LISTS = (

@@ -29,7 +29,7 @@ from workrail_lint.systems.blocks.vocabulary import (
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, shown_list, type_in_words
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _FILE = output_path()
 _EXTENDED = {"block-deliverables": "extended"}

@@ -28,7 +28,7 @@ from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.wording import json_type, shown
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _FILE = env_path()
 _WANTED = {

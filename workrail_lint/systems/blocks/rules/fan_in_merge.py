@@ -27,7 +27,7 @@ from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _CONCATENATE = MergeStrategy.CONCATENATE.value
 _NEVER = Instant(0, "")

@@ -30,7 +30,7 @@ from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution, i
 from workrail_lint.systems.blocks.wording import json_type, shown, shown_list
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 
 class FanInRule(BlockRule):

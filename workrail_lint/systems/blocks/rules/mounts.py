@@ -20,7 +20,7 @@ from workrail_lint.systems.blocks.vocabulary import BlockType, RepoSource, membe
 from workrail_lint.systems.blocks.wording import shown
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _SOURCE_MEMBERS = ("source", "localPath", "githubUrl")
 

@@ -17,7 +17,7 @@ from workrail_lint.systems.blocks.rules.samples import output, output_path
 from workrail_lint.systems.blocks.wording import shown
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _LISTS = ("filesModified", "filesCreated")
 _FILE = output_path()

@@ -23,7 +23,7 @@ from workrail_lint.systems.blocks.vocabulary import BlockType, OutputStatus, mem
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 OUTPUT_MEMBERS = (
     "blockId",

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from workrail_lint.base import js
 from workrail_lint.base.typed import Any, NamedTuple
-from workrail_lint.documents.schema_dialect import python_pattern
+from workrail_lint.documents.schema.dialect import python_pattern
 
 Schema = dict[str, Any]
 Path = tuple[str | int, ...]

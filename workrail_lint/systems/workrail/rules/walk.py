@@ -12,7 +12,7 @@ from workrail_lint.systems.workrail.rules.base import Condition, Step, Text, Wor
 from workrail_lint.systems.workrail.rules.prose import text_index
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding
 
 # Members with conditions, apart from runCondition and requireConfirmation.

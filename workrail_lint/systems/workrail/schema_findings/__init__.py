@@ -12,7 +12,7 @@ from itertools import islice
 from workrail_lint.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding
 
 __all__ = ["schema_findings"]

@@ -12,7 +12,7 @@ from workrail_lint.systems.workrail.schema_findings.members import elsewhere, ne
 from workrail_lint.systems.workrail.schema_findings.places import Place, shown, typed
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 # Longer lists of names are not shown.
 _LISTED = 12

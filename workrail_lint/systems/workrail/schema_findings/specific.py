@@ -25,7 +25,7 @@ from workrail_lint.systems.workrail.schema_findings.places import Place, shown
 from workrail_lint.systems.workrail.vocabulary import GateKind, LoopType
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.structure import Violation
+    from workrail_lint.documents.schema.engine import Violation
 
 _STEP_ID = "step-id-pattern"
 _Triple = tuple["Violation", Place, Message]

@@ -15,13 +15,13 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from _thread import RLock
 from collections.abc import Callable
+from threading import RLock
 
 from workrail_lint.base import js
 from workrail_lint.base.typed import Any, NamedTuple, TypeAlias
 from workrail_lint.documents import pointer
-from workrail_lint.documents import schema_dialect as dialect
+from workrail_lint.documents.schema import dialect
 
 
 class Violation(NamedTuple):

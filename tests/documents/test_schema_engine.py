@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.base import js
-from workrail_lint.documents import pointer, structure
-from workrail_lint.documents.schema_dialect import duplicates, python_pattern
-from workrail_lint.documents.structure import Violation, compile_schema
+from workrail_lint.documents import pointer
+from workrail_lint.documents.schema import engine
+from workrail_lint.documents.schema.dialect import duplicates, python_pattern
+from workrail_lint.documents.schema.engine import Violation, compile_schema
 
 INF = float("inf")
 
@@ -376,12 +377,12 @@ def test_checking_a_document_imports_nothing_heavy() -> None:
     program = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from workrail_lint.documents.structure import compile_schema
+from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import load_schema
 assert compile_schema(load_schema("workflow")).violations({"id": "x"})
 print(sorted({"pydantic", "jsonschema", "pluggy", "dataclasses", "inspect", "pathlib"} & sys.modules.keys()))
 """
-    root = Path(structure.__file__).parents[2]
+    root = Path(engine.__file__).parents[3]
     command = [sys.executable, "-I", "-S", "-c", program, str(root)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
