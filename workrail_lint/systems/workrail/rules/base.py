@@ -34,12 +34,12 @@ ROUTINE, BINDINGS = "<routine>", "<bindings>"
 class Step:
     """A step as rules see it."""
 
-    def __init__(self, step: dict[str, Any], pointer: str, index: int, loop: Step | None) -> None:
+    def __init__(self, step: dict[str, Any], pointer: str, index: int, around: Step | None) -> None:
         self.step = step
         self.pointer = pointer
         self.index = index  # in its list
-        self.loop = loop  # the loop whose inline body contains it
-        self.body: list[Step] = []  # of a loop with an inline body
+        self.around = around  # the loop whose inline body contains it
+        self.inline: list[Step] = []  # of a loop with an inline body
         ident, kind = step.get("id"), step.get("type")
         self.id: str = ident if isinstance(ident, str) else ""
         self.kind: str = kind if kind in ("loop", "parallel") else "standard"  # or loop, or parallel
@@ -75,7 +75,7 @@ class Step:
         return [text for text in self.texts if text.field in PROMPT_FIELDS]
 
     @cached_property
-    def prompt(self) -> str:
+    def prompt_text(self) -> str:
         """The prompt as one string, for rules that search for words."""
         return "\n".join(strings_of([group for group in self.text_groups if group[1] in PROMPT_FIELDS]))
 
@@ -161,7 +161,7 @@ class Workflow:
         found: list[Step] = []
         for step in self.steps:
             found.append(step)
-            found += step.body
+            found += step.inline
         return found
 
     @cached_property
@@ -218,8 +218,8 @@ class Workflow:
 
     def body_of(self, loop: Step) -> list[Step]:
         """The steps a loop runs, inline or by reference."""
-        if loop.body:
-            return loop.body
+        if loop.inline:
+            return loop.inline
         target = self.by_id.get(loop.step["body"]) if isinstance(loop.step.get("body"), str) else None
         return [target] if target is not None and target.kind != "loop" else []
 

@@ -352,7 +352,7 @@ def _misplaced(last: Step, workflow: Workflow) -> str | None:
     if last.kind == "loop":
         if isinstance(last.step.get("body"), str):
             return f"names its body by id, {never}"
-        return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.body) else None
+        return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.inline) else None
     if any(last.step.get(block) for block in _GENERATING):
         return "has generated steps, so the public engine asks for the final metrics before them"
     return None

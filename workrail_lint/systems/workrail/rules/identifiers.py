@@ -203,7 +203,7 @@ def _first_to_become(workflow: Workflow) -> dict[object, Finding]:
 def _step_rename(renamed: Step, new: str, workflow: Workflow) -> Iterator[Operation]:
     """Rename a step, in the step and in everything that refers to it."""
     yield Replace(renamed.at("id"), new)
-    if renamed.loop is None:
+    if renamed.around is None:
         for other in workflow.steps:
             if other.kind == "loop" and other.step.get("body") == renamed.id:
                 yield Replace(other.at("body"), new)

@@ -150,7 +150,7 @@ class LoopBodyAllConditional(LoopRule):
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         # An empty condition is always true, so it does not count, and neither does null.
-        if loop.body and all(inner.step.get("runCondition") for inner in loop.body):
+        if loop.inline and all(inner.step.get("runCondition") for inner in loop.inline):
             report(
                 loop.at("body"),
                 f"loop {quoted(loop.id)}: every body step has a runCondition, so an iteration can pass without any "

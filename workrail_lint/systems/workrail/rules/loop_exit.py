@@ -135,7 +135,7 @@ class LoopExitOptional(WorkflowRule):
             # A routine's step may decide a loop of its caller.
             if (workflow.is_routine or step.pointer in workflow.loop_of) and not step.calls_template:
                 self._judge(step, step.step["outputContract"], step.at("outputContract"), report)
-        elif step.loop is not None and step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
+        elif step.around is not None and step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
             self._judge(step, step.step["synthesis"]["outputContract"], step.at("synthesis", "outputContract"), report)
 
     def _judge(self, step: Step, contract: dict[str, Any], pointer: str, report: Report) -> None:
@@ -173,7 +173,7 @@ class LoopControlOutsideLoop(WorkflowRule):
             self._judge(step, workflow.loop_of.get(step.pointer), step.at("outputContract"), True, workflow, report)
         elif step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
             removable = bool(step.step["synthesis"].get("prompt"))
-            self._judge(step, step.loop, step.at("synthesis", "outputContract"), removable, workflow, report)
+            self._judge(step, step.around, step.at("synthesis", "outputContract"), removable, workflow, report)
 
     def _judge(
         self, step: Step, loop: Step | None, pointer: str, removable: bool, workflow: Workflow, report: Report
@@ -238,7 +238,7 @@ class LoopStopSkipsNext(LoopRule):
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        if loop.loop is not None or not is_artifact_decided(loop, workflow) or not decisions(loop, workflow):
+        if loop.around is not None or not is_artifact_decided(loop, workflow) or not decisions(loop, workflow):
             return
         if not any(other.kind == "loop" for other in steps_after(loop, workflow)):
             return

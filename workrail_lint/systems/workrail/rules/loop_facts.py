@@ -75,7 +75,7 @@ def decisions(loop: Step, workflow: Workflow) -> tuple[Decision, ...]:
         elif step.decides_loop:
             found.append(Decision(step, step.at("outputContract")))
         # The synthesis of a referenced body stays at the top level.
-        elif step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
+        elif step.around is not None and synthesis_contract(step) == LOOP_CONTROL:
             found.append(Decision(step, step.at("synthesis", "outputContract")))
     return tuple(found)
 
@@ -174,5 +174,5 @@ def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
 
 def label(step: Step) -> str:
     """How a message starts: the step, and the loop it is in, if any."""
-    inside = f" (in loop {quoted(step.loop.id)})" if step.loop else ""
+    inside = f" (in loop {quoted(step.around.id)})" if step.around else ""
     return f"{'loop' if step.kind == 'loop' else 'step'} {step_name(step.id, step.pointer)}{inside}"

@@ -227,7 +227,7 @@ class LoopSourceLoopIdMismatch(LoopRule):
             )
             return
         other = str(written["loopId"])
-        using = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt, other)), None)
+        using = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt_text, other)), None)
         also = f", also in the prompt of step {quoted(using.id)}" if using else ""
         report(
             pointer,

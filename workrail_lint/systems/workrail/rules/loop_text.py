@@ -60,7 +60,7 @@ class LoopPromptLong(WorkflowRule):
     needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        for inner in loop.body:
+        for inner in loop.inline:
             length, pointer = _measured(inner)
             if length > _LONG:
                 report(
@@ -89,9 +89,9 @@ class LoopPatternProgressive(WorkflowRule):
     needs = frozenset({LOOP})
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        if settings(loop).get("type") != "for" or not loop.body:
+        if settings(loop).get("type") != "for" or not loop.inline:
             return
-        first = loop.body[0]
+        first = loop.inline[0]
         text, place = _body_text(first)
         is_sign = any(word in text for word in ("analysis", "Step 1", "Structure"))
         signs = [
@@ -166,7 +166,7 @@ class LoopManualIteration(WorkflowRule):
         for found in workflow.all_steps:
             if found not in owners or found.kind == "loop" or found.pointer in workflow.loop_of:
                 continue
-            words = _manual_rounds(found.prompt)
+            words = _manual_rounds(found.prompt_text)
             if words is not None:
                 texts = (text.pointer for text in found.prompt_texts if _manual_rounds(text.text))
                 place = next(texts, found.pointer)

@@ -93,7 +93,7 @@ def _decision_texts(step: Step) -> list[Text]:
     """The texts that ask for the loop's decision: a step's prompt, or that of a parallel step's synthesis."""
     if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
         return [] if step.calls_template else step.prompt_texts
-    if step.kind == "parallel" and step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
+    if step.kind == "parallel" and step.around is not None and synthesis_contract(step) == LOOP_CONTROL:
         return [text for text in step.texts if text.field == "synthesis"]
     return []
 
@@ -169,7 +169,7 @@ class LoopVagueExit(LoopTextRule):
                 self._judge([text], text.text.lower(), loop, report)
         for inner in workflow.body_of(loop):
             if not inner.calls_template:
-                self._judge(inner.prompt_texts, inner.prompt.lower(), loop, report)
+                self._judge(inner.prompt_texts, inner.prompt_text.lower(), loop, report)
 
     def _judge(self, texts: list[Text], prompt: str, loop: Step, report: Report) -> None:
         """Check a prompt, in lower case, and the texts that are its lines."""

@@ -55,7 +55,7 @@ def _profile_of(step: Step) -> str | None:
     if step.contract == VERDICT:
         return "review"
     # No match runs over the end of a line, and few lines name something that is delivered.
-    low = step.prompt.lower()
+    low = step.prompt_text.lower()
     lines: set[int] = set()
     for word in DELIVERED:
         at = low.find(word)
@@ -135,7 +135,7 @@ class MetricsOutcomeEarly(WorkflowRule):
     words = (_OUTCOME,)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        top = step.loop or step
+        top = step.around or step
         if not any(later.index > top.index and "runCondition" not in later.step for later in workflow.steps):
             return
         for text in step.prompt_texts:

@@ -380,7 +380,7 @@ class ArtifactNotRequested(WorkflowRule):
         pack = _required_pack(step, workflow)
         if pack is None or pack.artifact_kind == _ASSESSMENT_KIND or _has_refs(step):
             return
-        prompt = step.prompt
+        prompt = step.prompt_text
         if "artifact" in prompt.lower() or "{{wr." in prompt or _kinds(step, workflow):
             return
         names = [name for name in pack.schema.get("properties", ()) if name != "kind"]

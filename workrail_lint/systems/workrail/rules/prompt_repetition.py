@@ -77,8 +77,8 @@ def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int
 def _conditions(step: Step, text: Text) -> list[object]:
     """The conditions that must hold for the agent to see a text."""
     found: list[object] = [step.step.get("runCondition")]
-    if step.loop is not None:
-        found.append(step.loop.step.get("runCondition"))
+    if step.around is not None:
+        found.append(step.around.step.get("runCondition"))
     if text.field == "fragment":
         fragment = step.step["promptFragments"][int(text.pointer.split("/")[-2])]
         found.append(fragment.get("when"))
@@ -109,7 +109,7 @@ class PromptVariantDuplication(WorkflowRule):
     needs = frozenset({"runCondition"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        lists = [workflow.steps, *(step.body for step in workflow.steps if step.body)]
+        lists = [workflow.steps, *(step.inline for step in workflow.steps if step.inline)]
         for steps in lists:
             for first, second in _variants([step for step in steps if _is_variant(step)]):
                 report(
@@ -156,7 +156,7 @@ def _alike(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
     """
     import json
 
-    lines = [set(step.prompt.split("\n")) - {""} for step in steps]
+    lines = [set(step.prompt_text.split("\n")) - {""} for step in steps]
     spread = Counter(line for own in lines for line in own)
     conditions = [json.dumps(step.step["runCondition"], sort_keys=True) for step in steps]
     having: dict[str, list[int]] = {}  # the earlier steps with a line

@@ -165,7 +165,7 @@ class PromptSelfCertify(WorkflowRule):
         seen: set[str] = set()
         for hit in prompts(workflow).hits(_SELF_CERTIFY):
             step, text = hit.step, hit.text
-            if text.pointer in seen or step.step.get("assessmentRefs") or _has_rubric(step.prompt):
+            if text.pointer in seen or step.step.get("assessmentRefs") or _has_rubric(step.prompt_text):
                 continue
             seen.add(text.pointer)
             report(
@@ -207,7 +207,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
             if text.pointer in seen:
                 continue
             seen.add(text.pointer)
-            prompt = step.prompt.lower()
+            prompt = step.prompt_text.lower()
             if not any(word in prompt for word in _MECHANISM):
                 report(
                     text.pointer,

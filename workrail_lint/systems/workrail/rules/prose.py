@@ -338,7 +338,7 @@ def listing(names: Iterable[object]) -> str:
 
 def label(step: Step) -> str:
     """How a message about a step starts."""
-    inside = f" (in loop {quoted(step.loop.id)})" if step.loop is not None else ""
+    inside = f" (in loop {quoted(step.around.id)})" if step.around is not None else ""
     kind = "loop" if step.kind == "loop" else "step"
     return f"{kind} {step_name(step.id, step.pointer)}{inside}"
 

@@ -157,7 +157,7 @@ def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: Workflow
         return True
     read = condition_facts(workflow).by_variable
     return any(
-        any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt, name)
+        any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt_text, name)
         for name, conditions in read.items()
     )
 

@@ -47,7 +47,7 @@ class RoutineRecursive(_RoutineRule):
     why = "Routines can't be nested: the engine does not register this one, and every call to it fails."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        if step.loop is None and js.truthy(step.step.get("templateCall")):
+        if step.around is None and js.truthy(step.step.get("templateCall")):
             report(
                 step.at("templateCall"),
                 f"{label(step)}: a routine can't call a template; write the steps out instead",
@@ -72,7 +72,7 @@ class RoutineStepNoPrompt(_RoutineRule):
     why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other step."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        if step.loop is not None or js.truthy(step.step.get("prompt")) or "templateCall" in step.step:
+        if step.around is not None or js.truthy(step.step.get("prompt")) or "templateCall" in step.step:
             return
         if step.kind != "standard":
             report(
@@ -100,7 +100,7 @@ class RoutineLiteralBraces(_RoutineRule):
     why = "Everything in single braces is treated as an argument, and a brace can't be escaped."
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
-        if step is None or step.loop is not None or text.field not in ("prompt", "title") or "{" not in text.text:
+        if step is None or step.around is not None or text.field not in ("prompt", "title") or "{" not in text.text:
             return
         literal = [match[0] for match in PLACEHOLDER.finditer(text.text) if _LITERAL.search(match[1])]
         if literal:

@@ -57,7 +57,7 @@ def base_number(number: str) -> str:
 @lru_cache(maxsize=32)
 def own_numbers(step: Step, kind: str) -> frozenset[str]:
     """The numbers that the prompt of a step uses for its own list; a procedure is rendered with numbers."""
-    starts = filter(None, map(_LIST_NUMBER.match, step.prompt.lower().split("\n")))
+    starts = filter(None, map(_LIST_NUMBER.match, step.prompt_text.lower().split("\n")))
     found = {match[2] for match in starts if (match[1] or "step") == kind}
     if kind == "step":
         procedure = sum(text.field == "procedure" for text in step.prompt_texts)

@@ -243,7 +243,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
 
 def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
     """Steps after this one that say what the generated ones would have said."""
-    if step.loop is None and step.pointer in workflow.loop_of:
+    if step.around is None and step.pointer in workflow.loop_of:
         return None  # a referenced body is this one step; a step after it would not be in the loop
     if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
         return None  # what no generated step shows would be lost; another finding adds it to the prompt
@@ -293,7 +293,7 @@ class ParallelNoSynthesis(VirtualStepRule):
 
 def _merged_next(step: Step, workflow: Workflow) -> bool:
     """Whether the next step says that it merges the results."""
-    siblings = workflow.steps if step.loop is None else step.loop.body
+    siblings = workflow.steps if step.around is None else step.around.inline
     following = next((other for other in siblings if other.index == step.index + 1), None)
     return following is not None and any(
         _MERGES.search(text.text) for text in following.texts if text.field != "agentRole"

@@ -74,7 +74,7 @@ def build_steps(definition: dict[str, Any], damaged: set[str]) -> list[Step]:
         step = Step(item, pointer, index, None)
         body = item.get("body")
         if step.kind == "loop" and isinstance(body, list):
-            step.body = [
+            step.inline = [
                 Step(inner, f"{pointer}/body/{position}", position, step)
                 for position, inner in enumerate(body)
                 if isinstance(inner, dict) and f"{pointer}/body/{position}" not in damaged
