@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
+from tables import for_each
 
 import pytest_workrail
 
@@ -32,6 +32,7 @@ _IMPURE = frozenset(
 )
 _PURE = ("engine/core", "engine/projections")
 _MODULES = [path for folder in _PURE for path in sorted((_ROOT / folder).rglob("*.py"))]
+_each_module = for_each("path", _MODULES, key=lambda path: path.relative_to(_ROOT))
 
 
 def _imports(path: Path) -> set[str]:
@@ -45,7 +46,7 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_ROOT)))
+@_each_module
 def test_a_pure_module_imports_nothing_impure(path: Path) -> None:
     # @enforces durable-core-no-node-imports
     assert not _imports(path) & _IMPURE
@@ -55,7 +56,7 @@ def test_there_is_something_to_look_at() -> None:
     assert len([path for path in _MODULES if path.parent.name == "core"]) > 20
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_ROOT)))
+@_each_module
 def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
     # @enforces durable-core-no-buffer
     names = {

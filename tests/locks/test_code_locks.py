@@ -9,13 +9,14 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-import pytest
+from tables import for_each
 
 import pytest_workrail
 
 ROOT = Path(pytest_workrail.__file__).parent / "engine"
 CORE = ("core", "events", "projections", "protocol", "store", "tokens")
 MODULES = [path for folder in CORE for path in sorted((ROOT / folder).glob("*.py"))]
+each_module = for_each("path", MODULES, key=lambda path: f"{path.parent.name}/{path.stem}")
 # Where an escape says nothing itself, it is said here.
 QUARANTINE = {
     ("core/confirmation.py", "no-any-return"): "the compiler wrote the gate of a confirmation, one of the closed set",
@@ -48,7 +49,7 @@ def test_escapes_from_the_type_checker_say_why() -> None:
     assert all(codes != "everything" for path in MODULES for codes, _ in escapes(path))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each_module
 def test_nobody_claims_a_type_that_was_not_checked(path: Path) -> None:
     """@enforces type-escapes-quarantined"""
     tree = ast.parse(path.read_text("utf-8"))
@@ -59,7 +60,7 @@ def test_nobody_claims_a_type_that_was_not_checked(path: Path) -> None:
 _EFFECTS = {"open", "print", "input", "exec", "eval", "__import__", "import_module", "run", "mkdir", "write"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each_module
 def test_importing_a_module_does_nothing_else(path: Path) -> None:
     """@enforces schema-modules-load-safe"""
     for statement in ast.parse(path.read_text("utf-8")).body:

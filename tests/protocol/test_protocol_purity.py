@@ -8,6 +8,7 @@ import typing
 from pathlib import Path
 
 import pytest
+from tables import for_each
 
 from pytest_workrail.engine import protocol
 from pytest_workrail.engine.core.profiles import PROFILES
@@ -18,6 +19,7 @@ from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore, SessionStore, SnapshotStore
 
 MODULES = sorted(Path(protocol.__file__).parent.glob("*.py"))
+each_module = for_each("path", MODULES, key=lambda path: path.stem)
 FORBIDDEN = {
     "os",
     "io",
@@ -37,7 +39,7 @@ FORBIDDEN = {
 }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+@each_module
 def test_nothing_of_the_outside_world(path: Path) -> None:
     """@enforces infra-only-node-io
     @enforces durable-core-no-buffer
@@ -52,7 +54,7 @@ def test_nothing_of_the_outside_world(path: Path) -> None:
             assert node.func.id not in ("open", "__import__", "eval", "exec")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+@each_module
 def test_nobody_asks_for_the_name_of_a_profile(path: Path) -> None:
     """@enforces profile-is-data"""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -61,7 +63,7 @@ def test_nobody_asks_for_the_name_of_a_profile(path: Path) -> None:
                 assert not (isinstance(side, ast.Constant) and side.value in PROFILES)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+@each_module
 def test_nobody_decides_by_the_wording_of_a_message(path: Path) -> None:
     """@enforces errors-as-data"""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tables import for_each
 
 from workrail_lint.cli import main
 from workrail_lint.report.rule_docs import families, index, page, rules, undocumented
@@ -38,7 +39,7 @@ def test_by_code_or_name(capsys: pytest.CaptureFixture[str], asked: str) -> None
     assert shown(capsys, asked).startswith("SY008 json-trailing-comma")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@for_each("rule", RULES, key=lambda rule: rule.code)
 def test_every_rule_can_be_explained(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rule: object
 ) -> None:

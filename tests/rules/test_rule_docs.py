@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import for_each
 
 from tools import broken_files, rule_pages
 from tools.broken_files import PICKED, broken_stem, picked_files
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADINGS = ["What it finds", "Why it is bad", "Example", "Use instead", "Fix", "Origin"]
 RULES = docs.rules()
 EVERY = (*RULES, *docs.undocumented())
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+each_rule = for_each("rule", RULES, key=lambda rule: rule.code)
 
 
 def outside_fences(text: str) -> str:
@@ -45,7 +46,7 @@ def test_a_page_has_the_fixed_headings_and_the_facts(rule: Rule) -> None:
     assert max(map(len, page.split("\n"))) < 1000
 
 
-@pytest.mark.parametrize("rule", EVERY, ids=lambda rule: rule.code)
+@for_each("rule", EVERY, key=lambda rule: rule.code)
 def test_a_section_says_what_the_page_says(rule: Rule) -> None:
     """But the heading of a section is the only one, so that the outline of a family's page is a list of its rules."""
     section = docs.section(rule)

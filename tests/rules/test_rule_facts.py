@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from tables import for_each
 
 from workrail_lint.findings import Severity
 from workrail_lint.report.rule_docs import families, rules, undocumented
 from workrail_lint.rules.base import Rule
 
 RULES = rules()
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.code}-{rule.name}")
 FACTS = ("code", "name", "severity", "origin", "summary", "why", "fix", "fix_safety", "default_on")
 
 
@@ -61,7 +60,7 @@ def _example_problems(rule: Rule) -> list[str]:
     return found
 
 
-@each_rule
+@for_each("rule", RULES, key=lambda rule: rule.code)
 def test_facts_are_complete(rule: Rule) -> None:
     assert problems(rule) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tables import for_each
 
 from tools import wording
 from workrail_lint.report.rule_docs import rules
@@ -13,15 +14,14 @@ from workrail_lint.rules.base import Rule
 ROOT = Path(__file__).resolve().parents[2]
 CHECKED = wording.checked_rules()
 SHOWN = [rule for rule in CHECKED if rule in rules()]
-each_rule = pytest.mark.parametrize("rule", CHECKED, ids=lambda rule: rule.code)
 
 
-@each_rule
+@for_each("rule", CHECKED, key=lambda rule: rule.code)
 def test_a_rule_reads_well(rule: Rule) -> None:
     assert wording.text_problems(rule) == []
 
 
-@pytest.mark.parametrize("rule", SHOWN, ids=lambda rule: rule.code)
+@for_each("rule", SHOWN, key=lambda rule: rule.code)
 def test_its_messages_read_well(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
     assert wording.example_problems(rule) == []

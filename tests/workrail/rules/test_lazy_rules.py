@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import for_each
 
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.rules.example_files import as_bytes
@@ -24,7 +24,7 @@ from workrail_lint.systems.workrail.settings import Settings
 
 FIXTURES = sorted((Path(__file__).parents[3] / "fixtures").rglob("*.json"))
 DOCUMENTS = [
-    pytest.param(as_bytes(content), example, id=f"{rule.code}-{number}-{kind}")
+    (f"{rule.code}-{number}-{kind}", as_bytes(content), example)
     for rule in RULES.rules()
     for number, example in enumerate(rule.examples(), 1)
     for kind, content in (("bad", example.bad), ("good", example.good))
@@ -62,8 +62,8 @@ def told(data: bytes, path: str, settings: Settings, rules: Any, is_routine: boo
     return sorted((finding.code, finding.pointer, finding.message) for finding in findings)
 
 
-@pytest.mark.parametrize(("data", "example"), DOCUMENTS)
-def test_examples(data: bytes, example: Any) -> None:
+@for_each("name, data, example", DOCUMENTS, key=lambda row: row[0])
+def test_examples(name: str, data: bytes, example: Any) -> None:
     settings = Settings(load_core(), bindings=example.options.get("bindings"))
     is_routine = "routines/" in example.path
     lazy, full = lazy_and_full()

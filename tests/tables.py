@@ -1,0 +1,45 @@
+"""One test for a table: every row is looked at, and the test fails once, naming each row that is wrong."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def for_each(
+    names: str, rows: Iterable[Any], key: Callable[[Any], object] = str, least: int = 1
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that runs a test for each row of a table, as one test. It is read like `parametrize`.
+
+    Fixtures are made once for all rows. With several names, each row is a tuple. `key` names a row in the message. A
+    table with fewer than `least` rows is an error: a test of nothing passes.
+    """
+    table = list(rows)
+    parameters = names.replace(" ", "").split(",")
+    if len(table) < least:
+        raise ValueError(f"the table of {names} has {len(table)} rows; at least {least} are expected")
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def whole(**fixtures: Any) -> None:
+            wrong: list[str] = []
+            first: Exception | None = None
+            for row in table:
+                values = row if len(parameters) > 1 else (row,)
+                try:
+                    test(**dict(zip(parameters, values, strict=True)), **fixtures)
+                except Exception as error:
+                    first = first or error
+                    kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+                    wrong.append(f"{key(row)}: {kind}{error}")
+            if wrong:
+                raise AssertionError("\n".join([f"{len(wrong)} of {len(table)} rows", *wrong])) from first
+
+        signature = inspect.signature(test)
+        rest = [parameter for name, parameter in signature.parameters.items() if name not in parameters]
+        whole.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+        return whole
+
+    return decorate
