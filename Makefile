@@ -42,12 +42,15 @@ lint: $(STAMP) ## ruff: style and formatting; import-linter: rooms import only l
 types: $(STAMP) ## mypy --strict
 	$(BIN)/mypy
 
+# What Python compiles is kept here, also where the environment forbids it: pytest would rewrite every test file anew for
+# each worker, and the tests start many processes.
+unit quick: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+unit quick: export PYTHONDONTWRITEBYTECODE :=
+
 unit: $(STAMP) ## the tests; without ARGS also the locks: all enforced, enough proven, reports true
-	@$(BIN)/python -m compileall -q workrail_lint pytest_workrail # the tests start many processes, and some places forbid Python to keep what it compiled
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(ARGS),$(ARGS),$(LOCKS) --workrail-locks-check --workrail-locks-proven-fail-under 60 --workrail-locks-verify)
 
 quick: $(STAMP) ## the tests of what changed, in under a minute (SINCE=revision: since then)
-	@$(BIN)/python -m compileall -q workrail_lint pytest_workrail
 	@WORKERS=$(WORKERS) $(BIN)/python -m tools.quick $(if $(SINCE),--since $(SINCE))
 
 locks: $(STAMP) ## prove the locks anew, write their record and reports
