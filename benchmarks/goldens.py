@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.measure import Figure, Growth, counts_instructions, instructions
-from pytest_workrail.golden.modes import BUILD_MACHINE
+from pytest_workrail.golden.records import BUILD_MACHINE
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _COMMAND = [sys.executable, "-m", "pytest"]

@@ -14,8 +14,8 @@ from typing import Unpack
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.lossy import Fault
 from pytest_workrail.engine.core.vocabulary import Autonomy
-from pytest_workrail.golden.comparison import Comparison, both_profiles
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
+from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import Declared
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import (

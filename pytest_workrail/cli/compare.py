@@ -13,8 +13,7 @@ from pytest_workrail.cli.mutate_scenarios import workflow_scenarios
 from pytest_workrail.cli.searches import SearchedWorkflow, searched_workflows, shown_path
 from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import PROFILES
-from pytest_workrail.golden.comparison import Comparison, both_profiles
-from pytest_workrail.golden.profile_reasons import ProfileReason, profile_reasons
+from pytest_workrail.golden.profiles import Comparison, ProfileReason, both_profiles, profile_reasons
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import preferences

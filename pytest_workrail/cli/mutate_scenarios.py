@@ -10,7 +10,7 @@ from typing import Any
 from pytest_workrail.cli.searched_scenarios import scenarios_about
 from pytest_workrail.cli.searches import SearchedWorkflow, shown_path
 from pytest_workrail.explore.mutation_report import sentence
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from workrail_lint.base.terminal import printable
 from workrail_lint.cli import UsageError
 from workrail_lint.cli.output import write_output

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.cli.searches import SearchedWorkflow, shown_path
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.records import Record
 from pytest_workrail.scenarios.loading import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load

@@ -16,7 +16,7 @@ from pytest_workrail.explore.plans import Plan, shared
 from pytest_workrail.explore.proofs import proofs_for
 from pytest_workrail.explore.runs import plans_for
 from pytest_workrail.explore.writer import existing_scenario, scenario_document
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.scenarios.generated import redundant
 from workrail_lint.base.js import Json

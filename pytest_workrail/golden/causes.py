@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from pytest_workrail.golden.diff import Difference, compare, merged
-from pytest_workrail.golden.words import Piece, word_count
+from pytest_workrail.golden.diff import Difference, Piece, compare, merged, word_count
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted, quoted

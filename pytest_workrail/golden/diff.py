@@ -3,26 +3,31 @@
 Agent and engine take turns: an answer of the engine, and what the agent then asks for. A run that takes one turn more
 moves all later ones and renumbers their symbols. Neither is a change, so turns are aligned first, and symbols are
 compared by what they stand for. One walk over both goldens serves both questions: it reports each difference, and for
-each it is told whether to go with the new golden.
+each it is told whether to go with the new golden. Texts are compared word by word.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
 from pytest_workrail.agents.transcript import answer_kind
-from pytest_workrail.golden.encoding import METADATA
-from pytest_workrail.golden.layout import prompt_parts
+from pytest_workrail.golden.encoding import METADATA, prompt_parts
 from pytest_workrail.golden.symbols import joined, renumbered, split
-from pytest_workrail.golden.words import Piece, edits, pieces
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents import pointer
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_IS_WORD = re.compile(r"\w+")
+# Comparing every word with every other one takes its time, and nobody reads such a change word by word.
+_MOST_PAIRS = 1_000_000
 
 _SYMBOL = re.compile(r"(«[A-Z]+[0-9]+(?: altered)?»)")
 _NUMBER = re.compile(r"(?<=[A-Z])[0-9]+(?= altered»|»)")
@@ -33,11 +38,93 @@ _COUNTERS = ("n", "stepIndex")
 _ANSWERS = ("response", "error")
 # What stands in a transcript that somebody edited, and is no exchange.
 _OTHER = "other"
-
 Change = Literal["changed", "added", "removed"]
 # turn: a whole turn. input: what the agent sent. answer: what the engine answered. echo: what the engine adds to a
 # prompt, and how the run ended, which may repeat any of the others. symbol, counter: only numbers moved.
 Sort = Literal["turn", "input", "answer", "echo", "symbol", "counter"]
+# Which edits of a difference are taken over; by the number of the difference, in the order of `compare`.
+Decision = Callable[[int, int], bool]
+Key = Callable[[Any], str]
+
+
+class Piece(NamedTuple):
+    """A part of the text before and after; the same in both where nothing was edited."""
+
+    old: str
+    new: str
+
+    @property
+    def is_edit(self) -> bool:
+        return self.old != self.new
+
+
+@lru_cache(maxsize=512)
+def pieces(old: str, new: str) -> tuple[Piece, ...]:
+    """Both texts in pieces, in order. First by lines, then by words within the lines that changed."""
+    found: list[Piece] = []
+    before, after = _LINE.findall(old), _LINE.findall(new)
+    for i, j in _blocks(before, after):
+        if i == j:
+            found.append(Piece("".join(i), "".join(j)))
+        else:
+            found += _words("".join(i), "".join(j))
+    return tuple(_tidied(found))
+
+
+def edits(old: str, new: str) -> tuple[Piece, ...]:
+    """What was edited, without what stayed."""
+    return tuple(piece for piece in pieces(old, new) if piece.is_edit)
+
+
+def word_count(changes: Iterable[Piece]) -> int:
+    """How many words some edits touch: those that went or those that came, whichever are more."""
+    return sum(max(1, len(_IS_WORD.findall(each.old)), len(_IS_WORD.findall(each.new))) for each in changes)
+
+
+def _words(old: str, new: str) -> Iterator[Piece]:
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    changed = [(a, b) for a, b in _blocks(before, after) if a != b]
+    touched = max(sum(len(a) for a, _ in changed), sum(len(b) for _, b in changed))
+    # Where hardly a word stayed, crumbs of the old text between those of the new one can't be read.
+    if 2 * touched > max(len(before), len(after)) and len(changed) > 2:
+        yield Piece(old, new)
+        return
+    for a, b in _blocks(before, after):
+        yield Piece("".join(a), "".join(b))
+
+
+def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Items that stayed and items that changed, in turns."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    yield old[:start], new[:start]
+    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
+    if len(middle_old) * len(middle_new) > _MOST_PAIRS:
+        yield middle_old, middle_new
+    else:
+        for _, i1, i2, j1, j2 in SequenceMatcher(None, middle_old, middle_new, False).get_opcodes():
+            yield middle_old[i1:i2], middle_new[j1:j2]
+    yield old[len(old) - end :], new[len(new) - end :]
+
+
+def _tidied(found: Iterable[Piece]) -> list[Piece]:
+    """No empty pieces; edits with nothing but white space between them are one edit."""
+    made: list[Piece] = []
+    for piece in found:
+        if piece == ("", ""):
+            continue
+        if made and made[-1].is_edit == piece.is_edit:
+            made[-1] = Piece(made[-1].old + piece.old, made[-1].new + piece.new)
+        elif piece.is_edit and len(made) > 1 and made[-1].old.strip() == "" and "\n" not in made[-1].old:
+            gap, last = made.pop(), made.pop()
+            made.append(Piece(last.old + gap.old + piece.old, last.new + gap.new + piece.new))
+        else:
+            made.append(piece)
+    return made
 
 
 class Difference(NamedTuple):
@@ -68,10 +155,6 @@ class Difference(NamedTuple):
         if self.change != "removed":
             shown["new"] = self.new
         return shown
-
-
-# Which edits of a difference are taken over; by the number of the difference, in the order of `compare`.
-Decision = Callable[[int, int], bool]
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
@@ -336,9 +419,6 @@ class _Pair(NamedTuple):
     new: Any
     was: int
     now: int
-
-
-Key = Callable[[Any], str]
 
 
 def _aligned(old: list[Any], new: list[Any], exact: Key, alike: Key, *, only_alike: bool = False) -> Iterator[_Pair]:

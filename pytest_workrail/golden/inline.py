@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.test_records import InlineRecord, Span
+from pytest_workrail.golden.records import InlineRecord, Span
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.typed import NamedTuple

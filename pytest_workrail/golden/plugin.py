@@ -1,18 +1,22 @@
 """Goldens in a pytest session: who may claim one, how the tests ended, and when all is known.
 
-Registered as a plugin of its own as soon as a test can claim a golden; other sessions never import it.
+Registered as a plugin as soon as a test can claim a golden; other sessions never import it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Set
+import os
+from collections.abc import Generator, Iterable, Set
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 from pytest_workrail.run.pytest_session import (
+    AUTO_WORKFLOWS,
     DESELECTED,
     GOLDENS,
     WORKER_CRASHED,
@@ -26,9 +30,27 @@ from workrail_lint.base.terminal import Style, neutral
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
 
-
 # Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
 _BY_GOLDEN = "workrail_golden"
+
+
+class GoldenFolder(pytest.Directory):
+    """A folder in which there is nothing to collect."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return ()
+
+
+def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
+    """The folder as one without tests, if it holds only goldens and nothing in it was asked for by name."""
+    if parent.config.getini(AUTO_WORKFLOWS) or parent.session.isinitpath(path, with_parents=True):
+        return None
+    for at, folders, files in os.walk(path):
+        if not all(name.endswith((ENDING, ENDING + PENDING)) for name in files):
+            return None
+        if any(os.path.islink(os.path.join(at, folder)) for folder in folders):
+            return None  # pytest would follow it
+    return GoldenFolder.from_parent(parent, path=path)
 
 
 def goldens_of(config: pytest.Config) -> Goldens:

@@ -11,22 +11,35 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pytest_workrail.golden.keys import GoldenKey
-from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
-from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, InlineRecord, Span, TestRecord
+from pytest_workrail.golden.files import GoldenKey
+from pytest_workrail.golden.records import (
+    GoldenRecord,
+    GoldensOfTest,
+    GoldenStatus,
+    InlineRecord,
+    Mode,
+    Policy,
+    Span,
+    add_options,
+    policy,
+)
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style
+from workrail_lint.base.wording import counted
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_workrail.agents.transcript import Transcript
 
+
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
 
 # The fastest way to compare goldens takes as long to import as it saves on about this many of them.
 _WORTH_AN_IMPORT = 24
+
+_IN_CI = "goldens are not written in CI: run the test on your own machine, look at the change and commit it"
 
 
 class GoldenMismatch(AssertionError):  # noqa: N818 - reads as what it is in a test report
@@ -45,8 +58,8 @@ class GoldenSession:
         self._skipped_folders: tuple[str, ...] = ()
         self._policy = Policy()
         self._is_verbose = False
-        self._tests: dict[str, TestRecord] = {}
-        self._running: dict[str, TestRecord] = {}
+        self._tests: dict[str, GoldensOfTest] = {}
+        self._running: dict[str, GoldensOfTest] = {}
         self._calls: dict[str, int] = {}
         self._claimants: dict[str, GoldenKey] = {}
         self._safe_folders: set[str] = set()  # those of goldens that were read: neither links nor below one
@@ -99,22 +112,21 @@ class GoldenSession:
         self._claim(key, record)
         if record.status is GoldenStatus.SAME:
             return
-        from pytest_workrail.golden import failure_text as messages
 
         shown = self._shown(path)
         if self._policy.writes(record.status):
             blocked = unwritable(Path(path))
             if blocked is not None:
-                raise GoldenMismatch(messages.unwritable(shown, self._shown(blocked)))
+                raise GoldenMismatch(unwritable_message(shown, self._shown(blocked)))
             return
         if old is None:
-            raise GoldenMismatch(messages.missing(shown, self._policy))
-        raise GoldenMismatch(messages.differs(shown, old, new, self._policy, in_full=self._is_verbose))
+            raise GoldenMismatch(missing_message(shown, self._policy))
+        raise GoldenMismatch(difference_message(shown, old, new, self._policy, in_full=self._is_verbose))
 
     def match_inline(self, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
         """Compare the outline of a run with the text in the test that is calling."""
         __tracebackhide__ = True
-        from pytest_workrail.golden import failure_text as messages
+
         from pytest_workrail.golden import files, inline
 
         is_missing = expected is None or not expected.strip()
@@ -126,7 +138,7 @@ class GoldenSession:
         is_written = self._policy.writes(status)
         if status is not GoldenStatus.SAME and not is_written:
             self._note_inline(nodeid, place, status)
-            raise GoldenMismatch(messages.inline_differs(place, expected, outline, self._policy))
+            raise GoldenMismatch(inline_message(place, expected, outline, self._policy))
         if self._policy.mode not in (Mode.NEW, Mode.UPDATE):
             self._note_inline(nodeid, place, status)
             return
@@ -142,7 +154,7 @@ class GoldenSession:
         path = os.path.relpath(call.file, self._root).replace(os.sep, "/")
         new = inline.literal(call, outline) if is_written else ""
         record = InlineRecord(path, call.span, status, call.digest, new)
-        self._running.setdefault(nodeid, TestRecord()).inline.append(record)
+        self._running.setdefault(nodeid, GoldensOfTest()).inline.append(record)
         if self._inline.setdefault((path, call.span), record).new != new:
             raise GoldenMismatch(
                 "inline golden has to be two things at once: this call sees different runs, use match_golden"
@@ -151,7 +163,7 @@ class GoldenSession:
 
     def _note_inline(self, nodeid: str, place: str, status: GoldenStatus) -> None:
         record = InlineRecord(place, Span(0, 0, 0, 0), status, "")
-        self._running.setdefault(nodeid, TestRecord()).inline.append(record)
+        self._running.setdefault(nodeid, GoldensOfTest()).inline.append(record)
 
     def _shown(self, path: str | Path) -> str:
         """A path as it can be used where pytest was called."""
@@ -165,7 +177,7 @@ class GoldenSession:
         if claimant is not key and claimant != key:
             owner = f"belongs to {claimant.nodeid}" + ("" if claimant.path == key.path else f" as {claimant.path}")
             raise GoldenMismatch(f"golden claimed twice: {key.path} already {owner}")
-        test = self._running.setdefault(key.nodeid, TestRecord())
+        test = self._running.setdefault(key.nodeid, GoldensOfTest())
         earlier = test.records.get(key.path)
         if earlier is not None and earlier.new != record.new:
             raise GoldenMismatch(
@@ -182,7 +194,7 @@ class GoldenSession:
         if test is None and known is not None:
             known.passed = known.passed and passed and not skipped
             return
-        done = self._tests[nodeid] = test or TestRecord()
+        done = self._tests[nodeid] = test or GoldensOfTest()
         done.passed = passed and not skipped
 
     def worker_state(self) -> dict[str, Json]:
@@ -192,7 +204,7 @@ class GoldenSession:
     def merge(self, state: dict[str, Any]) -> None:
         """Hear what a worker has to tell. A test may have run on several of them."""
         for nodeid, data in state.items():
-            reported = TestRecord.from_json(data)
+            reported = GoldensOfTest.from_json(data)
             known = self._tests.get(nodeid)
             if known is not None and (known.records or known.inline):
                 is_same = (reported.records, reported.inline) == (known.records, known.inline)
@@ -233,3 +245,49 @@ def _compared(old: bytes | None, new: bytes) -> tuple[GoldenStatus, bytes]:
     if not encoding.same(golden.value, value):
         return GoldenStatus.DIFFERS, new
     return GoldenStatus.SAME, b"" if encoding.same_metadata(golden.value, value) else new
+
+
+def missing_message(path: str, policy: Policy) -> str:
+    """There is nothing to compare with."""
+    how = "write it with: pytest --workrail-golden=new" if policy.may_write else _IN_CI
+    return f"no golden yet: {path}\n{how}"
+
+
+def inline_message(place: str, expected: str | None, outline: str, policy: Policy) -> str:
+    """The outline of a run is not what the test says; it is short, so it is shown."""
+    from pytest_workrail.golden import show
+    from pytest_workrail.golden.diff import Difference, word_count
+
+    said = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
+    if not said:
+        how = "write it with: pytest --workrail-golden=new" if policy.may_write else _IN_CI
+        return f"no inline golden yet\nin {place}\n{how}"
+    change = Difference("changed", "answer", "", "outline", "", said, outline)
+    shown = (f"    {line}" for line in show.change_lines(change, Style(False)))
+    how = "update it with: pytest --workrail-golden=update" if policy.may_write else _IN_CI
+    words = counted(word_count(change.edits), "word")
+    return "\n".join([f"inline golden differs: outline: {words}", f"in {place}", *shown, how])
+
+
+def unwritable_message(path: str, folder: str) -> str:
+    """The golden may be written, but not there."""
+    return f"golden can't be written: {path}\nthere is no permission to write in {folder}"
+
+
+def difference_message(path: str, old: bytes, new: bytes, policy: Policy, *, in_full: bool) -> str:
+    """The first change in a line; the others are counted, and shown with it where all was asked for."""
+    from pytest_workrail.golden import causes, encoding, show  # here, because most goldens fit
+
+    before = encoding.loads(old)
+    advice = f"look at it with: workrail-test golden diff {path}" if policy.may_write else _IN_CI
+    if isinstance(before, Err):
+        return f"golden can't be used: {path} is {before.error}\n{advice}"
+    found = list(causes.Causes(before.value, encoding.loads(new).value))
+    more = f", and {counted(len(found) - 1, 'more change')}" if len(found) > 1 else ""
+    what = f"golden differs: {causes.headline(found[0].difference)}{more}"
+    shown: list[str] = []
+    if in_full:
+        for cause in found:
+            shown.append(f"  {causes.headline(cause.difference)}")
+            shown += [f"      {line}" for line in show.change_lines(cause.difference, Style(False), None)]
+    return "\n".join([what, f"in {path}", *shown, advice])

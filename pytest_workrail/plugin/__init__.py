@@ -51,7 +51,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if path.name != "__goldens__":
         return None
-    from pytest_workrail.golden.folder import golden_folder
+    from pytest_workrail.golden.plugin import golden_folder
 
     return golden_folder(path, parent)
 

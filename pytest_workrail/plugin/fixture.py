@@ -18,9 +18,9 @@ from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
-from pytest_workrail.golden.comparison import Comparison
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden, check_inline
+from pytest_workrail.golden.profiles import Comparison
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run

@@ -11,7 +11,7 @@ MARKER = "workrail: a scenario, a workflow from workrail_auto or a session from 
 
 def add_options(parser: pytest.Parser) -> None:
     """Everything that starts with `workrail`."""
-    from pytest_workrail.golden.modes import add_options as golden_options
+    from pytest_workrail.golden.records import add_options as golden_options
     from pytest_workrail.plugin.coverage_options import add_options as coverage_options
 
     group = parser.getgroup("workrail", "agent workflows: scenarios, goldens, coverage, locks")

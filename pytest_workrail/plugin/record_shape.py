@@ -7,7 +7,7 @@ import posixpath
 from typing import Any
 
 from pytest_workrail.coverage.points import Kind
-from pytest_workrail.golden.test_records import GoldenStatus
+from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.typed import Enum
 

@@ -12,9 +12,8 @@ import pytest
 
 from pytest_workrail.coverage.plugin import CoveragePlugin
 from pytest_workrail.coverage.report import document
-from pytest_workrail.golden.decisions import PendingChanges
-from pytest_workrail.golden.keys import ENDING, PENDING
-from pytest_workrail.golden.pending_data import pending_data
+from pytest_workrail.golden.files import ENDING, PENDING
+from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.plugin.recorded_runs import RunsPlugin
 from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import neutral

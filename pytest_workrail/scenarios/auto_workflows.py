@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
-from pytest_workrail.golden.keys import ENDING
+from pytest_workrail.golden.files import ENDING
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
 from workrail_lint.base.neutral import one_line, shown_path
 

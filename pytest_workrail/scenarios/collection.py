@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.neutral import one_line, shown_path
 

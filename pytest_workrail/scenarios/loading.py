@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.records import Record
 from pytest_workrail.run.project_sources import project_scenarios
 from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, fault_of

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.golden.keys import SCENARIO_ENDING
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.records import Record
 from pytest_workrail.scenarios.generated import is_generated, is_untouched, redundant, stamped
 from workrail_lint.base.js import Json, json_text

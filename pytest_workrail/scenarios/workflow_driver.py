@@ -61,7 +61,7 @@ from workrail_lint.systems.workrail.scenario_words import AgentKind, Behaviour, 
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
 
 if TYPE_CHECKING:
-    from pytest_workrail.golden.comparison import Comparison
+    from pytest_workrail.golden.profiles import Comparison
 
 _TURNS = "/agent/turns"
 _PROMISE_PLAYER = "pytest_workrail.explore.hostile_scenario:broken_promise"
@@ -159,7 +159,7 @@ def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
 
 def run_both(loaded: Loaded) -> Comparison:
     """Run the workflow of a scenario under both profiles, whichever it names itself."""
-    from pytest_workrail.golden.comparison import both_profiles
+    from pytest_workrail.golden.profiles import both_profiles
 
     return both_profiles(*setup_and_agent(loaded))
 

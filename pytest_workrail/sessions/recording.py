@@ -13,7 +13,7 @@ from typing import Any
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.engine.protocol.onboarding import STEP_ID
 from pytest_workrail.golden import files
-from pytest_workrail.golden.keys import ENDING, FOLDER, SCENARIO_ENDING, source_base
+from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
 from pytest_workrail.records import Record, replace
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.redaction import Redactor

@@ -23,8 +23,7 @@ from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens.keys import read_keyring
 from pytest_workrail.golden import pending
 from pytest_workrail.golden.causes import Causes, grouped, headline
-from pytest_workrail.golden.encoding import encode, loads
-from pytest_workrail.golden.migration import migrated
+from pytest_workrail.golden.encoding import encode, loads, migrated
 from pytest_workrail.golden.show import change_lines, golden_names
 from pytest_workrail.plugin.records import read_record
 from tests.fuzz import interface_targets, session_targets

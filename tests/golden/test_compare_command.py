@@ -15,8 +15,7 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
 from pytest_workrail.cli import main
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.golden.comparison import both_profiles
-from pytest_workrail.golden.profile_reasons import CHOICES, profile_reasons
+from pytest_workrail.golden.profiles import CHOICES, both_profiles, profile_reasons
 from pytest_workrail.run.bench import Setup
 from workrail_lint import check_text, compile_workflow
 from workrail_lint.systems.workrail.engine_defects import engine_defects

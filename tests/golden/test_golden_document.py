@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import golden_bytes, golden_value
-from pytest_workrail.golden.encoding import dumps, encode, loads, same, says
-from pytest_workrail.golden.layout import fold
+from pytest_workrail.golden.encoding import dumps, encode, fold, loads, same, says
 from pytest_workrail.golden.symbols import joined
 
 LOOP = {

@@ -14,7 +14,7 @@ import pytest
 from golden_suite import Suite
 
 from pytest_workrail.golden.inline import Call, literal, same_outline
-from pytest_workrail.golden.test_records import Span
+from pytest_workrail.golden.records import Span
 from pytest_workrail.run import result
 
 PRELOADED = result

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.golden.keys import (
+from pytest_workrail.golden.files import (
     GoldenKey,
     base_of,
     function_base,

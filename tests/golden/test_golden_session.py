@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from golden_made_up import made_up
 
-from pytest_workrail.golden.keys import GoldenKey
+from pytest_workrail.golden.files import GoldenKey
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 
 OK, FAILED = 0, 1

@@ -112,7 +112,7 @@ def test_only_four_modules_start_processes() -> None:
         if any(module.partition(".")[0] in ("subprocess", "pty") for module in imports)
     }
     assert starts == {
-        "pytest_workrail/cli/golden_review.py",
+        "pytest_workrail/cli/golden.py",
         "workrail_lint/base/git.py",
         "workrail_lint/cli/init.py",
         "workrail_lint/systems/workrail/catalog/importer.py",

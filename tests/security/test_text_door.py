@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.golden.modes import BUILD_MACHINE
+from pytest_workrail.golden.records import BUILD_MACHINE
 from tests.security.hostile import BAD, HOSTILE, MARKUP, WORKFLOW, acts, places, poisoned
 from workrail_lint.base.terminal import neutral
 from workrail_lint.cli import main
