@@ -14,9 +14,9 @@ from workrail_lint.cli.parser import Parser
 def main(arguments: list[str]) -> int:
     """Run a session without tests over the records, with the options of pytest that are given."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
-    try:
-        args, options = parser().parse_known_args(arguments[:at])
-    except SystemExit:
+    options = [each for each in arguments[:at] if each.startswith("-") and each not in ("-h", "--help")]
+    args = parser().parsed([each for each in arguments[:at] if each not in options])
+    if args is None:
         return OK
     options += arguments[at + 1 :]
     import pytest

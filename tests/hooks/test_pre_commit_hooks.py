@@ -66,9 +66,9 @@ def test_three_hooks_are_offered() -> None:
     assert [hook["id"] for hook in OFFERED] == ["workrail-lint", "workrail-lint-fix", "workrail-lock"]
     entries = {hook["id"]: hook["entry"] for hook in OFFERED}
     assert entries == {
-        "workrail-lint": "workrail-lint check",
-        "workrail-lint-fix": "workrail-lint check --fix",
-        "workrail-lock": "workrail-lint lock --check",
+        "workrail-lint": "workrail-lint check --",
+        "workrail-lint-fix": "workrail-lint check --fix --",
+        "workrail-lock": "workrail-lint lock --check --",
     }
 
 
@@ -124,6 +124,18 @@ def test_a_good_file_passes_and_a_bad_one_fails_with_our_message(hooks: Hooks, t
     assert "error[LP002 loop-max-iterations-missing]" in done.stdout
     assert "--> workflows/example.json:" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("hook", ["workrail-lint", "workrail-lint-fix"])
+@pytest.mark.parametrize("name", ["--write-baseline=x.workflow.json", "--ignore=LP/workflows/a.json"])
+def test_no_file_name_is_an_option(hook: str, name: str, hooks: Hooks, tmp_path: Path) -> None:
+    """A pull request can add a file of any name next to the workflow that it breaks."""
+    project = hooks.project(tmp_path / "project", hook)
+    save(project, "workflows/example.json", bad())
+    save(project, name, good("demo.other"))
+    done = hooks.run(project)
+    assert done.returncode == 1
+    assert "error[LP002 loop-max-iterations-missing]" in done.stdout
 
 
 def guide(name: str) -> str:

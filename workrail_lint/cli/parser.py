@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterable
 
 from workrail_lint.base.typed import Any, NoReturn
@@ -16,7 +17,10 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that raises `UsageError` instead of exiting."""
+    """An argparse parser that raises `UsageError` instead of exiting.
+
+    Before `--`, an argument that begins with a dash is an option or an error; after it, a path.
+    """
 
     def __init__(self, command: str, description: str, program: str = "workrail-lint") -> None:
         super().__init__(
@@ -32,6 +36,23 @@ class Parser(argparse.ArgumentParser):
             return self.parse_args(arguments)
         except SystemExit:
             return None
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """The arguments of a command, or of an action of it; both come this way."""
+        if self._subparsers is None:
+            self._refuse_dashes(args)
+        return super().parse_known_args(args, namespace)
+
+    def _refuse_dashes(self, arguments: list[str]) -> None:
+        """Raise where a path begins with a dash: argparse would call it missing, or take a name with a space."""
+        options = self._option_string_actions
+        previous = None
+        for argument in itertools.takewhile(lambda each: each != "--", arguments):
+            action = options.get(argument.partition("=")[0])
+            is_value = previous is not None and previous.nargs != 0
+            if argument.startswith("-") and argument != "-" and action is None and not is_value:
+                self.error(f"unknown option '{argument}'; a path that begins with '-' must come after --")
+            previous = options.get(argument)
 
 
 class Suggesting(argparse._StoreAction):

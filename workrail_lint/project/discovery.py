@@ -70,7 +70,9 @@ def discover(
         except ValueError:
             is_folder = exists = False
         if not exists:
-            problems.append((path, "does not exist"))
+            is_option = path.startswith("--")
+            remark = "; what follows -- is a path, not an option" if is_option else ""
+            problems.append((path, f"does not exist{remark}"))
         elif is_folder:
             for found in _walk(path, wanted, problems, apart):
                 files.setdefault(os.path.normpath(found), Found(found, False))

@@ -170,13 +170,13 @@ repos:
     hooks:
       - id: workrail-lint
         name: workrail-lint
-        entry: workrail-lint check
+        entry: workrail-lint check --
         language: system
         files: ^workflows/.*\\.json$|\\.scenario\\.json$
         require_serial: true
       - id: workrail-lock
         name: workrail-lint lock --check
-        entry: workrail-lint lock --check
+        entry: workrail-lint lock --check --
         language: system
         files: ^(workflows/.*\\.json|workrail\\.lock\\.json)$
         pass_filenames: false
