@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 DEMO := $(VENV)/.demo
 WORKERS ?= 2
 LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-record tests/locks/locks.record.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
-SUPPORTED := 3.11 3.12 3.13
+SUPPORTED := 3.11 3.12 3.13 3.14 3.15
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all lint types unit quick locks fuzz bench bench-quick schemas vscode clean

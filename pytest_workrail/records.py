@@ -7,6 +7,7 @@ which many values are made. What `dataclasses` offers for values (`fields`, `asd
 
 from __future__ import annotations
 
+import sys
 from dataclasses import MISSING, Field, field, make_dataclass
 from itertools import islice, repeat
 from operator import attrgetter
@@ -48,7 +49,7 @@ class _RecordType(type):
         for base in bases:
             given |= base.__dict__.get("_given", {})
         slots = []
-        for member, shape in members.get("__annotations__", {}).items():
+        for member, shape in _annotations(members).items():
             if not shape.startswith("ClassVar"):
                 if member not in given:
                     slots.append(member)
@@ -63,6 +64,18 @@ class _RecordType(type):
         elif not frozen:
             members.setdefault("__hash__", None)
         return super().__new__(cls, name, bases, members)
+
+
+def _annotations(members: dict[str, Any]) -> dict[str, str]:
+    """Return the annotations of a class body, as they are written. Since Python 3.14 they are made on demand."""
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format, call_annotate_function, get_annotate_from_class_namespace
+
+        annotate = get_annotate_from_class_namespace(members)
+        if annotate is not None:
+            return call_annotate_function(annotate, Format.STRING)
+    written: dict[str, str] = members.get("__annotations__", {})
+    return written
 
 
 def _refuse_setting(self: object, name: str, value: object) -> NoReturn:

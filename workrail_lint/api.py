@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from workrail_lint.base.result import Err
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.discovery import discover, suffixes_of
 from workrail_lint.project.run import Plan, default_jobs, order, run

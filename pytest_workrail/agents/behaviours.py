@@ -7,7 +7,7 @@ to get wrong), it says so instead of doing something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.actions import Submit
 from pytest_workrail.agents.agent import StepView
@@ -26,7 +26,6 @@ from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
 from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 _FOREIGN_KIND = "demo.unrelated"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from enum import Enum
+from typing import TypeVar
 
 from workrail_lint.base.suggest import hint
-from workrail_lint.base.typed import Enum, TypeVar
 
 _Member = TypeVar("_Member", bound=Enum)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.agent import StartView
 from pytest_workrail.agents.correct import MAX_ROUNDS, needed_variables
@@ -12,7 +12,6 @@ from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.protocol.context import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 
 def start_context(start: StartView) -> dict[str, Json]:

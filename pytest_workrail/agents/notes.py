@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.schema_values import padded, smallest
 from pytest_workrail.engine.core.conditions import Context, evaluate
@@ -14,7 +14,6 @@ from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.pattern_texts import matching_texts
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import NamedTuple
 
 _MAX_PLANS = 64
 _MAX_TRIES = 2_000

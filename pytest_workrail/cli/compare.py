@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.auto import Auto
@@ -19,7 +19,6 @@ from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import preferences
 from pytest_workrail.scenarios.workflow_driver import Loaded, setup_and_agent
 from workrail_lint.base.terminal import out, out_json, printable
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser, add_inputs

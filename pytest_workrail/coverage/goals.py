@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.condition_solver import workflow_solver
 from pytest_workrail.coverage.exits import LIMIT, MANY, ONE, ZERO, loop_exits, skippable_loops
@@ -28,7 +28,6 @@ from pytest_workrail.coverage.unset import UnsetGoals
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import Profile
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.solver import Wish
 
 

@@ -7,7 +7,7 @@ the search for a step passes by; the engine's own record of it is cut where it g
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.transcript import Choice
 from pytest_workrail.coverage.exits import iteration_count, natural_exit
@@ -22,7 +22,6 @@ from pytest_workrail.engine.core.profiles import LoopLimit, Profile
 from pytest_workrail.engine.core.state import CompletedKeys, LoopFrame, StepInstance
 from pytest_workrail.engine.core.trace import TraceEntry, Tracer
 from pytest_workrail.engine.core.values import LoopPosition, step_key
-from workrail_lint.base.typed import NamedTuple
 
 _UNTOLD = TraceEntry("selected_next_step", "", ())
 

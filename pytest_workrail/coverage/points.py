@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Enum, NamedTuple
+from enum import Enum
+from typing import NamedTuple
 
 
 class Kind(str, Enum):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.coverage.points import Kind, Point
 from pytest_workrail.engine.core.profiles import PROFILES
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 WorkflowKey: TypeAlias = tuple[str, str]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.agents.condition_solver import conditions_of, workflow_solver
 from pytest_workrail.explore.mutation_edit import REMOVED, Mutant, Path
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.solver import UNSET
 
 _BOUNDS = {"gt": "gte", "gte": "gt", "lt": "lte", "lte": "lt"}

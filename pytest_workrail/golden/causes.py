@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.golden.diff import Difference, Piece, compare, merged, word_count
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted, quoted
 
 _INDEX = re.compile(r"(?<=/)[0-9]+(?=/|$)")

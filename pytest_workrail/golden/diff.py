@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.golden.encoding import METADATA, prompt_parts
 from pytest_workrail.golden.symbols import joined, renumbered, split
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents import pointer
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core import prompt_slots as slots
@@ -24,7 +24,6 @@ from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, 
 from pytest_workrail.golden.symbols import Symbol, Symbols, lines
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.events.kinds import Event

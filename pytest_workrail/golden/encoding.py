@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.golden.symbols import joined, lines
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 PROMPTS = "prompts"
 # What fits into a line of this width stands in one line.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.encoding import loads
@@ -29,7 +29,6 @@ from pytest_workrail.records import Record
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Style
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.records import InlineRecord, Span
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 _LITERAL = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.causes import Cause, CauseKey, Causes, Group, grouped, headline
@@ -20,7 +20,6 @@ from pytest_workrail.golden.encoding import encode, loads, plain_text
 from pytest_workrail.golden.files import PENDING
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 State = Literal["changed", "settled", "stale", "damaged"]
 

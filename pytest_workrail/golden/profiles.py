@@ -5,7 +5,7 @@ The choices are found by changing one at a time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.transcript import answer_kind
@@ -19,7 +19,6 @@ from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.terminal import Style
-from workrail_lint.base.typed import NamedTuple
 
 if TYPE_CHECKING:
     from pytest_workrail.golden.diff import Difference

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import Enum, NamedTuple
 
 if TYPE_CHECKING:
     import pytest

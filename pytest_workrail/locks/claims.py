@@ -14,11 +14,11 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from workrail_lint.base.files import read_bytes
-from workrail_lint.base.typed import NamedTuple
 
 MARKER = "enforces"
 

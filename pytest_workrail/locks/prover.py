@@ -12,13 +12,13 @@ import selectors
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import pytest
 
 from pytest_workrail.locks.sabotage import Sabotage
 from pytest_workrail.locks.trial import try_sabotage
 from pytest_workrail.records import Record
-from workrail_lint.base.typed import NamedTuple
 
 TIME_LIMIT_SECONDS = 60.0
 _ENDLESS = "the tests did not finish"

@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.schemas import schema_path

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from workrail_lint.base.loading import load_faster
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
@@ -18,7 +16,6 @@ _SCENARIO = ".scenario.json"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    load_faster("pytest_workrail")
     from pytest_workrail.plugin.options import add_options
 
     add_options(parser)

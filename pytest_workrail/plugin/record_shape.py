@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import posixpath
+from enum import Enum
 from typing import Any
 
 from pytest_workrail.coverage.points import Kind
 from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import ItemOutcome
-from workrail_lint.base.typed import Enum
 
 
 def _is_path_inside(value: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,7 +17,6 @@ from pytest_workrail.plugin.record_shape import is_record
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS
 from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 FILE = "workrail-record.json"
 _VERSION = 1

@@ -6,11 +6,10 @@ A test passed when setup, call and teardown did, and nobody expected it to fail.
 from __future__ import annotations
 
 from contextvars import ContextVar
+from enum import Enum
 from typing import Any
 
 import pytest
-
-from workrail_lint.base.typed import Enum
 
 AUTO_WORKFLOWS = "workrail_auto"
 SESSIONS = "workrail_sessions"

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-
-from workrail_lint.base.loading import load_module
-from workrail_lint.base.typed import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
@@ -54,7 +51,6 @@ class ScenarioDriver(Protocol):
 
 def play(path: Path, file: str) -> Playing:
     """Read a scenario file and play it. `file` is what it is called in messages."""
-    load_module("pytest_workrail.scenarios.loading")
     from pytest_workrail.scenarios.loading import open_scenario
     from workrail_lint.base.result import Err
     from workrail_lint.systems.base import resolved

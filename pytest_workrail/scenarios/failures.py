@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_workrail.run.expectation import ExpectationFailure
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from pytest_workrail.agents.actions import (
     Action,
@@ -45,7 +45,6 @@ from pytest_workrail.scenarios.loading import ScenarioDocument, errors
 from pytest_workrail.scenarios.workflow_expectations import turn_expectation, unmet
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.base import resolved

@@ -14,7 +14,7 @@ from cli_types import Run
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.cli import main as run_tests_program
 from workrail_lint.cli import COMMANDS, PROGRAM, Program, completion
-from workrail_lint.cli.check_options import FORMATS, SWITCHES
+from workrail_lint.cli.check import FORMATS, SWITCHES
 from workrail_lint.cli.completion import commands
 
 # The words are those after the script; the last one is being completed.

@@ -297,35 +297,6 @@ def test_init_refuses_bad_ids(run: Run, ident: str, tmp_path: Any) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["a.json"],
-        ["a.json", "w", "--strict", "--no-cache"],
-        ["--fix", "--unsafe-fixes", "a.json", "--isolated"],
-        ["--diff", "--statistics", "--exit-zero", "--watch", "--engine-parity"],
-    ],
-)
-def test_quick_arguments_are_what_argparse_would_say(arguments: list[str]) -> None:
-    from workrail_lint.cli.check_options import KNOWN, full_arguments, quick_arguments
-
-    quick, full = quick_arguments(arguments), full_arguments(arguments)
-    assert quick is not None
-    assert full is not None
-    assert vars(quick) == {name: value for name, value in vars(full).items() if name in KNOWN}
-    assert all(value is None for name, value in vars(full).items() if name not in KNOWN)  # options of systems
-
-
-@pytest.mark.parametrize(
-    "arguments", [["-"], ["--select", "LP"], ["--jobs=2"], ["--help"], ["--", "a"], [""], ["--nope"]]
-)
-def test_anything_else_is_left_to_argparse(arguments: list[str]) -> None:
-    from workrail_lint.cli.check_options import quick_arguments
-
-    assert quick_arguments(arguments) is None
-
-
 def test_init_lets_scenarios_write_themselves(tmp_path: Path) -> None:
     target = tmp_path / "new"
     target.mkdir()

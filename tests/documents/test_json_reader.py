@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
-import sys
 
 import pytest
 from hypothesis import example, given
@@ -320,35 +318,3 @@ def test_what_is_not_there_has_no_place() -> None:
     assert document.locate("/a/1") is None
     assert document.locate("/a/x") is None
     assert document.locate("nonsense") is None
-
-
-_COLD = """
-import sys
-from workrail_lint.documents.json_reader import read_json
-from workrail_lint.documents.json_format import formatted, layout_problem
-text = sys.argv[1]
-assert "json" not in sys.modules
-print(*(problem.name for problem in read_json(text).problems), layout_problem(text) is None)
-"""
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": "x',
-        '{"a": "\\q"}',
-        '{"a": "\\u12"}',
-        '{"a": "\n"}',
-        '{"a": 1,}',
-        '{"a" 1}',
-        "{a: 1}",
-        '[1, "b" "c"]',
-        "[",
-    ],
-)
-def test_a_broken_text_is_described_in_a_process_that_has_no_json(text: str) -> None:
-    # The C scanner takes its error from the standard library's module, which a clean start does without.
-    done = subprocess.run([sys.executable, "-c", _COLD, text], capture_output=True, text=True, check=False)
-    expected = [problem.name for problem in read_json(text).problems]
-    assert expected
-    assert (done.stderr, done.stdout.split()[:-1]) == ("", expected)

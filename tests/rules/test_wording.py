@@ -111,7 +111,7 @@ def test_messages_and_guides_read_well() -> None:
     assert named >= {
         "README.md",
         "docs/cli.md",
-        "workrail_lint/cli/check_options.py",
+        "workrail_lint/cli/check.py",
         "pytest_workrail/plugin/options.py",
     }
     assert [problem for path in files for problem in wording.file_problems(path)] == []

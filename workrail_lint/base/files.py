@@ -10,9 +10,9 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 

@@ -11,8 +11,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Collection
-
-from workrail_lint.base.typed import NamedTuple
+from typing import NamedTuple
 
 GIT_FOLDER = ".git"
 _TIMEOUT_SECONDS = 60

@@ -6,27 +6,13 @@ Python's in ways that change hashes and verdicts. Everything that needs them tak
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _encode: Callable[[object, int], tuple[str, ...]] | None
-else:
-    try:
-        from _json import encode_basestring, make_encoder
-
-        # What `json.dumps` makes anew for every value, without the import of `json`.
-        _encode = make_encoder(
-            None, lambda value: _dumps(value), encode_basestring, None, ": ", ", ", False, False, True
-        )
-    except ImportError:  # a Python without the C encoder
-        _encode = None
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -48,14 +34,8 @@ _HALF_PAIR = Pattern("[\ud800-\udfff]")
 
 def json_text(value: Json, indent: str | None = None) -> str:
     """Well-formed `JSON.stringify`: text as it is, but half a surrogate pair, which no file can hold, as its escape."""
-    text = "".join(_encode(value, 0)) if indent is None and _encode is not None else _dumps(value, indent)
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     return _HALF_PAIR.compiled.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-
-
-def _dumps(value: object, indent: str | None = None) -> str:
-    import json  # here, because a check writes no lines: its patterns take longer to compile than a file to read
-
-    return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 def number(lexeme: str) -> int | float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workrail_lint.base.terminal import LOG_COMMAND, printable
-from workrail_lint.base.typed import Any
 
 _LONGEST = 4_000
 

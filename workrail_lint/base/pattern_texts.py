@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from workrail_lint.base.ecma_regex import Pattern, compile_pattern
 from workrail_lint.base.regex_analysis import LONGEST
@@ -21,7 +22,6 @@ from workrail_lint.base.regex_analysis.syntax import (
     parse,
 )
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 # Tried from left to right when a class leaves the choice.
 _PREFERRED = "a1A x0-_./: \n"

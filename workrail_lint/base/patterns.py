@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-
-from workrail_lint.base.typed import cached_property
+from functools import cached_property
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "split")
 

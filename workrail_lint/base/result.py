@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Generic, NoReturn, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 T = TypeVar("T", covariant=True)
 E = TypeVar("E", covariant=True)

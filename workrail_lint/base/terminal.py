@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import Any, TextIO
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any, TextIO
 
 # CI services take `##[command]`, `##vso[...]` and the like for orders, wherever in a line they stand.
 LOG_COMMAND = Pattern(r"##(?=\w*\[)")

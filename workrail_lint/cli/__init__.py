@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-
-from workrail_lint.base.loading import load_faster, load_module
-from workrail_lint.base.typed import NamedTuple, TextIO
+from importlib import import_module
+from typing import NamedTuple, TextIO
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
@@ -47,19 +45,8 @@ PROGRAM = Program("workrail-lint", __name__, "Finds broken agent workflows befor
 
 
 def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
-    """Run a command and return its exit code; only a bug in our code shows a traceback, and only in debug mode.
-
-    Without arguments they are those of the process, which is then ours: it ends here.
-    """
-    if arguments is not None:
-        return _guarded(arguments, program)
-    load_faster(program.package.partition(".")[0])
-    # What a short run makes is rarely garbage, and never in cycles that matter.
-    gc.set_threshold(100_000, 20, 20)
-    code = _guarded(sys.argv[1:], program)
-    if program is PROGRAM:
-        _leave(code)
-    return code
+    """Run a command and return its exit code; only a bug in our code shows a traceback, and only in debug mode."""
+    return _guarded(sys.argv[1:] if arguments is None else arguments, program)
 
 
 def _guarded(arguments: list[str], program: Program) -> int:
@@ -105,7 +92,7 @@ def _run(args: list[str], program: Program) -> int:
         suggestion = nearest(name, program.commands)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
         raise UsageError(f"unknown command '{name}'{hint} (run {program.name} --help for a list)")
-    return int(load_module(f"{program.package}.{name}").main(args[1:]))
+    return int(import_module(f"{program.package}.{name}").main(args[1:]))
 
 
 def _open_closed_streams() -> None:
@@ -113,16 +100,6 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  (for the whole process)
-
-
-def _leave(code: int) -> None:
-    """End the process at once: taking a whole program apart object by object takes as long as checking a file."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        return
-    os._exit(code)
 
 
 def _abandon(stream: TextIO) -> None:

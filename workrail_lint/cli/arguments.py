@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.cli import UsageError
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config, unconfigured

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
-from workrail_lint.cli.check_options import KNOWN, full_arguments, quick_arguments
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import Config, system_keys
 from workrail_lint.project.plan import Request, document_suffixes, make_plan
@@ -21,12 +21,57 @@ from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_job
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
-if TYPE_CHECKING:
-    from argparse import Namespace
+FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+SWITCHES = {
+    "--fix": "apply safe fixes",
+    "--unsafe-fixes": "with --fix or --diff: also apply unsafe fixes",
+    "--diff": "show what --fix would change, without changing files",
+    "--strict": "exit 1 for warnings too",
+    "--statistics": "show the number of findings per rule instead of the findings",
+    "--no-cache": "ignore the cache, and don't write it",
+    "--exit-zero": "exit 0 even if there are findings",
+    "--watch": "keep running, and check again when a file changes",
+    "--engine-parity": "report as errors exactly what the public WorkRail engine rejects",
+}
+SEVERITIES = ("error", "warning", "info")
+
+
+def parser() -> Parser:
+    """Return the argument parser, with the options that systems add."""
+    arguments = Parser("check", "Find and fix problems in workflows.")
+    arguments.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders to check (default: .), or - for stdin"
+    )
+    for switch, text in SWITCHES.items():
+        arguments.add_argument(switch, action="store_true", help=text)
+    for option, text in (
+        ("select", "check only these rules: codes, prefixes of codes, names or ALL"),
+        ("ignore", "skip these rules"),
+        ("extend-select", "check these rules too, even if they are off by default"),
+    ):
+        arguments.add_argument(f"--{option}", action="append", default=[], metavar="RULES", help=text)
+    arguments.add_argument(
+        "--severity",
+        choices=SEVERITIES,
+        help="the lowest severity to show (default: warning, or info with --select); json and jsonl contain all",
+    )
+    arguments.add_argument(
+        "--output-format", choices=FORMATS, default="text", help="format of the report (default: text)"
+    )
+    arguments.add_argument("--output-file", metavar="FILE", help="write the report to this file instead of stdout")
+    arguments.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this baseline")
+    arguments.add_argument("--write-baseline", metavar="FILE", help="write all findings to this baseline")
+    arguments.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
+    arguments.add_argument("--stdin-filename", metavar="NAME", help="the file name to assume for - (stdin)")
+    for setting in system_keys().values():
+        if setting.option is not None:
+            arguments.add_argument(setting.option, choices=setting.allowed, metavar="NAME", help=setting.help)
+    add_inputs(arguments)
+    return arguments
 
 
 def main(arguments: list[str]) -> int:
-    args = quick_arguments(arguments) or full_arguments(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     _validate_args(args)
@@ -185,8 +230,6 @@ def make_project_plan(
 def _system_options(args: Namespace) -> dict[str, object]:
     """The settings of systems that were given on the command line."""
     given = vars(args)
-    if given.keys() <= KNOWN:
-        return {}
     options = {key: setting.option for key, setting in system_keys().items() if setting.option is not None}
     values = {key: given.get(option.strip("-").replace("-", "_")) for key, option in options.items()}
     return {key: value for key, value in values.items() if value is not None}

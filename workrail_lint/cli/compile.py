@@ -6,11 +6,11 @@ import argparse
 import json
 import os
 import sys
+from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, out, out_bytes, out_json, printable
-from workrail_lint.base.typed import Any
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, compiled_by_other, configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from importlib import import_module
+from typing import NamedTuple
 
 from workrail_lint.base.terminal import out
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.cli import OK, PROGRAM, Program
 from workrail_lint.cli.parser import Parser, Suggesting
 
@@ -71,9 +71,7 @@ def commands(program: Program = PROGRAM) -> tuple[Command, ...]:
 
 
 def _parser_of(package: str, name: str) -> argparse.ArgumentParser | None:
-    # Our own `check` can do without argparse, so its parser is in another module.
-    module = import_module(f"{package}.{'check_options' if (package, name) == (__package__, 'check') else name}")
-    made = getattr(module, "parser", None)
+    made = getattr(import_module(f"{package}.{name}"), "parser", None)
     return None if made is None else made()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, is_workflow, refuse_others, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs

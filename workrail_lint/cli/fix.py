@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from workrail_lint.base.files import read_file, sweep_all, write_atomically
 from workrail_lint.base.line_diff import unified_diff
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.documents.operations import Cut, Respell
 from workrail_lint.findings import Finding, Phase

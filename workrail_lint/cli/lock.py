@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.files import read_file, sweep, write_atomically
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, Style, err, out, printable, uses_colour
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Iterable
+from typing import Any, NoReturn
 
-from workrail_lint.base.typed import Any, NoReturn
 from workrail_lint.cli import UsageError
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 

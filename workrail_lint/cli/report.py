@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.terminal import err, neutral, out, printable
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
 from workrail_lint.findings import Severity

@@ -62,13 +62,12 @@ def _nearest(folder: str) -> str | None:
 
 def _project(args: argparse.Namespace, config: Config, problem: str | None = None) -> Project:
     from workrail_lint.cli.check import found_projects, make_project_plan
-    from workrail_lint.cli.check_options import full_arguments
+    from workrail_lint.cli.check import parser as check_parser
     from workrail_lint.server.projects import Project, is_document
 
     root = os.path.relpath(config.root)
     top = config.root if root.startswith(os.pardir) else root
-    chosen = full_arguments([*_passed(args), "--", top])
-    assert chosen is not None
+    chosen = check_parser().parse_args([*_passed(args), "--", top])
     plan = make_project_plan(chosen, config, complete=False, has=lambda path: is_document(config, path))
     plan.settings.options["fingerprints"] = True  # accepting a finding needs its fingerprint
 

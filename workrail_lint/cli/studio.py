@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any
 
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
@@ -152,7 +152,7 @@ def _read(option: str, path: str, what: str, *members: str) -> Any:
 def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
     """The findings of `check` for the same paths, as its JSON report has them, by file; and why the rules exist."""
     from workrail_lint.cli.check import checked_projects
-    from workrail_lint.cli.check_options import full_arguments
+    from workrail_lint.cli.check import parser as check_parser
     from workrail_lint.cli.report import report_data
     from workrail_lint.project.run import merged_outcome
     from workrail_lint.report.json import finding_object
@@ -164,8 +164,7 @@ def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]]
             passed += [f"--{option.replace('_', '-')}", value]
     if args.isolated:
         passed.append("--isolated")
-    chosen = full_arguments([*passed, "--", *args.paths])
-    assert chosen is not None
+    chosen = check_parser().parse_args([*passed, "--", *args.paths])
     checked = checked_projects(chosen)
     data = report_data(chosen, merged_outcome([each.outcome for each in checked]), checked)
     found: dict[str, list[dict[str, Any]]] = {}

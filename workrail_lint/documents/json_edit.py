@@ -11,10 +11,11 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from workrail_lint.base.js import Json, json_text
-from workrail_lint.base.typed import NamedTuple, cached_property
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, NodeSpan, read_json
 from workrail_lint.documents.operations import (

@@ -7,10 +7,10 @@ goes back one line at most, so that the time is linear in the length of any text
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.documents.problems import Problem

@@ -6,7 +6,8 @@ and keeps the author's formatting.
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol
+
 from workrail_lint.documents.source_text import Edit as Edit
 
 if TYPE_CHECKING:

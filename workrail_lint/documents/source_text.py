@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 
 _LINE_END = Pattern(r"\r\n|\r|\n")
 _STRIDE = 1_024

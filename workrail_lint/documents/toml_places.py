@@ -6,8 +6,9 @@ as an inline array, with any spelling of its path (dotted keys, quoted keys, inl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 
 Path = tuple[str, ...]
 Place = tuple[int, int]

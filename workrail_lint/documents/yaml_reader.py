@@ -8,9 +8,9 @@ Plain scalars have the meaning of the YAML 1.2 core schema; a scalar that YAML 1
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NodeSpan

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from typing import NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import NamedTuple
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

@@ -6,8 +6,9 @@ reading the file.
 
 from __future__ import annotations
 
+from enum import Enum
+
 from workrail_lint.base.files import Unreadable
-from workrail_lint.base.typed import Enum
 from workrail_lint.documents.source_text import Span
 from workrail_lint.findings.fix import Fix
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Enum
+from enum import Enum
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from typing import Any
 
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.places import relative_to
 from workrail_lint.findings import Finding

@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.digests import blake2b
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workrail_lint.systems.base import Setting

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.files import CACHE_FOLDER
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from workrail_lint.systems.base import System

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.json_edit import Editor, apply_fixes, renamed
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, read_json
 from workrail_lint.documents.operations import Insert, Rename

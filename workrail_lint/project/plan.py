@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import suffixes_of

@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from io import StringIO
+from typing import Any
 
 import pluggy
 
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.terminal import err
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.ruleset import Reporter

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.files import Unreadable, read_file
 from workrail_lint.base.result import Err
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.findings import Finding, unreadable
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.selection import Selection

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import listed
 from workrail_lint.documents.places import file_matches, place_matches, relative_to
 from workrail_lint.findings import Finding, Span

@@ -6,8 +6,8 @@ characters, escape sequences or CI commands get through, and machine formats sta
 
 from __future__ import annotations
 
-from workrail_lint.base.loading import load_module
-from workrail_lint.base.typed import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workrail_lint.report.data import ReportData
@@ -19,7 +19,7 @@ def render(name: str, data: ReportData) -> str:
     """The report in one of the formats: complete lines, or nothing at all."""
     if name not in FORMATS:
         raise ValueError(f"unknown format {name!r}")
-    return str(load_module(f"workrail_lint.report.{name}").render(data))
+    return str(import_module(f"workrail_lint.report.{name}").render(data))
 
 
 def render_statistics(name: str, data: ReportData) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span

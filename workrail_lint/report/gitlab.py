@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from workrail_lint.base.neutral import json_text, one_line
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Severity
 from workrail_lint.report.data import ReportData, Reported, portable
 from workrail_lint.report.fingerprints import unique_fingerprint

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workrail_lint.base.neutral import json_text
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.pointer import decode
 from workrail_lint.findings import Edit, Finding, Position, Span
 from workrail_lint.report.data import ReportData, Reported, Summary, portable

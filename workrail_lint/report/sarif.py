@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import quote
 
 from workrail_lint.base.neutral import json_text
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Severity, Span
 from workrail_lint.report.data import ReportData, Reported, portable
 from workrail_lint.report.fingerprints import unique_fingerprint

@@ -6,8 +6,9 @@ counted in terminal cells: wide characters take two, combining ones none, and wh
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workrail_lint.base.terminal import LOG_COMMAND, Style, printable
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Span
 

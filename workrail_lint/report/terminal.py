@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import NamedTuple, TextIO
 
 from workrail_lint.base.terminal import uses_colour
-from workrail_lint.base.typed import NamedTuple, TextIO
 
 _WIDTH = 100
 _WIDEST = 160

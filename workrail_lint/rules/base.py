@@ -7,7 +7,8 @@ result, does not load in the tests.
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
 from workrail_lint.findings import Fix, Severity
 
 if TYPE_CHECKING:

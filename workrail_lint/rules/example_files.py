@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.rules.base import Example
 
 _CONFIG = "workrail-lint.toml"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from workrail_lint.base.canonical import CanonicalError, canonical_hash
-from workrail_lint.base.typed import TYPE_CHECKING, Protocol
 from workrail_lint.documents.places import id_pointer
 from workrail_lint.documents.pointer import resolve
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import safe
 

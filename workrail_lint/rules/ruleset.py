@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from workrail_lint.base.typed import TYPE_CHECKING, Generic, Protocol, TypeVar
 from workrail_lint.findings import Finding, Fix, Phase, Severity
 from workrail_lint.rules.base import Rule
 

@@ -6,10 +6,11 @@ Selecting, reporting and listing read the table. A rule's module is imported onl
 from __future__ import annotations
 
 import os
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.loading import load_module
-from workrail_lint.base.typed import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cached_property, cast
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
@@ -194,7 +195,7 @@ class RuleTable(Generic[R]):
     def rules_in(self, module: str) -> tuple[R, ...]:
         """One instance of every rule that a module defines, in its order."""
         if module not in self._modules:
-            found = load_module(f"{self.package}.{module}")
+            found = import_module(f"{self.package}.{module}")
             self._modules[module] = tuple(cast("R", cls()) for cls in rule_classes(vars(found), found.__name__))
         return self._modules[module]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.typed import cached_property
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.pointer import encode
 from workrail_lint.documents.schema.walk import SchemaWalk

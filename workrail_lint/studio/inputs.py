@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.studio.runs import run_data
 from workrail_lint.studio.sessions import session_runs
 from workrail_lint.studio.shapes import GOLDEN, LOCKS, PENDING, REPORT, RUNS, fits

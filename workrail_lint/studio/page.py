@@ -8,10 +8,10 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
+from typing import Any
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.neutral import one_line
-from workrail_lint.base.typed import Any
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.

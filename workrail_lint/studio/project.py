@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.base.version import VERSION
 from workrail_lint.studio.inputs import Inputs, of_workflow
 from workrail_lint.studio.workflow import Source, workflow_data

@@ -7,8 +7,7 @@ continues, so that the tree of a run follows from the file alone.
 from __future__ import annotations
 
 import re
-
-from workrail_lint.base.typed import Any
+from typing import Any
 
 Data = dict[str, Any]
 

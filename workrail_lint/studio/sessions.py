@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from workrail_lint.base.typed import Any
+from typing import Any
 
 Data = dict[str, Any]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from workrail_lint.base.typed import Any
+from typing import Any
 
 # An object by its members (with `?`: may be missing or null), a list by its items, a text by a pattern, else types.
 Shape = dict[str, Any] | list[Any] | re.Pattern[str] | type | tuple[type, ...]

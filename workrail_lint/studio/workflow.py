@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
 from workrail_lint.systems.workrail.analysis.build import analyse
 from workrail_lint.systems.workrail.check import CheckedDocument

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.loading import load_module
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding
 
@@ -59,7 +59,7 @@ class Setting(NamedTuple):
     """A key of the configuration that belongs to a system. Functions are named as `module:attribute`."""
 
     kind: str = "str"  # or list, bool, table of lists, table of str
-    choices: Sequence[str] | str = ()  # or the function that gives them
+    choices: Sequence[str] = ()
     is_path: bool = False  # relative to the configuration
     problem: str | None = None  # a function that says what else is wrong with a value
     option: str | None = None  # the option of `check` that sets it too
@@ -68,10 +68,7 @@ class Setting(NamedTuple):
     @property
     def allowed(self) -> tuple[str, ...]:
         """The values it can have; none for any."""
-        if not isinstance(self.choices, str):
-            return tuple(self.choices)
-        choices: Callable[[], tuple[str, ...]] = resolved(self.choices)
-        return choices()
+        return tuple(self.choices)
 
     def problem_with(self, value: object) -> str | None:
         """What is wrong with a value of the right type."""
@@ -164,7 +161,7 @@ class Compiled(NamedTuple):
 def resolved(name: str) -> Any:
     """What a `module:attribute` stands for; the caller knows its type."""
     module, _, attribute = name.partition(":")
-    return getattr(load_module(module), attribute)
+    return getattr(import_module(module), attribute)
 
 
 class Manifest(NamedTuple):

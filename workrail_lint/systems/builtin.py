@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import TYPE_CHECKING
 
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.base import LazySystem, Manifest, System, read_manifest
 
 if TYPE_CHECKING:

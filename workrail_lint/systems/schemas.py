@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.scanner import loads
 
 if TYPE_CHECKING:

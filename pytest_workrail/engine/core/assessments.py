@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.reasons import FollowupRequired
@@ -11,7 +11,6 @@ from pytest_workrail.engine.core.validation import Validation
 from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 
 class RecordedDimension(Record):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
 from pytest_workrail.engine.core.guidance import contract_guidance
@@ -36,7 +37,6 @@ from pytest_workrail.engine.core.vocabulary import (
 )
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import Enum
 
 Pointer: TypeAlias = dict[str, Json]
 GapCategory: TypeAlias = Literal["contract_violation", "capability_missing", "user_only_dependency", "unexpected"]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.logic import Expansion, combination, fold
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Err
-from workrail_lint.base.typed import NamedTuple
 
 Context: TypeAlias = Mapping[str, Any]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.engine.core.packs import ContractPack, artifact_kind
 from pytest_workrail.engine.core.vocabulary import DivergenceReason
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 
 class ReportedDivergence(NamedTuple):

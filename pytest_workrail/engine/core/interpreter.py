@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
 from pytest_workrail.engine.core.errors import (
@@ -27,7 +27,6 @@ from pytest_workrail.engine.core.values import LoopPosition, step_key
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 MAX_ROUNDS = 10_000
 

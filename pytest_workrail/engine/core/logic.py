@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
-
-from workrail_lint.base.typed import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 
 class Members(NamedTuple):

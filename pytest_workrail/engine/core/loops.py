@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.errors import (
@@ -26,7 +26,6 @@ from pytest_workrail.engine.core.trace import IterationRef, LoopRef, TraceEntry,
 from pytest_workrail.engine.core.values import LoopPosition, is_safe_id
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 _PREVIEW_UNITS = 60
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from pytest_workrail.engine.core.blockers import Gap
 from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Profile
 from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown, Reason
 from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
-from workrail_lint.base.typed import NamedTuple
 
 # Both from the most careful to the boldest.
 AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 ASSESSMENT = "wr.contracts.assessment"

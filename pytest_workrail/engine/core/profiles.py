@@ -5,11 +5,11 @@ Code asks a profile for its choice and never for its name, so this is the only p
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Literal, TypeAlias
 
 from pytest_workrail.records import Record
 from workrail_lint.base.suggest import hint
-from workrail_lint.base.typed import Enum
 
 
 class LoopLimit(str, Enum):

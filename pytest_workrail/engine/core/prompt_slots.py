@@ -6,7 +6,8 @@ Each slot has a marker that never changes, so that tests and agents can find it,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from enum import Enum
+from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.engine.core.confirmation import Confirmer
 from pytest_workrail.engine.core.guidance import contract_guidance, fenced_json
@@ -14,7 +15,6 @@ from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, Con
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from workrail_lint.base import js
-from workrail_lint.base.typed import Enum, NamedTuple
 
 _MAX_REQUIREMENTS = 5
 _SHA_KEY = "metrics_commit_shas"

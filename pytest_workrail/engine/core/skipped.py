@@ -7,7 +7,7 @@ asks for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, deciding_operator, value_of
 from pytest_workrail.engine.core.logic import MAX_DEPTH, Members, Negation, combination
@@ -17,7 +17,6 @@ from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.core.smallest_set import ConditionSolver

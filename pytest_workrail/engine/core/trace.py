@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.values import truncate_marked
 from pytest_workrail.engine.core.vocabulary import (
@@ -14,7 +14,6 @@ from pytest_workrail.engine.core.vocabulary import (
 )
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
-from workrail_lint.base.typed import NamedTuple
 
 # Less than this would be hardly more than the truncation marker itself.
 _MIN_CUT_BYTES = 24

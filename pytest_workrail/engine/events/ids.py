@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from enum import Enum
 from functools import lru_cache
 from typing import NewType, TypeVar
 
@@ -12,7 +13,6 @@ from pytest_workrail.records import Record
 from workrail_lint.base.canonical import hash_ref
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Enum
 
 SessionId = NewType("SessionId", str)
 RunId = NewType("RunId", str)

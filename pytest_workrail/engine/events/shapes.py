@@ -10,9 +10,7 @@ import re
 import types
 from collections.abc import Callable, Mapping, Set
 from functools import cache
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
-
-from workrail_lint.base.typed import NamedTuple
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 Check = Callable[[Any], Any]
 T = TypeVar("T")

@@ -13,12 +13,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import is_
-from typing import Generic, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 from pytest_workrail.engine.events.kinds import Log
 from pytest_workrail.engine.projections.errors import ProjectionError
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Protocol
 
 _REMEMBERED = 16
 _growth: deque[tuple[Log, Log]] = deque(maxlen=_REMEMBERED)

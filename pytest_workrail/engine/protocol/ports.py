@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from pytest_workrail.engine.core.vocabulary import WorkflowSourceKind
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
@@ -14,7 +14,6 @@ from pytest_workrail.engine.store.ports import ContentError, StoreError
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Protocol
 
 
 class WorkflowEntry(Record):

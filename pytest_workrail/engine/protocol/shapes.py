@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.engine.protocol.errors import ToolError
@@ -17,7 +17,6 @@ from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import edit_distance
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.catalog.shape import violations
 
 ToolName: TypeAlias = Literal[

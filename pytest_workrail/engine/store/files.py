@@ -7,8 +7,7 @@ values. The disk adapter is `disk.DiskFiles`, the one in memory `tree.TreeFiles`
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-
-from workrail_lint.base.typed import NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 
 class WriteHandle(Protocol):

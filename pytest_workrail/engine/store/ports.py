@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.events.plan import AppendPlan
@@ -13,7 +13,6 @@ from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Protocol
 
 Location: TypeAlias = Literal["head", "tail"]
 

@@ -1,13 +1,12 @@
 """Alias records: what a short token refers to. An index that can be lost; the sessions themselves do not need it."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.events.fields import AttemptId, NodeId, RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.events.shapes import Pattern, Shape
 from pytest_workrail.engine.events.wire import CorruptionReason, Wire, read_record
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 
 AliasSlot: TypeAlias = Literal["retry"]
 

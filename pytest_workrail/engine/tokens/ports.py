@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord
 from pytest_workrail.engine.tokens.keys import KeyPair
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Protocol
 
 
 class Entropy(Protocol):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.attempts import Attempt, as_bytes
 from pytest_workrail.systems.blocks.blockers import Blocker
 from pytest_workrail.systems.blocks.setup import Repo
 from workrail_lint.base.result import Err
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.check import check_document, check_unit, read_document

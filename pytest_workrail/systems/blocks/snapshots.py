@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pytest_workrail.systems.blocks.workspaces import Workspace, file_digest
-from workrail_lint.base.typed import NamedTuple
 
 _YOUNG_NS = 100_000_000
 _Status = tuple[int, int, int, int]

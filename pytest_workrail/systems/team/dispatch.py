@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.systems.team.agent_inputs import (
     CONVENTIONS,
@@ -30,7 +30,6 @@ from pytest_workrail.systems.team.run_state import Stage, Status
 from pytest_workrail.systems.team.simulated_agents import Call, File, Reaction, parsed
 from pytest_workrail.systems.team.store import REPO, STATUS, TASKS, json_bytes
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.roles import ROLES, may_write
 from workrail_lint.systems.team.rules import RULES

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.locks.registry import shipped_registry
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.team.state_machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
 from workrail_lint.systems.team.vocabulary import (
     META,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import META, AgentName, DecisionStatus, FixLoop, task_ids_in
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.systems.team import minimal_outputs as minimal
 from pytest_workrail.systems.team.blockers import Halt, unscripted
 from pytest_workrail.systems.team.store import REPO, STATUS, TASKS, Store, json_bytes, text_bytes, with_task_status
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.scenario import Moot, Refusal, Reply
 from workrail_lint.systems.team.scenario_words import Defaults, ReplyFault

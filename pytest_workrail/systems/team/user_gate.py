@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.records import Record
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
@@ -14,7 +14,6 @@ from pytest_workrail.systems.team.run_state import Stage, Status, persistence_fa
 from pytest_workrail.systems.team.simulated_agents import Answer
 from pytest_workrail.systems.team.store import HISTORY, STATUS, json_bytes
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Moot, Refusal
 from workrail_lint.systems.team.state_machine import GATES, LIMITS

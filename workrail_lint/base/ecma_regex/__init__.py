@@ -16,12 +16,12 @@ refused; so are groups nested more than a hundred deep and lower bounds that mul
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.ecma_regex.escapes import InvalidPatternError, Modes
 from workrail_lint.base.ecma_regex.syntax import Parser
 from workrail_lint.base.ecma_regex.unicode import POINTS, UNITS, join_units, split_units
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, NoReturn
+
 from workrail_lint.base.ecma_regex.unicode import (
     FOLDING_SHORTHANDS,
     LAST_POINT,
@@ -14,7 +16,6 @@ from workrail_lint.base.ecma_regex.unicode import (
     property_item,
     split_units,
 )
-from workrail_lint.base.typed import NamedTuple, NoReturn
 
 FLAGS = "dgimsuvy"
 ANY = r"[\x00-\U0010ffff]"

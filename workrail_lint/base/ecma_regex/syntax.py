@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workrail_lint.base.ecma_regex.escapes import ANY, CharacterReader, Modes
 from workrail_lint.base.ecma_regex.unicode import join_units
-from workrail_lint.base.typed import NamedTuple
 
 # `regex` unrolls the lower bound of a repetition and recurses into groups, so both are bounded here.
 _MAX_WEIGHT = 50_000

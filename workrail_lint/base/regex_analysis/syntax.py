@@ -8,10 +8,10 @@ not decided here; text that breaks the grammar is read as well as it can be.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from workrail_lint.base.regex_analysis import characters
 from workrail_lint.base.regex_analysis.characters import Ranges
-from workrail_lint.base.typed import NamedTuple
 
 MANY = 10**9  # where counting stops
 

@@ -17,9 +17,9 @@ import re
 import sys
 from collections.abc import Callable
 from threading import RLock
+from typing import Any, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, NamedTuple, TypeAlias
 from workrail_lint.documents import pointer
 from workrail_lint.documents.schema import dialect
 

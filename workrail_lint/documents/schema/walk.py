@@ -7,8 +7,7 @@ a list of schemas, and all of them are asked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-
-from workrail_lint.base.typed import Any, NamedTuple
+from typing import Any, NamedTuple
 
 Schema = dict[str, Any]
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, created_collisions, path_conflicts
 from workrail_lint.systems.blocks.traces import FanIn, Problem, Trace, objects

@@ -6,8 +6,10 @@ nothing else should stumble over it. Positions in the lists are kept, so a view 
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, cached_property
 from workrail_lint.systems.blocks.expressions import CONTRACT, Language
 from workrail_lint.systems.blocks.vocabulary import (
     BLOCK_TYPE_OF,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from enum import Enum
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from typing import NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.paths import OUTPUT_DIR
 from workrail_lint.systems.blocks.plan import Plan, nodes_of

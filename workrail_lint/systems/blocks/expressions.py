@@ -10,12 +10,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
 
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any, NamedTuple, NoReturn
 
 # An expression is as deep as it has operators at most, so these two keep every walk over it shallow.
 _MAX_DEPTH = 50

@@ -7,10 +7,10 @@ the hash changes exactly when a run would.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.check import check_document

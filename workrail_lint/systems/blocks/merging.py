@@ -7,8 +7,8 @@ whether there is a conflict. Given outputs and completion order, everything here
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, normalized
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, OutputStatus, Resolution

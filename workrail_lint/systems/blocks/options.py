@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.blocks.expressions import CONTRACT, STUDIO, Language
 from workrail_lint.systems.blocks.vocabulary import BlockProfile
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.systems.blocks.documents import BlockKind, validator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.blocks.definition import Definition, Node, Transition
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.blocks.definition import Definition, Node, text_of, texts_of
 
 SEPARATOR = "\n\n"

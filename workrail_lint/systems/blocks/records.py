@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.systems.blocks.documents import BlockKind
 
 _LONGEST_TEXT = 4096

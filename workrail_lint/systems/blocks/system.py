@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Severity
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.base import Compiled, FileResult, RunSettings, System

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 
 # The calendar is in the pattern, so that the schema says all there is to say: 30 February does not match.
 _LONG_MONTHS = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"

@@ -9,8 +9,8 @@ function takes a trace as plain data and yields pointers and messages; any part 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from workrail_lint.base.files import read_bytes
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.systems.blocks.documents import (
     MOUNT_FILE,

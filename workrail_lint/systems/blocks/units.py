@@ -7,9 +7,10 @@ same questions of the same view.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import Any, NamedTuple, Protocol, cached_property
 from workrail_lint.systems.blocks.definition import Definition, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
 from workrail_lint.systems.blocks.options import BlockOptions

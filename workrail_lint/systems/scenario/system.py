@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, cast
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.scenario.check import ReadScenario, kind_of, read_scenario

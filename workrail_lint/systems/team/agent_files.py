@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
 from workrail_lint.systems.team.documents import TeamKind, is_artifact_name
 from workrail_lint.systems.team.roles import WRITTEN_KEYS
 from workrail_lint.systems.team.rules.base import Document, ExchangeDocument

@@ -6,8 +6,8 @@ Objects are open and none of their fields is required: the fields that are prese
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.roles import LIST_KEYS
 from workrail_lint.systems.team.vocabulary import (

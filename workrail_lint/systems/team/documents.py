@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from enum import Enum
+from typing import NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.systems.team.vocabulary import SESSION_NAME, SESSIONS_FOLDER, AgentName, words
 

@@ -45,8 +45,3 @@ def team_options(options: Mapping[str, object] | None) -> TeamOptions:
         given.get("team-simulated") is True,
         frozenset(strings_of(given.get("team-not-from-security"))),
     )
-
-
-def agent_names() -> tuple[str, ...]:
-    """What `team-agent` can be."""
-    return tuple(agent.value for agent in AgentName)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.vocabulary import items_of, members_of
 

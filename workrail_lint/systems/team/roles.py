@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.team.documents import is_artifact_name
 from workrail_lint.systems.team.vocabulary import AgentName, OutputStatus, machine_reason, session_parts
 

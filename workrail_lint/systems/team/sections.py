@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cached_property
+from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import NamedTuple, cached_property
 from workrail_lint.documents.markdown_reader import MarkdownDocument
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.vocabulary import ac_ids_in

@@ -7,11 +7,11 @@ what is wrong with it.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, cached_property
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of

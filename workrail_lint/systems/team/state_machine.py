@@ -7,9 +7,9 @@ simulation does. Functions here read values of documents, never files.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     APPROVED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.base import FileResult, RunSettings, System

@@ -27,8 +27,9 @@ Every event has `event` and `state`. Other fields, by event:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
 
-from workrail_lint.base.typed import Any, cached_property
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     Mode,

@@ -6,7 +6,8 @@ a whole session ask for.
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import TeamKind

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any, TypeGuard
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any, TypeGuard
 
 
 class AgentName(str, Enum):

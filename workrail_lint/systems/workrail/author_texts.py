@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from workrail_lint.base.typed import Any, NamedTuple, TypeAlias
 from workrail_lint.documents.pointer import child
 
 

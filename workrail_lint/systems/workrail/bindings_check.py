@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Remove

@@ -7,10 +7,10 @@ does, and what two phases noticed alike is told once.
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 
 LOGIC = ("and", "or", "not")
 # The first of these beside `var` decides; the others are not looked at.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.line_diff import unified_diff
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.outline import Facets, Outline, StepOutline, is_digest
 
 

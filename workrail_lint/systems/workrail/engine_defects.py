@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.typed import NamedTuple
 
 DATA_FILE = os.path.join(os.path.dirname(__file__), "engine_defects.json")
 FORMAT = "workrail.engine-defects/1"

@@ -10,10 +10,10 @@ import math
 import re
 from collections.abc import Iterator
 from enum import Enum
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any
 
 FLOOR = 200  # a length worth aiming at
 _CHEAP = 40

@@ -7,9 +7,10 @@ gets by without regular expressions and without the models.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
-from workrail_lint.base.typed import Enum, NamedTuple
 from workrail_lint.systems.workrail.kinds import is_routine
 
 MIN_LENGTH = 3

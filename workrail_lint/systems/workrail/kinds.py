@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from enum import Enum
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Enum
 
 
 class Kind(str, Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum
+from typing import Any, NamedTuple
 
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.identity import IdStatus, is_reserved, is_test, parse, suggest
 from workrail_lint.systems.workrail.kinds import is_routine
 from workrail_lint.systems.workrail.vocabulary import SourceKind

@@ -6,8 +6,9 @@ as digests, so that a changed prompt is noticed and named without storing the pr
 
 from __future__ import annotations
 
+from typing import Any
+
 from workrail_lint.base.canonical import canonical_bytes, digest
-from workrail_lint.base.typed import Any
 
 Facets = dict[str, Any]
 # Members of the IR that are told apart step by step, or that say how it came about rather than what it does.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import NamedTuple
+from typing import NamedTuple
+
 from workrail_lint.documents.pointer import child
 
 

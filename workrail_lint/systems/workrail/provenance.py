@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 
 if TYPE_CHECKING:

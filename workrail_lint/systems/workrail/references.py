@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from workrail_lint.base.typed import Any
+from typing import Any
 
 _COPIED = ("id", "title", "source", "purpose", "authoritative")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any, NamedTuple
 
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text

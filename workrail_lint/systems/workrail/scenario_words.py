@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Enum
+from enum import Enum
 
 # What a turn names instead of a step when the run is complete and is taken up again.
 AFTER_END = "$complete"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding, Phase, Severity
 

@@ -7,9 +7,9 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from workrail_lint.base.suggest import nearest_id
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity

@@ -5,8 +5,8 @@ BC4 environments and prompts, BC5 fan-in, BC6 output folders, BC7 traces.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.rules.table import RuleTable
 
 if TYPE_CHECKING:

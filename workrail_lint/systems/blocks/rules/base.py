@@ -7,7 +7,9 @@ violation is reported once.
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar, cached_property
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Definition, text_of

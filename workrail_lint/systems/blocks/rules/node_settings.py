@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.operations import Remove, ReplaceText
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe

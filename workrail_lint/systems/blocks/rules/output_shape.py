@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.operations import Insert, Rename, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity

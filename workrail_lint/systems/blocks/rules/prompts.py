@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe

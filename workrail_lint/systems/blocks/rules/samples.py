@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-
-from workrail_lint.base.typed import Any
+from typing import Any
 
 FOLDER = ".output"
 RUN = ".run"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import COMMON

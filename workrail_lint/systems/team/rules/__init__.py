@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.rules.table import RuleTable
 
 if TYPE_CHECKING:

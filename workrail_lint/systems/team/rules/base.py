@@ -6,7 +6,9 @@ YAML or Markdown can hold, so it must check types before it uses a value.
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, cached_property
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule

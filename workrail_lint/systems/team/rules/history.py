@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.operations import Cut, Respell
 from workrail_lint.findings import Fix, Safety, Severity
 from workrail_lint.findings.fix import safe

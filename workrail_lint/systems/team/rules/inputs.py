@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.vocabulary import members_of
 

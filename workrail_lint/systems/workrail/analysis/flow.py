@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     FEATURE,

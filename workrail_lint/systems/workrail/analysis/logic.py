@@ -6,9 +6,9 @@ Only conditions that the engine evaluates in full are judged. Three truths: only
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC
 from workrail_lint.systems.workrail.solver.attempt import Pending, is_impossible
 from workrail_lint.systems.workrail.solver.expression import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from workrail_lint.base.suggest import edit_distance
-from workrail_lint.base.typed import NamedTuple
 
 _LONG = 200
 # Beyond these, only names that differ in case, hyphens and underscores are suggested.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.systems.workrail.analysis.prose import sentence_at
 from workrail_lint.systems.workrail.analysis.reach import examples
 from workrail_lint.systems.workrail.analysis.records import CERTAIN

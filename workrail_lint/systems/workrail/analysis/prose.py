@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.analysis.records import LISTED, MENTIONED, STATED
 
 WINDOW = 400  # characters of a clause

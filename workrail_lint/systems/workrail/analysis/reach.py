@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
+
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Answer
 from workrail_lint.systems.workrail.analysis.records import AUTHORED, UNSET_TEXT, Example
 

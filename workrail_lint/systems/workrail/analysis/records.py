@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any, NamedTuple
+from typing import Any, NamedTuple
 
 # How sure we are that something gives a variable its value. The first five count as "set".
 CERTAIN, STATED, LISTED, CALLER, ENGINE = "certain", "stated", "listed", "caller", "engine"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
+from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import NamedTuple, cached_property
 from workrail_lint.systems.workrail.analysis.domains import read_domain
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
 from workrail_lint.systems.workrail.analysis.records import (

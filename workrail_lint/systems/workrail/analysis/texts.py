@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any, TypeAlias, cached_property
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     BINDING,

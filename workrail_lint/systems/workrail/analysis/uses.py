@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,

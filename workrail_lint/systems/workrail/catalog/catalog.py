@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.scanner import loads
 from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.catalog.shape import (
     Path,
     Schema,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.findings import Finding, Phase, Severity

@@ -11,11 +11,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash, digest
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.catalog import engine_digests

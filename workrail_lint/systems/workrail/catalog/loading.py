@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Enum
+from enum import Enum
 
 
 class CatalogPhase(str, Enum):

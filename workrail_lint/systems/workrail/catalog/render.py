@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract, Feature, PromptValue, Ref
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.schema.dialect import python_pattern
 
 Schema = dict[str, Any]

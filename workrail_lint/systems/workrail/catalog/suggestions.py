@@ -7,9 +7,9 @@ given in the two members that editors read: `enumDescriptions` (VS Code) and `x-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 from workrail_lint.base.neutral import json_text
-from workrail_lint.base.typed import Any, TypeVar
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract, Feature, Ref
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase

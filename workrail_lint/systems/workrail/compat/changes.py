@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-
-from workrail_lint.base.typed import Any, NamedTuple
+from typing import Any, NamedTuple
 
 
 class Action(str, Enum):

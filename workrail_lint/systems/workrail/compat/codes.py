@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import NamedTuple
+from typing import NamedTuple
 
 
 class Code(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compat.changes import Action
 from workrail_lint.systems.workrail.compat.codes import (

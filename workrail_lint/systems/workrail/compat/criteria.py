@@ -6,8 +6,8 @@ Imported for every document, because only it knows which rule lacks a message; s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents import pointer as pointers
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compat.draft import Path
 

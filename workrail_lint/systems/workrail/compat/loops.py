@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compat.codes import BODY_OBJECT, LOOP_ID
 from workrail_lint.systems.workrail.compat.conditions import NamedConditions, condition_reference, is_reference

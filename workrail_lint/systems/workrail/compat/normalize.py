@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.systems.workrail.compat.records import Normalized, Policy
 from workrail_lint.systems.workrail.compat.scan import is_design_form
 

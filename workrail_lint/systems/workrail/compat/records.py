@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, Enum
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
 from workrail_lint.findings import Finding
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.systems.workrail.compat import criteria, ids, loops, steps, top_level
 from workrail_lint.systems.workrail.compat.conditions import NamedConditions
 from workrail_lint.systems.workrail.compat.draft import Draft

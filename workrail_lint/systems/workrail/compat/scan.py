@@ -5,7 +5,8 @@ It may be true for a document in which the rules find nothing; it is never false
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.systems.workrail.compat.criteria import has_work as has_criteria_work
 
 TOP_LEVEL_MEMBERS = frozenset({"agentRole", "capabilities", "conditions", "extensionContract", "kind"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_HINTS, TEMPLATE_CALL
 from workrail_lint.systems.workrail.compat.draft import Draft, lead_with

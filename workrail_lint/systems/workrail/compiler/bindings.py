@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest_id
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (

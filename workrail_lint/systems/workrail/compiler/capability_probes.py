@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin
 from workrail_lint.systems.workrail.compiler.templates import PROBE_TEMPLATE, expand_templates

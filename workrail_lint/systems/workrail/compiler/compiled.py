@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.canonical import canonical_bytes, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, cached_property
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.loops import GATE_ID_COLLISION, Loop
 from workrail_lint.systems.workrail.compiler.nodes import (

@@ -6,8 +6,10 @@ several legitimate digests, so every one of them is named by its mode.
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, Enum
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
 from workrail_lint.systems.workrail.compiler.pipeline import engine_errors_of, resolve, run_passes

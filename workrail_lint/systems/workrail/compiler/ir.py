@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.canonical import digest
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
 from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, Step

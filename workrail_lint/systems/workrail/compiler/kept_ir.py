@@ -6,12 +6,12 @@ Its name ends in the first digits of its hash, so an edit is noticed: an IR is n
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding, Phase, Severity, unreadable
 
 _NAME = Pattern(r".*-([0-9a-f]{12})\.ir\.json\Z")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
+from typing import Any
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding, Phase, Severity
 

@@ -7,9 +7,9 @@ place. What is left to do is what the engine does at run time (steps made for ve
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.systems.workrail.compiler.bindings import Bound
 from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP
 from workrail_lint.systems.workrail.settings import Settings

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding

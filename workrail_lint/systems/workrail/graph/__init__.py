@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
+
 from workrail_lint.systems.workrail.graph.tree import structure
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.condition_logic import comparisons
 
 Condition = dict[str, Any]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.graph.railway import Layout
 from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any, NamedTuple
+from typing import Any, NamedTuple
+
 from workrail_lint.systems.workrail.graph.conditions import condition_text
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.graph.conditions import Condition
 from workrail_lint.systems.workrail.graph.lines import fitted, pixels
 from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text

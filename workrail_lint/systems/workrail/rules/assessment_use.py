@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.findings import Severity

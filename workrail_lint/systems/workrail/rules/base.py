@@ -7,7 +7,9 @@ required member may still be missing.
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text

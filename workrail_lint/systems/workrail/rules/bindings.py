@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace, ReplaceText
 from workrail_lint.findings import Finding, Fix, Severity

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import child

@@ -7,8 +7,8 @@ conditions applies to those. They are filtered out here, so that a dozen rules s
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.systems.workrail.condition_logic import COMPARISONS
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe

@@ -10,9 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search, TextIndex, text_index
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ the data names those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report

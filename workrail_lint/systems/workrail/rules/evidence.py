@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report

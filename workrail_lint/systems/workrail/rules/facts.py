@@ -7,10 +7,10 @@ comparison of sets, and each fact is computed once for all rules that need it.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts

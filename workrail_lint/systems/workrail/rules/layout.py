@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
@@ -14,7 +14,8 @@ from workrail_lint.systems.workrail.rules.loop_facts import move_inline, number,
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 if TYPE_CHECKING:
-    from workrail_lint.base.typed import Any
+    from typing import Any
+
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Step, Workflow

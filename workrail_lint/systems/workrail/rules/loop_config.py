@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import resolve

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings.fix import Fix, unsafe

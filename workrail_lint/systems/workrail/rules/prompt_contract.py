@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import counted, listed, name_list, quoted
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Severity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
 from workrail_lint.findings import Fix, Severity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity

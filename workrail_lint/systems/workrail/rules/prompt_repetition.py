@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report

@@ -6,10 +6,10 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.scanner import loads

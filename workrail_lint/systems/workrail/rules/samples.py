@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
 
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.rules.base import Step, Workflow

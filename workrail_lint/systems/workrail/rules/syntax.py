@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Phase, Severity

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Values, impossible

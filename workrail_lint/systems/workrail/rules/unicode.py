@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.typed import Any, ClassVar
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Rename, Replace
 from workrail_lint.findings import Fix, Severity

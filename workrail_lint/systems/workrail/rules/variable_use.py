@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.base import UNSET_VARIABLE

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from workrail_lint.base.typed import TYPE_CHECKING, cached_property
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import LIST

@@ -6,7 +6,9 @@ as outside its domain or never true. So the judgements are made in order, and ea
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple, cached_property
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, impossible

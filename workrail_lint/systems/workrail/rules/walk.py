@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.rules.base import Condition, Step, Text, Workflow, WorkflowRule

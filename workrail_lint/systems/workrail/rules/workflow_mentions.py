@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.prose import Search
 from workrail_lint.systems.workrail.workflow_registry import Mention

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-
-from workrail_lint.base.typed import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.systems.workrail.schema_findings.members import elsewhere, nearest_member
 from workrail_lint.systems.workrail.schema_findings.places import Place, shown, typed

@@ -5,7 +5,8 @@ One exact answer for all its users: the analysis, the automatic agent, coverage 
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from workrail_lint.systems.workrail.solver.expression import (
     IMPOSSIBLE,
     POSSIBLE,

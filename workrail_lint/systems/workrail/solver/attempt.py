@@ -7,8 +7,8 @@ are all known, or a condition names the one that it must have. Everything else i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
-from workrail_lint.base.typed import Any, TypeAlias
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS, compare, normal_text
 from workrail_lint.systems.workrail.solver.expression import ANYTHING, Comparison, Expression, Values
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
+from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, FALSE_WORDS, TRUE_WORDS, normal_text
 from workrail_lint.systems.workrail.solver.expression import UNSET, Comparison
 

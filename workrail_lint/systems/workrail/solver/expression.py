@@ -5,9 +5,9 @@ however often it is written down, and what variables may hold.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.condition_logic import compare, comparisons
 
 POSSIBLE, IMPOSSIBLE, UNKNOWN = "possible", "impossible", "unknown"

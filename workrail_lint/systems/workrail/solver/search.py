@@ -7,9 +7,9 @@ were tried. Where a class may be without a representative (`matches`) or the sea
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import Any, NamedTuple, TypeAlias
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS
 from workrail_lint.systems.workrail.solver.candidates import (
     TEXTUAL,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.condition_logic import normal_text
 
 _MAX_STATES = 4_000

@@ -6,7 +6,8 @@ the engine does, and under engine parity only what the engine rejects may be an 
 
 from __future__ import annotations
 
-from workrail_lint.base.typed import Any
+from typing import Any
+
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.checks import assessed_steps
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, walk

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compiler.nodes import Node
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
