@@ -9,7 +9,7 @@ from workrail_lint.systems.workrail.rules.walk import damaged_places
 
 
 def places(*violations: tuple[str, str]) -> set[str]:
-    return damaged_places([Violation(pointer, keyword, None, "", None) for pointer, keyword in violations])
+    return damaged_places([Violation(pointer, keyword, None, "", None, {}) for pointer, keyword in violations])
 
 
 @pytest.mark.parametrize(

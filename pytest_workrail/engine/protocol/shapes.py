@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
@@ -17,7 +18,7 @@ from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import edit_distance
-from workrail_lint.systems.workrail.catalog.shape import violations
+from workrail_lint.documents.schema.engine import Validator, compile_schema
 
 ToolName: TypeAlias = Literal[
     "list_workflows",
@@ -156,6 +157,14 @@ INSPECT = Shape(
 )
 
 
+_SCHEMAS = {shape.tool: shape.schema for shape in (START, CONTINUE, CHECKPOINT, RESUME, LIST, INSPECT)}
+
+
+@cache
+def _validator(tool: ToolName) -> Validator:
+    return compile_schema(_SCHEMAS[tool])
+
+
 class InputIssue(NamedTuple):
     """One thing wrong with a request, and where."""
 
@@ -172,7 +181,7 @@ def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     if odd is not None:
         return Err(invalid_input(shape, [odd], request))
     # The patterns of requests are ours: nearly every request is done here, without the package for those of others.
-    if isinstance(request, dict) and not violations(shape.schema, request):
+    if isinstance(request, dict) and not _validator(shape.tool).violations(request):
         return Ok(request)
     from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.base import js
+from workrail_lint.documents.schema.checks import search
 from workrail_lint.systems.workrail.catalog import contracts, load_core
 from workrail_lint.systems.workrail.catalog.contracts import PATTERNS, plain_schema, validate_artifact
-from workrail_lint.systems.workrail.catalog.shape import search
 
 PACKS = load_core().contracts
 Json = Any
@@ -248,7 +248,7 @@ def test_lengths_count_utf16_units(name: str, member: str, most: int | None) -> 
 def test_every_real_moment_is_a_datetime(moment: datetime.datetime, form: int, fraction: int) -> None:
     text = moment.strftime("%m-%dT%H:%M")
     text = f"{moment.year:04}-{text}{['', ':59', ':00.' + str(fraction), ':07'][form]}Z"
-    assert search(PATTERNS["datetime"][0], text)
+    assert search(PATTERNS["datetime"][0])(text)
 
 
 @given(st.integers(1, 9999), st.integers(0, 13), st.integers(0, 32))
@@ -258,7 +258,7 @@ def test_a_datetime_needs_a_date_that_exists(year: int, month: int, day: int) ->
         exists = True
     except ValueError:
         exists = False
-    assert search(PATTERNS["datetime"][0], f"{year:04}-{month:02}-{day:02}T00:00Z") is exists
+    assert search(PATTERNS["datetime"][0])(f"{year:04}-{month:02}-{day:02}T00:00Z") is exists
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,13 @@ from pydantic import ValidationError
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer
 from workrail_lint.findings import Finding
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.catalog import digest_of
-from workrail_lint.systems.workrail.catalog.checks import check_document, format_schema, order_problems
+from workrail_lint.systems.workrail.catalog.checks import check_document, format_validator, order_problems
 from workrail_lint.systems.workrail.catalog.loading import load_catalog
 from workrail_lint.systems.workrail.catalog.model import CatalogDocument, catalog_schema
 from workrail_lint.systems.workrail.catalog.render import document_text
-from workrail_lint.systems.workrail.catalog.shape import violations
 
 
 def routine(routine_id: str = "wr.routine-a", **changes: Any) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def test_the_check_needs_no_pydantic(tmp_path: Path) -> None:
 
 
 def test_the_shipped_schema_is_the_model_s() -> None:
-    assert format_schema() == catalog_schema()
+    assert load_schema("catalog") == catalog_schema()
 
 
 JUNK = st.one_of(
@@ -336,7 +336,7 @@ def _containers(value: Any) -> list[Any]:
 @given(mutants())
 @settings(deadline=None, max_examples=300)
 def test_model_and_schema_agree(content: dict[str, Any]) -> None:
-    shaped = violations(format_schema(), content) == []
+    shaped = format_validator().violations(content) == []
     fine = shaped and not list(order_problems(content))
     try:
         CatalogDocument.model_validate(content)

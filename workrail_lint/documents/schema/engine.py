@@ -7,21 +7,34 @@ worklist continues from there, so that nesting never reaches Python's recursion 
 
 The dialect is the part of draft-07 that our generated schemas use; compiling rejects an unknown keyword, because a
 constraint that is silently ignored is worse than none. Values are JavaScript's: booleans are not numbers, `1.0` is an
-integer and equals `1`, lengths count code points, and a number that overflowed to infinity is not a number.
+integer and equals `1`, lengths count code points (with `x-lengthUnit: u16` UTF-16 code units), and a number that
+overflowed to infinity is not a number. `oneOf` whose alternatives differ in a constant member or in their type is a
+switch: what is wrong is said about the alternative that was meant.
 """
 
 from __future__ import annotations
 
 import operator
-import re
-import sys
 from collections.abc import Callable
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.documents import pointer
-from workrail_lint.documents.schema import dialect
+from workrail_lint.documents.schema import checks, dialect
+from workrail_lint.documents.schema.checks import (
+    UNBOUNDED,
+    Check,
+    Entry,
+    Found,
+    Part,
+    Test,
+    accept,
+    are_strings,
+    joined,
+    together,
+)
+from workrail_lint.documents.schema.dialect import Schema
 
 
 class Violation(NamedTuple):
@@ -30,8 +43,8 @@ class Violation(NamedTuple):
     `pointer` names the invalid value: for a missing member the object that lacks it, for an unknown member the member
     itself, for a duplicate element the later one. `expected` is the keyword's parameter: the types (tuple), the allowed
     set (tuple), a bound, the pattern, the missing name, the known names (tuple), the index of the equal element; for
-    `anyOf` the alternatives (tuple). `shape` is the definition that was applied. `value` is the value at the pointer,
-    or the member's name for `propertyNames`.
+    `anyOf` and `oneOf` the alternatives (tuple). `shape` is the definition that was applied. `value` is the value at
+    the pointer, or the member's name for `propertyNames`. `schema` is the object that holds the keyword.
     """
 
     pointer: str
@@ -39,43 +52,33 @@ class Violation(NamedTuple):
     expected: Any
     shape: str
     value: Any
+    schema: Schema
 
 
-class _Entry:
-    """A violation or a pending check, with the path to it from where the check began, deepest first."""
-
-    __slots__ = ("check", "expected", "keyword", "path", "shape", "value")
-
-    def __init__(self, keyword: str, expected: object, shape: str, value: object, check: _Check | None = None) -> None:
-        self.path: list[pointer.Token] = []
-        self.keyword = keyword
-        self.expected = expected
-        self.shape = shape
-        self.value = value
-        self.check = check
-
-
-_Found: TypeAlias = "list[_Entry] | None"
-_Check: TypeAlias = Callable[[Any], _Found]
-_Test: TypeAlias = Callable[[Any], bool]
+Matcher: TypeAlias = Callable[[str, str], bool]
 _Prefix: TypeAlias = "tuple[_Prefix, list[pointer.Token]] | None"
+_PYTHON_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+_NOT_ONLY_LENGTH = dialect.GENERAL | {"pattern"}
+_BRANCHES = {"type", "if", "then", "else"}
+_WORDS = ({"type", "enum"}, {"type", "const"})
 
 
 class Validator:
     """A compiled schema."""
 
-    __slots__ = ("_check",)
+    __slots__ = ("_by_schema", "_check")
 
-    def __init__(self, check: _Check | None) -> None:
+    def __init__(self, check: Check | None, by_schema: bool) -> None:
         self._check = check
+        self._by_schema = by_schema
 
     def violations(self, value: object) -> list[Violation]:
-        """All violations, in document order; empty for a valid value."""
+        """Return all violations, in the order of the document or of the schema; none for a valid value."""
         found = self._check(value) if self._check is not None else None
         if found is None:
             return []
-        violations: list[tuple[list[pointer.Token], _Entry]] = []
-        worklist: list[tuple[_Entry, _Prefix]] = [(entry, None) for entry in reversed(found)]
+        violations: list[tuple[list[pointer.Token], Entry]] = []
+        worklist: list[tuple[Entry, _Prefix]] = [(entry, None) for entry in reversed(found)]
         while worklist:
             entry, prefix = worklist.pop()
             if entry.check is None:
@@ -85,21 +88,30 @@ class Validator:
             if found is not None:
                 below = (prefix, entry.path)
                 worklist += [(inner, below) for inner in reversed(found)]
-        if len(violations) > 1:
+        if len(violations) > 1 and not self._by_schema:
             orders: dict[int, dict[str, int]] = {}
             violations.sort(key=lambda item: _place(value, item[0], orders))
         return [
-            Violation(pointer.encode(path), entry.keyword, entry.expected, entry.shape, entry.value)
+            Violation(
+                pointer.encode(path), entry.keyword, entry.expected, entry.part.shape, entry.value, entry.part.schema
+            )
             for path, entry in violations
+            if entry.part is not None
         ]
 
 
-def compile_schema(schema: dict[str, Any], *, on_demand: bool = False) -> Validator:
-    """A validator for a schema. Raises ValueError for a schema outside the dialect, which is a bug.
+def compile_schema(
+    schema: Schema, *, on_demand: bool = False, by_schema: bool = False, matches: Matcher | None = None
+) -> Validator:
+    """Return a validator for a schema. Raise ValueError for a schema outside the dialect, which is a bug.
 
     With `on_demand`, what a schema says about a member is compiled when a document has it: few documents have all.
+    `by_schema` is how agents see the violations of a contract pack: in the order of the schema, a closed set before a
+    type, every broken keyword of a value; and infinity is a number. `matches(pattern, text)` decides about patterns
+    that may come from others.
     """
-    return Validator(_Compiler(schema, on_demand).compile(schema, ""))
+    compiler = _Compiler(schema, on_demand, by_schema, matches)
+    return Validator(compiler.compile(schema, "", u16=False), by_schema)
 
 
 def _path(prefix: _Prefix, path: list[pointer.Token]) -> list[pointer.Token]:
@@ -126,7 +138,7 @@ def _place(root: Any, path: list[pointer.Token], orders: dict[int, dict[str, int
     return place
 
 
-def _holds(check: _Check | None, value: object) -> bool:
+def _holds(check: Check | None, value: object) -> bool:
     """Whether a check passes, for keywords that need only the result."""
     worklist = [(check, value)]
     while worklist:
@@ -138,67 +150,77 @@ def _holds(check: _Check | None, value: object) -> bool:
     return True
 
 
-class _Members(dict[str, _Check]):
+class _Members(dict[str, Check]):
     """The checks of members by name; one that was not met before is made by `add`."""
 
     __slots__ = ("add",)
-    add: Callable[[str], _Check]
+    add: Callable[[str], Check]
 
-    def __missing__(self, name: str) -> _Check:
+    def __missing__(self, name: str) -> Check:
         return self.add(name)
 
 
 class _Compiler:
     """Turns schemas into checks; None is a schema that accepts everything."""
 
-    def __init__(self, root: dict[str, Any], on_demand: bool) -> None:
+    def __init__(self, root: Schema, on_demand: bool, by_schema: bool, matches: Matcher | None) -> None:
         self._root = root
         self._on_demand = on_demand
-        self._checks: dict[str, _Check | None] = {}
+        self._by_schema = by_schema
+        self._matches = matches
+        self._checks: dict[str, Check | None] = {}
         self._ranks: dict[str, int] = {"": 0}  # of definitions, in the order in which they are met
         self._owner = ""  # the definition that is being compiled
         self._lock = RLock()  # members are compiled by whoever meets them first
 
-    def compile(self, schema: dict[str, Any] | bool, shape: str) -> _Check | None:
+    def compile(self, schema: Schema | bool, shape: str, u16: bool) -> Check | None:
         if schema is True:
             return None
         if schema is False:
-            return lambda value: [_Entry("false", None, shape, value)]
+            part = Part({}, shape, u16)
+            return lambda value: [Entry("false", None, part, value)]
         if not dialect.KEYWORDS.issuperset(schema):
             raise ValueError(f"outside the dialect: {sorted(schema.keys() - dialect.KEYWORDS)}")
         if "$ref" in schema:
             if schema.keys() - dialect.ANNOTATIONS != {"$ref"}:
                 raise ValueError("draft-07 ignores keywords next to $ref")
             return self._reference(schema["$ref"])
+        part = Part(schema, shape, u16)
         if dialect.GENERAL.isdisjoint(schema):
-            return self._typed(schema, shape)
+            return self._typed(part)
+        if self._by_schema:
+            return self._strict(part)
         if schema.keys() - dialect.ANNOTATIONS in _WORDS and schema["type"] == "string":
-            return _word(schema, shape)
+            return checks.word(part)
         if schema.get("type") == "object" and schema.keys() - dialect.ANNOTATIONS <= _BRANCHES:
-            switch = self._switch(schema, shape)
+            switch = self._switch(part)
             if switch is not None:
                 return switch
-        check = self._typed(schema, shape)
-        general = [self._general(word, schema, shape) for word in schema if word in dialect.GENERAL]
-        return _together([part for part in (check, *general) if part is not None])
+        check = self._typed(part)
+        general = [self._general(word, part) for word in schema if word in dialect.GENERAL]
+        return together([each for each in (check, *general) if each is not None])
 
-    def _reference(self, target: str) -> _Check | None:
-        checks = self._checks
+    def _inner(self, schema: Schema | bool, part: Part) -> Check | None:
+        """Compile a schema inside another one."""
+        return self.compile(schema, part.shape, part.u16)
+
+    def _reference(self, target: str) -> Check | None:
+        known = self._checks
         rank = self._ranks.get(target)
         if rank is None:
             if not target.startswith("#/"):
                 raise ValueError(f"only local references: {target}")
             self._ranks[target] = len(self._ranks)
             schema: Any = pointer.resolve(self._root, target[1:])
-            checks[target] = self._compile_for(target, schema, pointer.decode(target[1:])[-1])
+            known[target] = self._compile_for(target, schema, pointer.decode(target[1:])[-1], u16=False)
         elif (
             rank <= self._ranks[self._owner]
-            and checks.get(target, _accept) is not None
+            and known.get(target, accept) is not None
             and (target == self._owner or not self._is_closed(target))
         ):
             # A definition that refers to itself does so, at some point, by referring to one that was met before.
-            return lambda value: [_Entry("", None, "", value, checks[target])]
-        return checks[target]
+            return lambda value: [Entry("", None, None, value, known[target])]
+        return known[target]
 
     def _is_closed(self, target: str) -> bool:
         """Whether a definition refers to no other one, so that it can't be part of a longer cycle."""
@@ -213,65 +235,86 @@ class _Compiler:
                 stack += part
         return True
 
-    def _compile_for(self, owner: str, schema: dict[str, Any] | bool, shape: str) -> _Check | None:
+    def _compile_for(self, owner: str, schema: Schema | bool, shape: str, u16: bool) -> Check | None:
         """Compile a part of a definition."""
         outer, self._owner = self._owner, owner
-        check = self.compile(schema, shape)
+        check = self.compile(schema, shape, u16)
         self._owner = outer
         return check
 
-    def _typed(self, schema: dict[str, Any], shape: str) -> _Check | None:
+    def _strict(self, part: Part) -> Check:
+        """A value outside its constant, set or type is one violation; otherwise everything is said, unions first."""
+        schema = part.schema
+        literals = [self._general(word, part) for word in ("const", "enum") if word in schema]
+        typed = self._typed(part) or accept
+        others = dialect.GENERAL.difference(("const", "enum"))
+        general = [each for word in schema if word in others if (each := self._general(word, part)) is not None]
+
+        def check(value: Any) -> Found:
+            for literal in literals:
+                found = literal(value) if literal is not None else None
+                if found is not None:
+                    return found
+            content = typed(value)
+            if content is not None and content[0].keyword == "type" and not content[0].path:
+                return content
+            return [entry for each in general for entry in each(value) or ()] + (content or []) or None
+
+        return check
+
+    def _typed(self, part: Part) -> Check | None:
         """One check per JSON type; each passes other types to the next, and the last one rejects."""
-        declared = schema.get("type")
+        declared = part.schema.get("type")
         if type(declared) is str:
-            return self._of_type(declared, schema, shape, _refuse((declared,), shape))
+            return self._of_type(declared, part, checks.refuse((declared,), part))
         if declared is not None:
-            names, last = tuple(declared), _refuse(tuple(declared), shape)
+            names, last = tuple(declared), checks.refuse(tuple(declared), part)
         else:
-            names = tuple(name for name, words in dialect.BY_TYPE.items() if not words.isdisjoint(schema))
-            last = _accept
+            names = tuple(name for name, words in dialect.BY_TYPE.items() if not words.isdisjoint(part.schema))
+            last = accept
         for name in reversed(names):
             if name != "integer" or "number" not in names:
-                last = self._of_type(name, schema, shape, last)
+                last = self._of_type(name, part, last)
         return last if names else None
 
-    def _of_type(self, name: str, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
+    def _of_type(self, name: str, part: Part, other: Check) -> Check:
         match name:
             case "object":
-                return self._object(schema, shape, other)
+                return self._object(part, other)
             case "array":
-                return self._array(schema, shape, other)
+                return self._array(part, other)
             case "string":
-                return _text(schema, shape, other)
+                return self._string(part, other)
             case "boolean":
                 return lambda value: None if value is True or value is False else other(value)
             case "null":
                 return lambda value: None if value is None else other(value)
             case _:
-                return _number(schema, shape, other, whole=name == "integer")
+                return checks.number(part, other, whole=name == "integer", finite=not self._by_schema)
 
-    def _object(self, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
-        properties: dict[str, dict[str, Any] | bool] = schema.get("properties", {})
+    def _object(self, part: Part, other: Check) -> Check:
+        schema = part.schema
+        properties: dict[str, Schema | bool] = schema.get("properties", {})
         required = tuple(schema.get("required", ()))
-        additional = schema.get("additionalProperties", True)
+        additional = schema.get("additionalProperties", schema.get("x-objectMode") != "strict")
         known = tuple(properties)
-        default: _Check | None
+        default: Check | None
         if additional is False:
-            default = lambda value: [_Entry("additionalProperties", known, shape, value)]  # noqa: E731
+            default = lambda value: [Entry("additionalProperties", known, part, value)]  # noqa: E731
         else:
-            default = self.compile(additional, shape)
+            default = self._inner(additional, part)
         if not properties and not required and default is None:
             return lambda value: None if type(value) is dict else other(value)
         # Most members are plain strings, and asking a function about each would take longer than all the rest.
         longest: dict[str, int] = {}
         owner, longest_of, least = self._owner, longest.get, frozenset(required)
 
-        def add_member(name: str) -> _Check:
+        def add_member(name: str) -> Check:
             if name not in properties:
-                return default or _accept
+                return default or accept
             with self._lock:
-                check = self._compile_for(owner, properties[name], shape) or _accept
-            bound = self._string_bounds(properties[name])
+                check = self._compile_for(owner, properties[name], part.shape, part.u16) or accept
+            bound = self._string_bounds(properties[name], part)
             if bound is not None and bound[0] < 2:
                 longest[name] = bound[1]
             members[name] = check
@@ -283,122 +326,223 @@ class _Compiler:
             for name in properties:
                 add_member(name)
 
-        def check(value: Any) -> _Found:
+        def check(value: Any) -> Found:
             if type(value) is not dict:
                 return other(value)
-            found: _Found = None
+            found: Found = None
             if not value.keys() >= least:
-                found = [_Entry("required", name, shape, value) for name in required if name not in value]
+                found = [Entry("required", name, part, value) for name in required if name not in value]
             for name, item in value.items():
                 if type(item) is str and len(item) <= longest_of(name, -1) and item:
                     continue
                 inner = members[name](item)
                 if inner is not None:
-                    found = _joined(found, inner, name)
+                    found = joined(found, inner, name)
             return found
 
-        return check
+        def check_by_schema(value: Any) -> Found:
+            """Declared members in declared order, missing ones among them; then the others."""
+            if type(value) is not dict:
+                return other(value)
+            found: list[Entry] = []
+            for name in dict.fromkeys((*known, *required)):
+                if name not in value:
+                    found += [Entry("required", name, part, value)] if name in least else []
+                elif name in properties:
+                    found = joined(found, members[name](value[name]) or [], name)
+            for name in value:
+                if name not in properties and default is not None:
+                    found = joined(found, default(value[name]) or [], name)
+            return found or None
 
-    def _string_bounds(self, schema: dict[str, Any] | bool) -> tuple[int, int] | None:
+        return check_by_schema if self._by_schema else check
+
+    def _string_bounds(self, schema: Schema | bool, part: Part) -> tuple[int, int] | None:
         """The least and the greatest length of a string, if a schema accepts strings and asks nothing else of them."""
         while type(schema) is dict and "$ref" in schema:
             schema = pointer.resolve(self._root, schema["$ref"][1:])  # type: ignore[assignment]
         if type(schema) is not dict or "string" not in schema.get("type", ()):
             return None
-        if not _NOT_ONLY_LENGTH.isdisjoint(schema):
+        if not _NOT_ONLY_LENGTH.isdisjoint(schema) or part.u16 or "x-lengthUnit" in schema:
             return None
-        return schema.get("minLength", 0), schema.get("maxLength", _UNBOUNDED)
+        return schema.get("minLength", 0), schema.get("maxLength", UNBOUNDED)
 
-    def _array(self, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
-        element = self.compile(schema.get("items", True), shape)
+    def _array(self, part: Part, other: Check) -> Check:
+        schema = part.schema
+        items = schema.get("items", True)
+        element = self._inner(items, part)
         low, high = schema.get("minItems", 0), schema.get("maxItems")
         unique = schema.get("uniqueItems", False)
-        bounds = self._string_bounds(schema.get("items", True))
+        bounds = self._string_bounds(items, part)
 
-        def check(value: Any) -> _Found:
+        def check(value: Any) -> Found:
             if type(value) is not list:
                 return other(value)
-            found: _Found = None
+            found: Found = None
             if len(value) < low:
-                found = [_Entry("minItems", low, shape, value)]
+                found = [Entry("minItems", low, part, value)]
             elif high is not None and len(value) > high:
-                found = [_Entry("maxItems", high, shape, value)]
-            if element is not None and not (bounds and _are_strings(value, *bounds)):
+                found = [Entry("maxItems", high, part, value)]
+            if element is not None and not (bounds and are_strings(value, *bounds)):
                 for index, item in enumerate(value):
                     inner = element(item)
                     if inner is not None:
-                        found = _joined(found, inner, index)
+                        found = joined(found, inner, index)
             if unique and len(value) > 1:
                 for later, first in dialect.duplicates(value):
-                    found = _joined(found, [_Entry("uniqueItems", first, shape, value[later])], later)
+                    found = joined(found, [Entry("uniqueItems", first, part, value[later])], later)
             return found
 
         return check
 
-    def _general(self, keyword: str, schema: dict[str, Any], shape: str) -> _Check | None:
-        parameter: Any = schema[keyword]
-        match keyword:
-            case "enum":
-                return _one_of(keyword, tuple(parameter), tuple(parameter), shape)
-            case "const":
-                return _one_of(keyword, parameter, (parameter,), shape)
-            case "propertyNames":
-                return _names(self.compile(parameter, shape))
-            case "minProperties":
-                return _size(keyword, operator.ge, parameter, shape)
-            case "maxProperties":
-                return _size(keyword, operator.le, parameter, shape)
-            case "allOf":
-                return _together([check for check in (self.compile(part, shape) for part in parameter) if check])
-            case "anyOf":
-                return self._alternatives(keyword, parameter, lambda count: count >= 1, shape)
-            case "oneOf":
-                return self._alternatives(keyword, parameter, lambda count: count == 1, shape)
-            case "not":
-                test = self._test(parameter)
-                return lambda value: [_Entry(keyword, parameter, shape, value)] if test(value) else None
-            case _:
-                return self._conditional(schema, shape)
+    def _string(self, part: Part, other: Check) -> Check:
+        schema = part.schema
+        low, high, pattern = schema.get("minLength", 0), schema.get("maxLength"), schema.get("pattern")
+        if not low and high is None and pattern is None:
+            return lambda value: None if type(value) is str else other(value)
+        length: Callable[[str], int] = js.u16_length if part.u16 else len
 
-    def _alternatives(
-        self, keyword: str, schemas: list[dict[str, Any] | bool], enough: Callable[[int], bool], shape: str
-    ) -> _Check:
-        tests = [self._test(schema) for schema in schemas]
-        expected = tuple(_summary(schema) for schema in schemas)
+        def bounded(value: Any) -> Found:
+            if type(value) is not str:
+                return other(value)
+            if length(value) < low:
+                return [Entry("minLength", low, part, value)]
+            if high is not None and length(value) > high:
+                return [Entry("maxLength", high, part, value)]
+            return None
 
-        def check(value: Any) -> _Found:
-            if enough(sum(1 for test in tests if test(value))):
+        if pattern is None:
+            return bounded
+        matches, search = self._matches, checks.search(pattern)
+        if self._by_schema:
+            test = search if matches is None else lambda text: matches(pattern, text)
+
+            def check_by_schema(value: Any) -> Found:
+                found = bounded(value)
+                if type(value) is not str or test(value):
+                    return found
+                return [*(found or ()), Entry("pattern", pattern, part, value)]
+
+            return check_by_schema
+        is_plain = dialect.plain_text(pattern)
+        most = UNBOUNDED if high is None else high
+
+        def check(value: Any) -> Found:
+            if type(value) is not str or not low <= length(value) <= most:
+                return bounded(value)
+            if is_plain(value) or search(value):
                 return None
-            return [_Entry(keyword, expected, shape, value)]
+            return [Entry("pattern", pattern, part, value)]
 
         return check
 
-    def _switch(self, schema: dict[str, Any], shape: str) -> _Check | None:
+    def _general(self, keyword: str, part: Part) -> Check | None:
+        parameter: Any = part.schema[keyword]
+        match keyword:
+            case "enum":
+                return checks.one_of(keyword, tuple(parameter), tuple(parameter), part)
+            case "const":
+                return checks.one_of(keyword, parameter, (parameter,), part)
+            case "propertyNames":
+                return checks.names(self._inner(parameter, part))
+            case "minProperties":
+                return checks.size(keyword, operator.ge, parameter, part)
+            case "maxProperties":
+                return checks.size(keyword, operator.le, parameter, part)
+            case "allOf":
+                return together([check for each in parameter if (check := self._inner(each, part)) is not None])
+            case "anyOf":
+                return self._alternatives(keyword, parameter, lambda count: count >= 1, part)
+            case "oneOf":
+                return (
+                    self._by_tag(parameter, part)
+                    or self._by_type(parameter, part)
+                    or self._alternatives(keyword, parameter, lambda count: count == 1, part)
+                )
+            case "not":
+                test = self._test(parameter)
+                return lambda value: [Entry(keyword, parameter, part, value)] if test(value) else None
+            case _:
+                return self._conditional(part)
+
+    def _alternatives(
+        self, keyword: str, schemas: list[Schema | bool], enough: Callable[[int], bool], part: Part
+    ) -> Check:
+        tests = [self._test(schema, u16=part.u16) for schema in schemas]
+        expected = tuple(dialect.summary(schema) for schema in schemas)
+
+        def check(value: Any) -> Found:
+            if enough(sum(1 for test in tests if test(value))):
+                return None
+            return [Entry(keyword, expected, part, value)]
+
+        return check
+
+    def _by_tag(self, schemas: list[Schema], part: Part) -> Check | None:
+        """Alternatives that differ in the constant of one member: the one that a value names."""
+        tag = dialect.tag_of(schemas)
+        if tag is None:
+            return None
+        by_tag = {each["properties"][tag]["const"]: self._inner(each, part) or accept for each in schemas}
+        tags, refuse = tuple(by_tag), checks.refuse(("object",), part)
+
+        def check(value: Any) -> Found:
+            if type(value) is not dict:
+                return refuse(value)
+            if tag not in value:
+                return [Entry("required", tag, part, value)]
+            named = value[tag]
+            if type(named) is str and named in by_tag:
+                return by_tag[named](value)
+            return joined(None, [Entry("enum", tags, part, named)], tag)
+
+        return check
+
+    def _by_type(self, schemas: list[Schema], part: Part) -> Check | None:
+        """Alternatives of different types: the one that a value has the type of."""
+        types = [each.get("type") if type(each) is dict else None for each in schemas]
+        kinds = {kind for kind in types if type(kind) is str}
+        if len(kinds) < len(schemas) or kinds >= {"integer", "number"}:
+            return None
+        tests = [
+            (self._test({"type": kind}), self._inner(each, part)) for kind, each in zip(types, schemas, strict=True)
+        ]
+        expected = tuple(dialect.summary(schema) for schema in schemas)
+
+        def check(value: Any) -> Found:
+            for fits, inner in tests:
+                if fits(value):
+                    return inner(value) if inner is not None else None
+            return [Entry("oneOf", expected, part, value)]
+
+        return check
+
+    def _switch(self, part: Part) -> Check | None:
         """Branches that depend on one member: a lookup of its value instead of a test for each branch.
 
         None if the branches depend on something else.
         """
-        name, by_tag, present = "", dict[str, _Check](), None
-        rest: Any = schema
+        name, by_tag, present = "", dict[str, Check](), None
+        rest: Any = part.schema
         while present is None and type(rest) is dict and "if" in rest:
-            condition: dict[str, Any] = rest["if"]
+            condition: Schema = rest["if"]
             tags = None
             if len(condition.get("required", ())) == 1 and name in ("", condition["required"][0]):
                 name = condition["required"][0]
-                tags = () if condition.keys() == {"required"} else _tags(condition, name)
+                tags = () if condition.keys() == {"required"} else dialect.required_tags(condition, name)
             if tags is None:
                 break
-            then = self.compile(rest.get("then", True), shape) or _accept
+            then = self._inner(rest.get("then", True), part) or accept
             for tag in tags:
                 by_tag.setdefault(tag, then)
             present = None if tags else then
             rest = rest.get("else", True)
         if not by_tag:
             return None
-        absent = self.compile(rest, shape) or _accept
-        other, refuse = present or absent, _refuse(("object",), shape)
+        absent = self._inner(rest, part) or accept
+        other, refuse = present or absent, checks.refuse(("object",), part)
 
-        def check(value: Any) -> _Found:
+        def check(value: Any) -> Found:
             if type(value) is not dict:
                 return refuse(value)
             if name not in value:
@@ -408,13 +552,13 @@ class _Compiler:
 
         return check
 
-    def _conditional(self, schema: dict[str, Any], shape: str) -> _Check:
-        test = self._test(schema["if"])
-        then = self.compile(schema.get("then", True), shape) or _accept
-        otherwise = self.compile(schema.get("else", True), shape) or _accept
+    def _conditional(self, part: Part) -> Check:
+        test = self._test(part.schema["if"])
+        then = self._inner(part.schema.get("then", True), part) or accept
+        otherwise = self._inner(part.schema.get("else", True), part) or accept
         return lambda value: then(value) if test(value) else otherwise(value)
 
-    def _test(self, schema: dict[str, Any] | bool) -> _Test:
+    def _test(self, schema: Schema | bool, u16: bool = False) -> Test:
         """A predicate; common forms need no general check."""
         if isinstance(schema, bool):
             return lambda value: schema
@@ -428,223 +572,8 @@ class _Compiler:
                 return lambda value: type(value) is not dict or name in value
             if words == {"type", "required"} and schema["type"] == "object":
                 return lambda value: type(value) is dict and name in value
-            tags = _tags(schema, name)
+            tags = dialect.required_tags(schema, name)
             if tags is not None:
                 return lambda value: type(value) is dict and value.get(name) in tags
-        check = self.compile(schema, "")
+        check = self.compile(schema, "", u16)
         return lambda value: _holds(check, value)
-
-
-_PYTHON_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-
-
-def _joined(found: _Found, inner: list[_Entry], token: pointer.Token) -> list[_Entry]:
-    """Add the violations of one level down, with that level in their path."""
-    for entry in inner:
-        entry.path.append(token)
-    if found is None:
-        return inner
-    found += inner
-    return found
-
-
-def _accept(value: object) -> _Found:
-    return None
-
-
-def _refuse(types: tuple[str, ...], shape: str) -> _Check:
-    return lambda value: [_Entry("type", types, shape, value)]
-
-
-def _together(checks: list[_Check]) -> _Check | None:
-    """All of several checks. A value of the wrong type has no further faults worth naming."""
-    if len(checks) < 2:
-        return checks[0] if checks else None
-
-    def check(value: Any) -> _Found:
-        found: list[_Entry] = []
-        for part in checks:
-            inner = part(value)
-            if inner is not None:
-                if inner[0].keyword == "type" and not inner[0].path:
-                    return inner
-                found += inner
-        return found or None
-
-    return check
-
-
-def _are_strings(values: list[Any], shortest: int, longest: int) -> bool:
-    """Whether all values are strings of these lengths."""
-    if not _STRINGS.issuperset(map(type, values)):
-        return False
-    if longest == _UNBOUNDED and shortest < 2:
-        return not (shortest and "" in values)
-    lengths = list(map(len, values)) or [shortest]
-    return shortest <= min(lengths) and max(lengths) <= longest
-
-
-def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
-    low, high, pattern = schema.get("minLength", 0), schema.get("maxLength"), schema.get("pattern")
-    if not low and high is None and pattern is None:
-        return lambda value: None if type(value) is str else other(value)
-
-    def bounded(value: Any) -> _Found:
-        if type(value) is not str:
-            return other(value)
-        if len(value) < low:
-            return [_Entry("minLength", low, shape, value)]
-        if high is not None and len(value) > high:
-            return [_Entry("maxLength", high, shape, value)]
-        return None
-
-    if pattern is None:
-        return bounded
-    search: Callable[[str], object] | None = None
-    is_plain = _plain_text(pattern)
-
-    most = _UNBOUNDED if high is None else high
-
-    def check(value: Any) -> _Found:
-        nonlocal search
-        if type(value) is not str or not low <= len(value) <= most:
-            return bounded(value)
-        if is_plain(value):
-            return None
-        if search is None:  # a pattern costs more to compile than a document to check
-            search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
-        return None if search(value) is not None else [_Entry("pattern", pattern, shape, value)]
-
-    return check
-
-
-def _plain_text(pattern: str) -> Callable[[str], bool]:
-    """A quick test that accepts nearly all values that match the commonest patterns, ids and versions."""
-    if pattern in ("^[a-z0-9-]+$", "^[a-z0-9_-]+$"):
-        return _is_plain_word
-    if pattern == rf"^([a-z0-9_-]+|{_NAME}\.{_NAME})$":
-        return _is_plain_id
-    if pattern.startswith(rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-") and pattern.endswith(")?$"):
-        return _is_plain_version
-    return lambda text: False
-
-
-_WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-"
-_NAME, _NUMBER = "[a-z][a-z0-9_-]+", r"(0|[1-9]\d*)"
-
-
-def _is_plain_word(text: str) -> bool:
-    return text != "" and not text.strip(_WORD_CHARACTERS)
-
-
-def _is_plain_id(text: str) -> bool:
-    """A word, or two with a dot between them, that begin with a letter."""
-    return all(len(part) > 1 and part[0].isalpha() and _is_plain_word(part) for part in text.split(".", 1))
-
-
-def _is_plain_version(text: str) -> bool:
-    """Three numbers, without a suffix."""
-    numbers = text.split(".") if text.isascii() else ()
-    return len(numbers) == 3 and all(each.isdecimal() and (each[0] != "0" or each == "0") for each in numbers)
-
-
-_UNBOUNDED = sys.maxsize
-_STRINGS = frozenset((str,))
-_NOT_ONLY_LENGTH = dialect.GENERAL | {"pattern"}
-_BRANCHES = {"type", "if", "then", "else"}
-_WORDS = ({"type", "enum"}, {"type", "const"})
-
-
-def _word(schema: dict[str, Any], shape: str) -> _Check:
-    """A string out of a closed set, which is what most closed sets are."""
-    keyword, expected = ("enum", tuple(schema["enum"])) if "enum" in schema else ("const", schema["const"])
-    allowed = expected if keyword == "enum" else (expected,)
-
-    def check(value: Any) -> _Found:
-        if type(value) is not str:
-            return [_Entry("type", ("string",), shape, value)]
-        return None if value in allowed else [_Entry(keyword, expected, shape, value)]
-
-    return check
-
-
-_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
-    "minimum": operator.ge,
-    "maximum": operator.le,
-    "exclusiveMinimum": operator.gt,
-    "exclusiveMaximum": operator.lt,
-}
-
-
-def _number(schema: dict[str, Any], shape: str, other: _Check, *, whole: bool) -> _Check:
-    bounds = [(keyword, schema[keyword], holds) for keyword, holds in _BOUNDS.items() if keyword in schema]
-
-    def check(value: Any) -> _Found:
-        kind = type(value)
-        if kind is float:
-            if not (value.is_integer() if whole else value - value == 0):  # the latter fails for infinity
-                return other(value)
-        elif kind is not int:
-            return other(value)
-        for keyword, bound, holds in bounds:
-            if not holds(value, bound):
-                return [_Entry(keyword, bound, shape, value)]
-        return None
-
-    return check
-
-
-def _one_of(keyword: str, expected: object, allowed: tuple[object, ...], shape: str) -> _Check:
-    def check(value: Any) -> _Found:
-        if any(js.deep_equal(value, member) for member in allowed):
-            return None
-        return [_Entry(keyword, expected, shape, value)]
-
-    return check
-
-
-def _names(name_check: _Check | None) -> _Check | None:
-    if name_check is None:
-        return None
-
-    def check(value: Any) -> _Found:
-        found: _Found = None
-        for name in value if type(value) is dict else ():
-            inner = name_check(name)
-            if inner is not None:
-                found = _joined(found, inner, name)
-        return found
-
-    return check
-
-
-def _size(keyword: str, holds: Callable[[int, int], bool], bound: int, shape: str) -> _Check:
-    def check(value: Any) -> _Found:
-        if type(value) is dict and not holds(len(value), bound):
-            return [_Entry(keyword, bound, shape, value)]
-        return None
-
-    return check
-
-
-def _tags(schema: dict[str, Any], name: str) -> tuple[str, ...] | None:
-    """The words that a member of an object must be, when a schema asks nothing else."""
-    if schema.keys() != {"type", "required", "properties"} or schema["type"] != "object":
-        return None
-    members = schema["properties"]
-    if members.keys() != {name} or members[name].keys() not in ({"enum"}, {"const"}):
-        return None
-    tags = members[name].get("enum", (members[name].get("const"),))
-    return tuple(tags) if all(type(tag) is str for tag in tags) else None
-
-
-def _summary(schema: dict[str, Any] | bool) -> object:
-    """An alternative in a word: the member it asks for, the definition or the type it names."""
-    if isinstance(schema, bool):
-        return schema
-    match schema:
-        case {"required": [name], **rest} if not rest:
-            return name
-        case {"$ref": target}:
-            return str(target).rpartition("/")[2]
-    return schema.get("type", schema.get("const", "any"))

@@ -16,6 +16,7 @@ from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import digest_of, load_core, routine_of
@@ -23,7 +24,6 @@ from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 from workrail_lint.systems.workrail.catalog.reading import finding
 from workrail_lint.systems.workrail.catalog.routine import admit
-from workrail_lint.systems.workrail.catalog.shape import Violation, violations
 
 LISTS = ("features", "refs", "routines", "contracts", "capabilities")
 Entry = dict[str, Any]
@@ -31,7 +31,7 @@ Entry = dict[str, Any]
 
 def check_document(document: object) -> list[Finding]:
     """Everything that is wrong with a catalog document. The other checks rely on its shape, which is checked first."""
-    broken = [found for violation in violations(format_schema(), document) for found in _shape(violation)]
+    broken = [_shape(violation) for violation in format_validator().violations(document)]
     if broken or not isinstance(document, dict):
         return broken
     return [
@@ -44,9 +44,9 @@ def check_document(document: object) -> list[Finding]:
 
 
 @lru_cache(maxsize=1)
-def format_schema() -> dict[str, Any]:
-    """The JSON Schema of a catalog document, generated from the model."""
-    return load_schema("catalog")
+def format_validator() -> Validator:
+    """Return the compiled schema of a catalog document."""
+    return compile_schema(load_schema("catalog"), by_schema=True)
 
 
 def order_problems(document: Entry) -> Iterator[tuple[str, str, str]]:
@@ -147,43 +147,33 @@ def _digest(document: Entry) -> Iterator[Finding]:
         yield finding("catalog-digest-mismatch", message, "/catalogVersion")
 
 
-_Wording = Callable[[dict[str, Any], Any], str]
+_Wording = Callable[[Any, Any], str]
 # For every keyword about a value: the name of its finding, and the message.
 _SHAPES: dict[str, tuple[str, _Wording]] = {
-    "const": ("schema-enum", lambda schema, _: f"must be {json.dumps(schema['const'])}"),
-    "enum": ("schema-enum", lambda schema, _: f"must be one of {', '.join(map(str, schema['enum']))}"),
-    "type": ("schema-type", lambda schema, actual: f"must be of type {schema['type']}, not {type_name(actual)}"),
-    "oneOf": ("schema-type", lambda schema, actual: f"must be {_alternatives(schema)}, not {type_name(actual)}"),
-    "pattern": ("schema-pattern", lambda schema, actual: f"{json.dumps(actual)} does not match {schema['pattern']}"),
-    "minLength": (
-        "schema-too-short",
-        lambda schema, _: f"must have at least {counted(schema['minLength'], 'character')}",
-    ),
-    "maxLength": (
-        "schema-too-long",
-        lambda schema, _: f"must have at most {counted(schema['maxLength'], 'character')}",
-    ),
-    "minItems": ("schema-too-few", lambda schema, _: f"must have at least {counted(schema['minItems'], 'item')}"),
-    "maxItems": ("schema-too-many", lambda schema, _: f"must have at most {counted(schema['maxItems'], 'item')}"),
-    "minimum": ("schema-range", lambda schema, _: f"must be at least {schema['minimum']}"),
-    "maximum": ("schema-range", lambda schema, _: f"must be at most {schema['maximum']}"),
+    "const": ("schema-enum", lambda expected, _: f"must be {json.dumps(expected)}"),
+    "enum": ("schema-enum", lambda expected, _: f"must be one of {', '.join(map(str, expected))}"),
+    "type": ("schema-type", lambda expected, actual: f"must be of type {expected[0]}, not {type_name(actual)}"),
+    "oneOf": ("schema-type", lambda expected, actual: f"must be {_alternatives(expected)}, not {type_name(actual)}"),
+    "pattern": ("schema-pattern", lambda expected, actual: f"{json.dumps(actual)} does not match {expected}"),
+    "minLength": ("schema-too-short", lambda expected, _: f"must have at least {counted(expected, 'character')}"),
+    "maxLength": ("schema-too-long", lambda expected, _: f"must have at most {counted(expected, 'character')}"),
+    "minItems": ("schema-too-few", lambda expected, _: f"must have at least {counted(expected, 'item')}"),
+    "maxItems": ("schema-too-many", lambda expected, _: f"must have at most {counted(expected, 'item')}"),
+    "minimum": ("schema-range", lambda expected, _: f"must be at least {expected}"),
+    "maximum": ("schema-range", lambda expected, _: f"must be at most {expected}"),
 }
 
 
-def _alternatives(schema: Entry) -> str:
-    return " or ".join(str(alternative.get("type", "of another form")) for alternative in schema["oneOf"])
+def _alternatives(types: tuple[object, ...]) -> str:
+    return " or ".join("of another form" if kind == "any" else str(kind) for kind in types)
 
 
-def _shape(violation: Violation) -> Iterator[Finding]:
-    path, keyword = violation.path, violation.keyword
-    if keyword == "additionalProperties":
-        known = ", ".join(violation.schema.get("properties", ()))
-        for name in violation.actual:
-            message = f"unknown field {quoted(name)}; expected one of {known}"
-            yield finding("schema-unknown-member", message, pointers.encode((*path, name)), on_name=True)
-    elif keyword == "required":
-        message = f"the required field '{path[-1]}' is missing"
-        yield finding("schema-missing-member", message, pointers.encode(path[:-1]))
-    else:
-        name, wording = _SHAPES[keyword]
-        yield finding(name, wording(violation.schema, violation.actual), pointers.encode(path))
+def _shape(violation: Violation) -> Finding:
+    pointer, expected = violation.pointer, violation.expected
+    if violation.keyword == "additionalProperties":
+        message = f"unknown field {quoted(pointers.decode(pointer)[-1])}; expected one of {', '.join(expected)}"
+        return finding("schema-unknown-member", message, pointer, on_name=True)
+    if violation.keyword == "required":
+        return finding("schema-missing-member", f"the required field '{expected}' is missing", pointer)
+    name, wording = _SHAPES[violation.keyword]
+    return finding(name, wording(expected, violation.value), pointer)

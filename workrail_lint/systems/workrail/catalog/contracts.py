@@ -8,21 +8,18 @@ library. What the schema subset can't say (one member's value deciding about ano
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.workrail.catalog.shape import (
-    Path,
-    Schema,
-    Violation,
-    has_type,
-    is_closed,
-    search,
-    violations,
-)
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.schema.checks import search
+from workrail_lint.documents.schema.dialect import Schema
+from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 
 # The calendar is in the pattern, so that a pack stays plain data: 30 February does not match.
 _LONG_MONTHS = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
@@ -52,18 +49,48 @@ _PATTERN_TEXT = {
 }
 _OURS = frozenset(pattern for pattern, _ in PATTERNS.values())
 _PATTERN_SECONDS = 1.0
+Path = tuple[str, ...]
+# The validators of the schemas that are in use, each beside its schema, so that no other object has its id.
+_VALIDATORS: dict[int, tuple[Schema, Validator]] = {}
+_MOST_VALIDATORS = 200
 
 
 def artifact_violations(schema: Schema, artifact: object) -> list[Violation]:
-    """What an artifact breaks of its pack's schema, as data."""
-    return violations(schema, artifact, _matches)
+    """Return what an artifact breaks of its pack's schema, in the order of the schema."""
+    known = _VALIDATORS.get(id(schema))
+    if known is None:
+        if len(_VALIDATORS) >= _MOST_VALIDATORS:
+            _VALIDATORS.clear()
+        known = schema, compile_schema(schema, by_schema=True, matches=_matches)
+        _VALIDATORS[id(schema)] = known
+    return known[1].violations(artifact)
+
+
+def by_object(violations: Iterable[Violation]) -> Iterator[tuple[Path, Violation, list[str]]]:
+    """Yield the place of each violation as agents see it: unknown members at their object, with their names.
+
+    A missing member has the path it would have.
+    """
+    for (keyword, at), group in groupby(violations, _object_of):
+        for violation in group:
+            path = tuple(pointers.decode(at))
+            if keyword == "additionalProperties":
+                names = [pointers.decode(each.pointer)[-1] for each in (violation, *group)]
+                yield path, violation, js.keys(dict.fromkeys(names))
+            else:
+                yield (*path, violation.expected) if keyword == "required" else path, violation, []
+
+
+def _object_of(violation: Violation) -> tuple[str, str]:
+    is_unknown = violation.keyword == "additionalProperties"
+    return violation.keyword, pointers.parent(violation.pointer) if is_unknown else violation.pointer
 
 
 def validate_artifact(schema: Schema, artifact: object) -> list[str]:
     """What is wrong with an artifact, as `<dotted path>: <problem>`; empty when it fits."""
     found = artifact_violations(schema, artifact)
     if found:
-        return [_issue(violation.path, _problem(violation)) for violation in found]
+        return [_issue(path, _problem(violation, unknown)) for path, violation, unknown in by_object(found)]
     kind = artifact.get("kind") if isinstance(artifact, dict) else None
     rule = _RULES.get(kind) if isinstance(kind, str) else None
     return [_issue(path, problem) for path, problem in rule(artifact)] if rule else []  # type: ignore[arg-type]
@@ -84,7 +111,7 @@ def plain_schema(schema: Schema) -> Schema:
             out[keyword] = plain_schema(value)
         elif not keyword.startswith("x-"):
             out[keyword] = value
-    if is_closed(schema):
+    if schema.get("x-objectMode") == "strict":
         out["additionalProperties"] = False
     return out
 
@@ -92,42 +119,48 @@ def plain_schema(schema: Schema) -> Schema:
 def _matches(pattern: str, text: str) -> bool:
     """A pattern of ours is harmless; any other may come from a catalog file and gets a time limit."""
     if pattern in _OURS:
-        return search(pattern, text)
+        return _own_search(pattern)(text)
     from workrail_lint.base.ecma_regex import compile_pattern
 
     compiled = compile_pattern(pattern, "u")
     return compiled.is_ok and compiled.value.search(text, _PATTERN_SECONDS) == Ok(True)
 
 
+@lru_cache(maxsize=8)
+def _own_search(pattern: str) -> Callable[[str], bool]:
+    return search(pattern)
+
+
 def _issue(path: Path, problem: str) -> str:
-    return f"{'.'.join(map(str, path))}: {problem}"
+    return f"{'.'.join(path)}: {problem}"
 
 
-def _problem(violation: Violation) -> str:
-    keyword, schema, actual = violation.keyword, violation.schema, violation.actual
+def _problem(violation: Violation, unknown: list[str]) -> str:
+    keyword, expected, actual = violation.keyword, violation.expected, violation.value
     match keyword:
         case "required":
-            return _literal(schema) if "const" in schema else "Required"
+            missing = violation.schema.get("properties", {}).get(expected, {})
+            return _literal(missing["const"]) if "const" in missing else "Required"
         case "const":
-            return _literal(schema)
+            return _literal(expected)
         case "enum":
-            return _not_a_member(schema["enum"], actual)
+            return _not_a_member(expected, actual)
         case "type":
-            if schema["type"] == "integer":
-                is_number = has_type("number", actual)
-                expected, received = ("integer", "float") if is_number else ("number", type_name(actual))
-                return f"Expected {expected}, received {received}"
-            return f"Expected {schema['type']}, received {type_name(actual)}"
+            received = type_name(actual)
+            if expected == ("integer",):
+                wanted, received = ("integer", "float") if received == "number" else ("number", received)
+                return f"Expected {wanted}, received {received}"
+            return f"Expected {expected[0]}, received {received}"
         case "additionalProperties":
-            return "Unrecognized key(s) in object: " + ", ".join(f"'{name}'" for name in actual)
+            return "Unrecognized key(s) in object: " + ", ".join(f"'{name}'" for name in unknown)
         case "pattern":
-            return _PATTERN_TEXT.get(schema["pattern"], f"Must match the pattern {schema['pattern']}")
+            return _PATTERN_TEXT.get(expected, f"Must match the pattern {expected}")
         case "oneOf":
             return "Invalid input"
-        case "minimum" if schema.get("type") == "integer" and schema["minimum"] == 1:
+        case "minimum" if violation.schema.get("type") == "integer" and expected == 1:
             return "Number must be greater than 0"
         case _:
-            return _BOUNDS[keyword].format(_json(schema[keyword]))
+            return _BOUNDS[keyword].format(_json(expected))
 
 
 _BOUNDS = {
@@ -140,11 +173,11 @@ _BOUNDS = {
 }
 
 
-def _literal(schema: Schema) -> str:
-    return f"Invalid literal value, expected {_json(schema['const'])}"
+def _literal(expected: object) -> str:
+    return f"Invalid literal value, expected {_json(expected)}"
 
 
-def _not_a_member(members: list[Any], actual: object) -> str:
+def _not_a_member(members: Iterable[object], actual: object) -> str:
     known = " | ".join(f"'{js.text(member)}'" for member in members)
     if isinstance(actual, str):
         return f"Invalid enum value. Expected {known}, received '{actual}'"

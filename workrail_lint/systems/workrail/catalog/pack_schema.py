@@ -1,4 +1,4 @@
-"""Whether a pack's schema stays inside the subset that `shape` understands.
+"""Whether a pack's schema stays inside the subset that packs may use.
 
 A keyword outside the subset would be silently ignored, and an artifact would pass that should not.
 """
@@ -11,10 +11,11 @@ from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import quoted
-from workrail_lint.systems.workrail.catalog.shape import LENGTH_UNITS, OBJECT_MODES, TYPES, Path, has_type
+from workrail_lint.documents.schema.dialect import LENGTH_UNITS, OBJECT_MODES
 
 # Checking an artifact recurses as deep as its schema does.
 _MAX_DEPTH = 100
+Path = tuple[str | int, ...]
 
 
 def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -53,7 +54,7 @@ def _count(value: object) -> str | None:
 
 
 def _number(value: object) -> str | None:
-    return None if has_type("number", value) else "must be a number"
+    return None if type_name(value) == "number" else "must be a number"
 
 
 def _one_of(*members: str) -> Callable[[object], str | None]:
@@ -77,7 +78,7 @@ def _that(holds: Callable[[object], bool], text: str) -> Callable[[object], str 
 
 # The valid values of each keyword; a message continues the sentence that starts with the keyword.
 _KEYWORDS: dict[str, Callable[[object], str | None]] = {
-    "type": _one_of(*TYPES),
+    "type": _one_of("string", "number", "integer", "boolean", "object", "array", "null"),
     "const": lambda _: None,
     "enum": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list"),
     "properties": _that(lambda v: isinstance(v, dict), "must be an object"),

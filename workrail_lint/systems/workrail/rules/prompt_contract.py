@@ -19,9 +19,9 @@ from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase,
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label
 
 if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
-    from workrail_lint.systems.workrail.catalog.shape import Violation
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _REFS = "wr.contracts."
@@ -109,24 +109,21 @@ def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
 
 def _problems(pack: Contract, artifact: dict[str, Any]) -> list[str]:
     """Why the pack rejects an example, apart from placeholders that the agent fills in."""
-    from workrail_lint.systems.workrail.catalog.contracts import artifact_violations
+    from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object
 
-    found = [v for v in artifact_violations(pack.schema, artifact) if not _is_placeholder(v, artifact)]
-    return [_describe(violation, pack) for violation in found[:3]]
+    found = [
+        _describe(violation, ".".join(path), unknown, pack)
+        for path, violation, unknown in by_object(artifact_violations(pack.schema, artifact))
+        if not _is_placeholder(violation, unknown, artifact)
+    ]
+    return found[:3]
 
 
-def _is_placeholder(violation: Violation, artifact: dict[str, Any]) -> bool:
+def _is_placeholder(violation: Violation, unknown: list[str], artifact: dict[str, Any]) -> bool:
     if violation.keyword in ("required", "additionalProperties"):
         # "..." as a member means the rest.
-        names = violation.actual if violation.keyword == "additionalProperties" else ()
-        return any(_PLACEHOLDER.search(str(name)) for name in names) or "..." in artifact
-    value: Any = artifact
-    for token in violation.path:
-        try:
-            value = value[token]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return _holds_placeholder(value)
+        return any(_PLACEHOLDER.search(name) for name in unknown) or "..." in artifact
+    return _holds_placeholder(violation.value)
 
 
 def _holds_placeholder(value: object) -> bool:
@@ -139,29 +136,26 @@ def _holds_placeholder(value: object) -> bool:
     return False
 
 
-def _describe(violation: Violation, pack: Contract) -> str:
-    where = ".".join(map(str, violation.path))
-    schema = violation.schema
+def _describe(violation: Violation, where: str, unknown: list[str], pack: Contract) -> str:
+    expected = violation.expected
     match violation.keyword:
         case "required":
             return f"`{where}` is missing"
         case "additionalProperties":
-            names = [str(name) for name in violation.actual]
             place = f"`{where}`" if where else pack.artifact_kind
-            return f"{place} has no field {listed([quoted(name) for name in names[:3]], 'or')}"
+            return f"{place} has no field {listed([quoted(name) for name in unknown[:3]], 'or')}"
         case "enum":
-            return f"`{where}` must be {listed(map(str, schema['enum']), 'or')}"
+            return f"`{where}` must be {listed(map(str, expected), 'or')}"
         case "const":
             import json  # here, because few documents get this far
 
-            return f"`{where}` must be {json.dumps(schema['const'])}"
+            return f"`{where}` must be {json.dumps(expected)}"
         case "type":
-            kind = str(schema["type"])
-            return f"`{where}` must be {'an' if kind[0] in 'aio' else 'a'} {kind}"
+            return f"`{where}` must be {'an' if expected[0][0] in 'aio' else 'a'} {expected[0]}"
         case "minItems":
-            return f"`{where}` must have at least {counted(schema['minItems'], 'item')}"
+            return f"`{where}` must have at least {counted(expected, 'item')}"
         case "minLength":
-            return f"`{where}` must have at least {counted(schema['minLength'], 'character')}"
+            return f"`{where}` must have at least {counted(expected, 'character')}"
         case _:
             return f"`{where}` has an invalid value"
 
