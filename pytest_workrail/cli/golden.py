@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_so
 from pytest_workrail.golden.pending import Outcome, PendingChanges, about, pending_data, pending_of
 from pytest_workrail.golden.records import in_ci
 from pytest_workrail.golden.show import golden_names, group_lines
+from workrail_lint.base.processes import run_attached
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
@@ -352,7 +352,7 @@ def _open(group: Group) -> None:
         return
     golden = Path(group.goldens[0])
     try:
-        subprocess.run([*shlex.split(editor), str(golden), str(pending_of(golden))], check=False)
+        run_attached([*shlex.split(editor), str(golden), str(pending_of(golden))])
     except (OSError, ValueError) as problem:
         out(f"{printable(editor)} can't be started: {problem}")
 

@@ -90,6 +90,9 @@ def open_executor(jobs: int = 1, scheduler: str | None = None) -> Ok[AbstractCon
         return connected(scheduler)
     if jobs <= 1:
         return Ok(nullcontext(Inline()))
-    from pytest_workrail.explore.executor_processes import Processes
+    from pytest_workrail.explore.executor_processes import processes
+    from workrail_lint.base.pools import can_spawn
 
-    return Ok(Processes(jobs))
+    if not can_spawn():
+        return Err("--jobs needs a Python that was started without -E, or with -P")
+    return Ok(processes(jobs))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
-from types import TracebackType
+from contextlib import contextmanager
 
 from pytest_workrail.explore.executor import Done, Task, WorkerLost, perform_piece
 from workrail_lint.base.js import Json
+from workrail_lint.base.pools import spawned_pool
 
 
 def _leave_interrupts_to_parent() -> None:
@@ -19,19 +19,18 @@ def _leave_interrupts_to_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@contextmanager
+def processes(jobs: int) -> Iterator[Processes]:
+    """Yield an executor with fresh processes, so that a worker holds nothing of what this process did before."""
+    with spawned_pool(jobs, _leave_interrupts_to_parent) as pool:
+        yield Processes(pool)
+
+
 class Processes:
-    """Fresh processes, so that a worker holds nothing of what this process did before."""
+    """Performs pieces in the processes of a pool."""
 
-    def __init__(self, jobs: int) -> None:
-        self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), _leave_interrupts_to_parent)
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
 
     def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]:
         places: dict[Future[str], int] = {

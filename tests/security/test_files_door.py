@@ -103,22 +103,6 @@ def test_nobody_has_another_door() -> None:
     assert {name: modules for name, modules in found.items() if modules} == {}
 
 
-def test_only_four_modules_start_processes() -> None:
-    """The door for git, the import of a catalog from an engine that the user names, the user's own editor,
-    and the first run of a new project."""
-    starts = {
-        name
-        for name, (_, imports) in sources().items()
-        if any(module.partition(".")[0] in ("subprocess", "pty") for module in imports)
-    }
-    assert starts == {
-        "pytest_workrail/cli/golden.py",
-        "workrail_lint/base/git.py",
-        "workrail_lint/cli/init.py",
-        "workrail_lint/systems/workrail/catalog/importer.py",
-    }
-
-
 # ---------------------------------------------------------------------------------------------------------- reading
 
 

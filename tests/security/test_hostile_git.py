@@ -128,6 +128,38 @@ def drive_diffs(project: Path, trap: Trap) -> None:
     (project / ".git" / "info" / "attributes").write_text("*.json diff=trap filter=trap\n")
 
 
+def sign(project: Path, trap: Trap) -> None:
+    """A signature in the commit, and a program that is to look at it."""
+    commit = git(project, "cat-file", "commit", "HEAD")
+    head, _, message = commit.partition("\n\n")
+    kinds = ("-----BEGIN PGP SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----", "-----BEGIN SIGNED MESSAGE-----")
+    for kind in kinds:
+        end = kind.replace("BEGIN", "END")
+        signed = f"{head}\ngpgsig {kind}\n \n AAAA\n {end}\n\n{message}\n"
+        ident = git(project, "hash-object", "-t", "commit", "-w", "--stdin", given=signed.encode())
+        head = head.partition("\n")[0] + f"\nparent {ident}\n" + head.partition("\n")[2].split("\n", 1)[-1]
+        git(project, "update-ref", "refs/heads/main", ident)
+    for key in ("gpg.program", "gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"):
+        git(project, "config", key, str(trap.path))
+    git(project, "config", "gpg.ssh.allowedSignersFile", str(trap.path))
+    git(project, "config", "log.showSignature", "true")
+
+
+def run_everything(project: Path, trap: Trap) -> None:
+    """Further settings that start a program in some command of git."""
+    for key in ("alias.log", "alias.rev-parse", "alias.ls-tree", "alias.cat-file"):
+        git(project, "config", key, f"!{trap.path}")
+    keys = (
+        "core.alternateRefsCommand",
+        "core.gitProxy",
+        "core.askPass",
+        "sequence.editor",
+        "uploadpack.packObjectsHook",
+    )
+    for key in (*keys, "pager.log", "pager.rev-parse", "interactive.diffFilter", "difftool.x.cmd", "trailer.x.command"):
+        git(project, "config", key, str(trap.path))
+
+
 CLASSES = [
     embed_bare,
     embed_with_work_tree,
@@ -137,6 +169,8 @@ CLASSES = [
     promise_over_include,
     monitor,
     drive_diffs,
+    sign,
+    run_everything,
 ]
 COMMANDS = [
     ["diff", "--git", "HEAD", "workflows/a.json"],

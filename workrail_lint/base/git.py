@@ -1,57 +1,64 @@
-"""The one way to start git: in a repository that may be hostile, no program that its files name is ever run.
+"""The one way to start git: it reads objects and references of a repository, and nothing else that lies there.
 
-A repository is given by its place or found by its `.git`, so a folder that only looks like a bare repository is never
-taken for one. The configuration of the machine is not read. Settings of the repository that start programs (hooks,
-file monitors, filters, helpers, transports) are overruled, and nothing is fetched.
+Git gets a folder of its own, made for one call: our configuration, and copies of the references if a name has to be
+resolved. Of the repository it sees the object store. So no setting of a repository or of the machine is ever read, and
+there is no list of dangerous ones that could be incomplete.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
+import re
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from workrail_lint.base import processes
+from workrail_lint.base.files import read_bytes, write_in_place
+
 GIT_FOLDER = ".git"
-_TIMEOUT_SECONDS = 60
-_MAX_OUTPUT_BYTES = 128 * 1024 * 1024
+_MEGABYTE = 1024 * 1024
+_LIMITS = processes.Limits(seconds=60, output=128 * _MEGABYTE, memory=2048 * _MEGABYTE)
 _MAX_COMMITS = 20_000
-# What a command line says wins over every file; `filter.*` is a family of names, see `_filters`.
+_MAX_REFERENCES = 100_000  # those with a file of their own
+_MAX_REFERENCE_BYTES = 4096
 _SETTINGS = {
-    "advice.detachedHead": "false",
-    "commit.gpgSign": "false",
-    "core.askPass": "",
     "core.attributesFile": os.devnull,
-    "core.autocrlf": "false",
-    "core.editor": "false",
     "core.excludesFile": os.devnull,
-    "core.fsmonitor": "false",
-    "core.gitProxy": "",
+    "core.fileMode": "false" if os.name == "nt" else "true",
+    "core.fsync": "none",
     "core.hooksPath": os.devnull,
-    "core.pager": "",
-    "core.sshCommand": "false",
-    "credential.helper": "",
-    "diff.external": "",
-    "fetch.recurseSubmodules": "false",
-    "gc.auto": "0",
+    # Mapped piece by piece, so that a repository may be larger than the memory that git gets.
+    "core.packedGitLimit": "256m",
+    "core.packedGitWindowSize": "32m",
+    "core.symlinks": "false" if os.name == "nt" else "true",
     "init.defaultBranch": "main",
-    "maintenance.auto": "false",
-    "protocol.allow": "never",
-    "safe.bareRepository": "explicit",
-    "safe.directory": "*",
-    "status.submoduleSummary": "false",
-    "submodule.recurse": "false",
+    "log.mailmap": "false",
 }
-_FILTER_OFF = {"clean": "", "smudge": "", "process": "", "required": "false"}
-
-
-class Ran(NamedTuple):
-    """How a git command ended. A code of None: it was stopped, or could not be started; `error` says why."""
-
-    code: int | None
-    output: bytes
-    error: str
+# How a repository names its objects is the one thing that git takes from a file alone.
+_SHA256_CONFIG = b"[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n"
+_NO_HEAD = b"ref: refs/heads/none\n"
+_SYMBOLIC = b"ref: "
+_PACKED = "packed-refs"
+_IS_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?").fullmatch
+_IS_NAME = re.compile(rb"[^\0-\x20\x7f]+").fullmatch
+_VARIABLES = {
+    "LC_ALL": "C",
+    "TZ": "UTC",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": str(len(_SETTINGS)),
+    **{f"GIT_CONFIG_KEY_{at}": name for at, name in enumerate(_SETTINGS)},
+    **{f"GIT_CONFIG_VALUE_{at}": value for at, value in enumerate(_SETTINGS.values())},
+}
 
 
 class Blob(NamedTuple):
@@ -61,139 +68,191 @@ class Blob(NamedTuple):
     size: int
 
 
+class Place(NamedTuple):
+    """Where a repository keeps its files: those of one worktree, and those that all of its worktrees share."""
+
+    own: str
+    shared: str
+
+    @property
+    def objects(self) -> str:
+        return os.path.join(self.shared, "objects")
+
+
 def executable() -> str | None:
-    """Where git is. Folders of the search path that depend on the current folder do not count."""
-    import shutil
-
-    return shutil.which("git", path=_search_path())
+    """Return where git is. Folders of the search path that depend on the current folder do not count."""
+    return processes.program("git")
 
 
-def _search_path() -> str:
-    given = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(folder for folder in given if os.path.isabs(folder))
+def run(*arguments: str, folder: str, variables: Mapping[str, str]) -> processes.Ran:
+    """Run git without any configuration. Which repository it may see is up to the variables."""
+    program = executable()
+    if program is None:
+        return processes.Ran(processes.Ending.NOT_STARTED, None, b"", "git is not installed")
+    usual = processes.environment()
+    kept = {name: value for name, value in usual.items() if name in ("PATH", "SYSTEMROOT")}
+    given = {**kept, **_VARIABLES, **variables}
+    ran = processes.run([program, *arguments], folder=folder, variables=given, limits=_LIMITS)
+    return ran if ran.code is not None else ran._replace(error=f"git {arguments[0]} was stopped: {ran.error}")
+
+
+@contextmanager
+def private_folder(place: Place, revision: str | None = None, ident: str = "") -> Iterator[str]:
+    """Yield a folder that git takes for a repository: with all references if a revision is to be resolved.
+
+    `ident` is an object id of the repository, if one is known: its length says how the repository names objects.
+    """
+    with tempfile.TemporaryDirectory(prefix="workrail-git-", ignore_cleanup_errors=True) as folder:
+        os.mkdir(os.path.join(folder, "refs"))
+        write_in_place(os.path.join(folder, "HEAD"), _NO_HEAD)
+        _copy(place.shared, "shallow", folder)
+        is_sha256 = len(ident) == 64 if revision is None else _copy_references(place, revision, folder)
+        if is_sha256:
+            write_in_place(os.path.join(folder, "config"), _SHA256_CONFIG)
+        yield folder
+
+
+def _copy_references(place: Place, revision: str, folder: str) -> bool:
+    """Give a private folder the references of a repository; returns whether they are SHA-256 ids.
+
+    Nearly all of them go into one file, because making and removing many files is slow.
+    """
+    idents: dict[bytes, bytes] = {}
+    with suppress(OSError):
+        for line in read_bytes(os.path.join(place.shared, _PACKED), _LIMITS.output).splitlines():
+            ident, _, full_name = line.partition(b" ")
+            if _IS_ID(ident) and _IS_NAME(full_name):
+                idents[full_name] = ident
+    for root in dict.fromkeys((place.shared, place.own)):  # what a worktree has of its own counts for more
+        for name in _files_below(root, "refs"):
+            value = _reference(root, name)
+            full_name = os.fsencode(name.replace(os.sep, "/"))
+            if _IS_ID(value) and _IS_NAME(full_name):
+                idents[full_name] = value
+            elif value.startswith(_SYMBOLIC):
+                _copy(root, name, folder)
+        if "@{" in revision:  # asks for an earlier value
+            for name in _files_below(root, "logs"):
+                _copy(root, name, folder)
+    lines = [b"%s %s\n" % (ident, full_name) for full_name, ident in idents.items()]
+    write_in_place(os.path.join(folder, _PACKED), b"".join(lines))
+    for name in {"HEAD", *re.findall("[A-Z_]+_HEAD", revision)}:
+        _copy(place.own, name, folder)
+    ident = next(iter(idents.values()), None) or _reference(place.own, "HEAD")
+    return _IS_ID(ident) is not None and len(ident) == 64
+
+
+def _reference(root: str, name: str) -> bytes:
+    try:
+        return read_bytes(os.path.join(root, name), _MAX_REFERENCE_BYTES, follow=False).strip()
+    except OSError:
+        return b""
+
+
+def _copy(root: str, name: str, folder: str) -> None:
+    """Copy a regular file, if there is one."""
+    target = os.path.join(folder, name)
+    with suppress(OSError):
+        data = read_bytes(os.path.join(root, name), _LIMITS.output, follow=False)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write_in_place(target, data)
+
+
+def _files_below(root: str, name: str) -> list[str]:
+    """Return the files below a folder, seen from the root. No linked folder is entered."""
+    names: list[str] = []
+    for folder, _, files in os.walk(os.path.join(root, name)):
+        inside = os.path.relpath(folder, root)
+        names += [os.path.join(inside, file) for file in files]
+        if len(names) > _MAX_REFERENCES:
+            break
+    return names
 
 
 class Repository:
-    """A repository at a known place; `folder` is its worktree."""
+    """A repository that is read; `folder` is its worktree."""
 
-    def __init__(self, folder: str, settings: dict[str, str] | None = None, variables: dict[str, str] | None = None):
+    def __init__(self, folder: str, place: Place | None = None) -> None:
         self.folder = folder
-        self.own = os.path.join(folder, GIT_FOLDER)
-        self._settings = {**_SETTINGS, **(settings or {})}
-        self._variables = variables or {}
-
-    def run(self, *arguments: str, given: bytes = b"") -> Ran:
-        """Run a command that reads objects and references. Arguments from outside go behind `--end-of-options`."""
-        return self._run(arguments, given, self._settings)
-
-    def run_on_files(self, *arguments: str) -> Ran:
-        """Run a command that reads or writes the worktree, where a repository could ask for filters."""
-        return self._run(arguments, b"", {**self._settings, **self._filters()})
-
-    def _filters(self) -> dict[str, str]:
-        """For every filter that the repository defines, settings that make it do nothing."""
-        listed = self.run("config", "--includes", "--list", "--name-only", "-z").output.split(b"\0")
-        keys = {os.fsdecode(key).rpartition(".")[0] for key in listed if key.startswith(b"filter.")}
-        return {f"{key}.{name}": value for key in sorted(keys) for name, value in _FILTER_OFF.items()}
-
-    def _run(self, arguments: tuple[str, ...], given: bytes, settings: dict[str, str]) -> Ran:
-        program = executable()
-        if program is None:
-            return Ran(None, b"", "git is not installed")
-        # Into files: a pipe would have to be emptied while the command runs, and could grow without bound.
-        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error, tempfile.TemporaryFile() as stdin:
-            stdin.write(given)
-            stdin.seek(0)
-            try:
-                code = subprocess.run(
-                    [program, *arguments],
-                    cwd=self.folder,
-                    env=self._environment(settings),
-                    stdin=stdin,
-                    stdout=output,
-                    stderr=error,
-                    timeout=_TIMEOUT_SECONDS,
-                    check=False,
-                ).returncode
-            except subprocess.TimeoutExpired:
-                return Ran(None, b"", f"git {arguments[0]} took more than {_TIMEOUT_SECONDS} seconds")
-            except (OSError, ValueError) as problem:
-                return Ran(None, b"", f"git can't be run: {problem}")
-            if output.seek(0, os.SEEK_END) > _MAX_OUTPUT_BYTES:
-                return Ran(None, b"", f"git {arguments[0]} gave more than {_MAX_OUTPUT_BYTES:,} bytes")
-            output.seek(0)
-            error.seek(0)
-            return Ran(code, output.read(), error.read(10_000).decode(errors="replace").strip())
-
-    def _environment(self, settings: dict[str, str]) -> dict[str, str]:
-        """Nothing of the machine but where programs are."""
-        made = {
-            "PATH": _search_path(),
-            "LC_ALL": "C",
-            "TZ": "UTC",
-            # With its places given, git looks for no repository, and not for a worktree elsewhere.
-            "GIT_DIR": self.own,
-            "GIT_WORK_TREE": self.folder,
-            "GIT_ALLOW_PROTOCOL": "none",
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            **self._variables,
-            "GIT_CONFIG_COUNT": str(len(settings)),
-        }
-        for at, (name, value) in enumerate(settings.items()):
-            made[f"GIT_CONFIG_KEY_{at}"], made[f"GIT_CONFIG_VALUE_{at}"] = name, value
-        if "SYSTEMROOT" in os.environ:
-            made["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
-        return made
+        self.place = place or _place(folder)
 
     # ------------------------------------------------------------------------------------------------- revisions
 
     def commit(self, revision: str) -> str | None:
-        """The id of the commit that a name means; None when it means none."""
-        ran = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        """Return the id of the commit that a name means; None when it means none."""
+        with private_folder(self.place, revision) as folder:
+            wanted = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            ran = self._run(folder, "rev-parse", *wanted)
         return ran.output.decode("ascii", "replace").strip() if ran.code == 0 else None
 
+    def why_unknown(self, revision: str) -> str:
+        """Return why a revision means no commit although git itself might find one; empty when there is no reason."""
+        if re.search(r"@\{(u|upstream|push)\}", revision, re.IGNORECASE):
+            return "the configuration of a repository is never read; name the branch itself, for example origin/main"
+        if os.path.isdir(os.path.join(self.place.shared, "reftable")):
+            return "references in the reftable format can't be read; name the commit by its id"
+        return ""
+
     def files(self, commit: str) -> dict[str, Blob] | None:
-        """The regular files of a commit by their paths from the top; None when they can't be listed."""
-        ran = self.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+        """Return the regular files of a commit by their paths from the top; None when they can't be listed."""
+        with private_folder(self.place, ident=commit) as folder:
+            ran = self._run(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         if ran.code != 0:
             return None
-        found = {}
+        files = {}
         for line in filter(None, ran.output.split(b"\0")):
             facts, _, name = line.partition(b"\t")
             mode, _, ident, size = facts.decode("ascii").split()
             if mode.startswith("100") and size.isdigit():
-                found[os.fsdecode(name)] = Blob(ident, int(size))
-        return found
+                files[os.fsdecode(name)] = Blob(ident, int(size))
+        return files
 
     def read(self, blob: Blob) -> bytes | None:
-        """What a file of a revision holds; None when it is not there (as in a partial clone)."""
-        ran = self.run("cat-file", "blob", blob.ident)
+        """Return what a file of a revision holds; None when it is not there (as in a partial clone)."""
+        with private_folder(self.place, ident=blob.ident) as folder:
+            ran = self._run(folder, "cat-file", "blob", blob.ident)
         return ran.output if ran.code == 0 else None
 
     def last_changes(self, paths: Collection[str]) -> dict[str, int]:
-        """When files were last changed by a commit, in seconds since 1970, by their paths from the top."""
+        """Return when files were last changed by a commit, in seconds since 1970, by their paths from the top."""
+        head = self.commit("HEAD")
+        if head is None:
+            return {}
         command = ("log", f"--max-count={_MAX_COMMITS}", "--format=%x01%ct", "--name-only", "--no-renames", "-z")
-        ran = self.run("--literal-pathspecs", *command, "--end-of-options", "HEAD", "--", *sorted(paths))
-        found: dict[str, int] = {}
+        with private_folder(self.place, ident=head) as folder:
+            ran = self._run(folder, "--literal-pathspecs", *command, head, "--", *sorted(paths))
+        times: dict[str, int] = {}
         at = 0
         for part in ran.output.split(b"\0") if ran.code == 0 else ():
             text = part.strip(b"\n")
             if text.startswith(b"\1"):
                 at = int(text[1:])
             elif text:
-                found.setdefault(os.fsdecode(text), at)
-        return found
+                times.setdefault(os.fsdecode(text), at)
+        return times
+
+    def _run(self, private: str, *arguments: str) -> processes.Ran:
+        variables = {"GIT_DIR": private, "GIT_OBJECT_DIRECTORY": self.place.objects}
+        return run(*arguments, folder=private, variables=variables)
+
+
+def _place(folder: str) -> Place:
+    """Return where the `.git` of a worktree leads: it is the place itself, or a file that names it."""
+    own = os.path.join(folder, GIT_FOLDER)
+    with suppress(OSError):
+        own = os.path.join(folder, _line(own).removeprefix("gitdir:").strip())
+    shared = own
+    with suppress(OSError):
+        shared = os.path.join(own, _line(os.path.join(own, "commondir")))
+    return Place(os.path.realpath(own), os.path.realpath(shared))
+
+
+def _line(path: str) -> str:
+    return os.fsdecode(read_bytes(path, _MAX_REFERENCE_BYTES, follow=False)).rstrip("\n")
 
 
 def find_repository(root: str, path: str) -> Repository | None:
-    """The repository that a project lies in; where it lies in none, the outermost one on the way to a path in it.
+    """Return the repository that a project lies in, else the outermost one on the way to a path in it.
 
     Only a `.git` makes a folder a repository. No commit can hold one, while it can hold a bare repository.
     """

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 
 from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.processes import Limits, environment, python, run
 from workrail_lint.base.result import Ok
 from workrail_lint.base.terminal import out, printable
 from workrail_lint.cli import OK, UsageError
@@ -20,6 +19,7 @@ from workrail_lint.systems.workrail import scaffold
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 _KEPT = "it was there before"
+_LIMITS = Limits(seconds=300)
 _LINE_FILES = (".gitignore", ".gitattributes")  # any project has these, and a few lines are all we need in them
 
 
@@ -98,18 +98,10 @@ def _golden_written(directory: str, scenario: str) -> bool:
         _say("kept", target, _KEPT)
         return True
     # Without the project's own settings, which may want more than a new folder has.
-    alone = ["-c", os.devnull, "--rootdir", ".", "--noconftest", "-p", "no:cacheprovider", "-p", "no:workrail"]
+    alone = ["-c", os.devnull, "--rootdir", ".", "--noconftest", "-p", "no:cacheprovider"]
     options = ["-p", "pytest_workrail.plugin", "--workrail-golden=new", "--workrail-write-in-ci"]
-    try:
-        subprocess.run(
-            [sys.executable, "-m", "pytest", *alone, *options, scenario],
-            cwd=directory,
-            env={**os.environ, "PYTEST_ADDOPTS": ""},
-            capture_output=True,
-            check=False,
-        )
-    except OSError:
-        return False
+    variables = {**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    run(python("-m", "pytest", *alone, *options, scenario), folder=directory, variables=variables, limits=_LIMITS)
     if not os.path.isfile(target):
         return False
     _say("created", target, "what an agent sees, from a real run of the scenario")
@@ -118,17 +110,14 @@ def _golden_written(directory: str, scenario: str) -> bool:
 
 def _generate(directory: str, workflow: str, folder: str) -> None:
     """Let `workrail-test generate` write scenarios: another program, because the linter itself runs no workflow."""
-    command = [sys.executable, "-m", "pytest_workrail.cli", "generate", workflow, "--out", folder]
-    try:
-        done = subprocess.run(command, cwd=directory, capture_output=True, check=False, text=True, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"workrail-test generate can't be started ({error.strerror})") from None
-    if "No module named" in done.stderr:
+    command = python("-m", "pytest_workrail.cli", "generate", workflow, "--out", folder)
+    ran = run(command, folder=directory, limits=_LIMITS)
+    if "No module named" in ran.error:
         raise UsageError("--generate needs workrail-test; install workrail-lint[pytest]")
-    if done.returncode != OK:
-        raise UsageError(f"workrail-test generate failed: {printable(done.stderr.strip())}")
+    if ran.code != OK:
+        raise UsageError(f"workrail-test generate failed: {printable(ran.error)}")
     out(f"\nworkrail-test generate {workflow} --out {folder}:")
-    for line in done.stdout.splitlines():
+    for line in ran.output.decode(errors="replace").splitlines():
         out(f"  {line}")
 
 

@@ -24,7 +24,8 @@ class Revision:
         self._repository: Repository = repository
         commit = None if name.startswith("-") else repository.commit(name)
         if commit is None:
-            raise UsageError(f"git: not a revision: {printable(name)}")
+            why = repository.why_unknown(name)
+            raise UsageError(f"git: not a revision: {printable(name)}{why and f' ({why})'}")
         files = repository.files(commit)
         if files is None:
             raise UsageError(f"git: the files of {printable(name)} can't be listed")

@@ -239,9 +239,9 @@ _shared_plan: Plan | None = None
 
 def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome]:
     """Check files in several processes. The plan is inherited, not sent: it holds the whole catalog."""
-    import multiprocessing
+    from workrail_lint.base.pools import can_fork, forked_pool
 
-    if "fork" not in multiprocessing.get_all_start_methods():
+    if not can_fork():
         return [check_and_keep(file, plan) for file in files]
     global _shared_plan
     _shared_plan = plan
@@ -252,7 +252,7 @@ def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome
     chunks = [files[at : at + size] for at in range(1, len(files), size)]
     gc.freeze()  # what is there already stays, and looking at it again would copy it for every process
     try:
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        with forked_pool(jobs) as pool:
             for chunk in pool.imap(_check_chunk, chunks):
                 outcomes += [sent if isinstance(sent, FileOutcome) else _received(sent, plan) for sent in chunk]
         return outcomes

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from typing import Any, NamedTuple
 
+from workrail_lint.base.processes import Child, Ending, Limits, python
+
 _MOST_LINES = 12
-_SECONDS = 300
+_LIMITS = Limits(seconds=300)
 
 
 class Ran(NamedTuple):
@@ -45,35 +46,24 @@ def scenario_folder(path: str, root: str, known: list[str]) -> str:
 
 async def run(arguments: list[str]) -> Ran:
     """Run `workrail-test`. It is ended when the editor cancels, or after some minutes."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "import sys; from pytest_workrail.cli import main; sys.exit(main())",
-        *arguments,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    code = "import sys; from pytest_workrail.cli import main; sys.exit(main())"
+    child = Child(python("-c", code, *arguments), limits=_LIMITS)
     try:
-        async with asyncio.timeout(_SECONDS):
-            printed, problems = await process.communicate()
-    except TimeoutError:
-        return Ran(False, f"workrail-test {arguments[0]} took more than {_SECONDS} seconds and was ended", "")
+        ran = await asyncio.to_thread(child.result)
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    output = printed.decode("utf-8", "replace")
-    errors = problems.decode("utf-8", "replace")
+        child.kill()
+    output, errors = ran.output.decode("utf-8", "replace"), ran.error
+    if ran.ending is not Ending.EXITED:
+        return Ran(False, f"workrail-test {arguments[0]} was ended: {errors}", "")
     if "--json" in arguments:
         try:
-            return Ran(process.returncode in (0, 1), errors.strip(), output, json.loads(output))
+            return Ran(ran.code in (0, 1), errors.strip(), output, json.loads(output))
         except ValueError:
             return Ran(False, errors.strip() or "workrail-test printed no result", output)
     said = (output + errors).strip()
     lines = said.splitlines()
     more = [f"… {len(lines) - _MOST_LINES} more lines in the log"] if len(lines) > _MOST_LINES else []
-    return Ran(process.returncode == 0, "\n".join([*lines[:_MOST_LINES], *more]), said)
+    return Ran(ran.code == 0, "\n".join([*lines[:_MOST_LINES], *more]), said)
 
 
 def coverage_of(data: Any) -> dict[str, tuple[int, int]]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 
+from pytest_workrail.systems.blocks.workspaces import remove_tree
 from workrail_lint.base import git
-from workrail_lint.base.files import make_folders, remove_file, write_in_place
+from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_in_place
+from workrail_lint.base.processes import Ran
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER
 
 _WHO = "Simulated run"
@@ -19,7 +23,6 @@ _VARIABLES = {
     "GIT_COMMITTER_EMAIL": _ADDRESS,
     "GIT_COMMITTER_DATE": _WHEN,
 }
-_SETTINGS = {"core.fsync": "none"}
 # For all files and before any other word on it: nothing is made of them on their way in or out.
 _VERBATIM = b"* -text -ident -filter !working-tree-encoding\n"
 _SUBMODULE = b"160000 "
@@ -31,12 +34,18 @@ def is_installed() -> bool:
 
 
 class Repository:
-    """A repository that starts with one commit; `folder` is its main worktree."""
+    """A repository that starts with one commit; `folder` is its main worktree.
+
+    Agents can change everything in it. So git never works with its configuration, and which worktrees there are is read
+    and written here.
+    """
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._door = git.Repository(folder, _SETTINGS, _VARIABLES)
-        self._own = self._door.own
+        self._own = os.path.join(folder, git.GIT_FOLDER)
+        self._worktrees = os.path.join(self._own, "worktrees")
+        # Without a look at what else the folder names: what is shared with another repository is not ours to change.
+        self._place = git.Place(self._own, self._own)
 
     def create(self, *, with_files: bool) -> None:
         """Commit everything, or nothing: then all files are changes that no commit knows.
@@ -44,16 +53,19 @@ class Repository:
         Where there is no file, the change is one that is gone.
         """
         is_empty = not os.listdir(self.folder)
-        self._git("init", "--quiet", "--template=")
-        info = os.path.join(self._own, "info")
-        make_folders(info, self._own)
-        write_in_place(os.path.join(info, "attributes"), _VERBATIM)
+        if os.path.lexists(self._own):
+            raise RuntimeError(f"{self.folder} is a repository already")
+        _output(git.run("init", "--quiet", "--template=", folder=self.folder, variables={}))
+        make_folders(os.path.join(self._own, "info"), self._own)
+        write_in_place(os.path.join(self._own, "info", "attributes"), _VERBATIM)
         gone = os.path.join(self.folder, _GONE) if is_empty and not with_files else None
         if gone is not None:
             write_in_place(gone, b"")
         if with_files or gone is not None:
-            self._git("add", "--all", "--force")
-        self._git("commit", "--quiet", "--allow-empty", "--message=Start of the run")
+            _output(self._run("add", "--all", "--force"))
+        tree = _output(self._run("write-tree"))
+        commit = _output(self._run("commit-tree", "-m", "Start of the run", tree))
+        write_in_place(os.path.join(self._own, "refs", "heads", "main"), f"{commit}\n".encode())
         if gone is not None:
             remove_file(gone)
 
@@ -63,8 +75,12 @@ class Repository:
         return os.path.isdir(self._own) and not os.path.islink(self._own)
 
     @property
+    def _head(self) -> str | None:
+        return git.Repository(self.folder, self._place).commit("HEAD") if self._is_there else None
+
+    @property
     def has_head(self) -> bool:
-        return self._is_there and self._tried("rev-parse", "--quiet", "--verify", "HEAD^{commit}").code == 0
+        return self._head is not None
 
     @property
     def is_clean(self) -> bool:
@@ -72,44 +88,79 @@ class Repository:
 
         What git ignores counts as well, and of a submodule a worktree has no file.
         """
+        if not self._is_there:
+            return False
         here = (".", f":(exclude){OUTPUT_FOLDER}")
         # Git would start another git in a submodule, by that one's configuration.
         everything = ("--untracked-files=all", "--ignored=traditional", "--ignore-submodules=all")
-        seen = self._tried("status", "--porcelain", *everything, "--", *here)
-        if seen.code != 0 or seen.output.strip():
+        status = self._run("status", "--porcelain", *everything, "--", *here)
+        if status.code != 0 or status.output.strip():
             return False
-        kept = self._tried("ls-files", "--stage", "-z").output.split(b"\0")
-        return not any(entry.startswith(_SUBMODULE) for entry in kept)
+        entries = self._run("ls-files", "--stage", "-z").output.split(b"\0")
+        return not any(entry.startswith(_SUBMODULE) for entry in entries)
 
     def add_worktree(self, folder: str) -> None:
-        """Make a worktree of the head commit.
-
-        Its files are written in a second step: a configuration can hold for worktrees only, so which filters there are
-        has to be asked where they would run.
-        """
-        self._git("worktree", "add", "--quiet", "--detach", "--no-checkout", folder, "HEAD")
-        written = git.Repository(folder, _SETTINGS, _VARIABLES).run_on_files("reset", "--hard", "--quiet")
-        if written.code != 0:
-            raise RuntimeError(f"git reset failed: {written.error}")
+        """Make a worktree of the head commit, as git lays one out."""
+        head = self._head
+        if head is None:
+            raise RuntimeError("there is no commit to make a worktree of")
+        own = wanted = os.path.join(self._worktrees, os.path.basename(folder))
+        number = 0
+        while os.path.lexists(own):  # an agent may have made one of this name
+            number += 1
+            own = f"{wanted}{number}"
+        make_folders(own, self._own)
+        os.makedirs(folder, exist_ok=True)
+        link = os.path.join(folder, git.GIT_FOLDER)
+        for path, line in {
+            os.path.join(own, "HEAD"): head,
+            os.path.join(own, "commondir"): os.path.join(os.pardir, os.pardir),
+            os.path.join(own, "gitdir"): link,
+            link: f"gitdir: {own}",
+        }.items():
+            write_in_place(path, os.fsencode(f"{line}\n"))
+        _output(self._run("read-tree", "--reset", "-u", head, worktree=folder, own=own))
 
     def forget_worktrees(self) -> None:
         """Drop what is kept of worktrees whose folders are gone, locked ones too."""
-        if not self._is_there:
-            return
-        self._tried("worktree", "prune", "--expire=now")
-        for folder in self.worktrees()[1:]:
-            if not os.path.lexists(folder):
-                self._tried("worktree", "remove", "--force", "--force", folder)
+        for own, link in self._links():
+            if not os.path.lexists(link):
+                remove_tree(own)
+        with suppress(OSError):
+            os.rmdir(self._worktrees)  # if that was the last one
 
     def worktrees(self) -> list[str]:
-        """The folders of all worktrees, the main one first."""
-        listed = os.fsdecode(self._tried("worktree", "list", "--porcelain", "-z").output).split("\0")
-        return [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")]
+        """Return the folders of all worktrees, the main one first."""
+        return [self.folder, *(os.path.dirname(link) for _, link in self._links())]
 
-    def _tried(self, *arguments: str) -> git.Ran:
-        return self._door.run_on_files(*arguments)
+    def _links(self) -> Iterator[tuple[str, str]]:
+        """Yield what is kept of each worktree but the main one, and the file in the worktree that leads there."""
+        if not self._is_there or os.path.islink(self._worktrees) or not os.path.isdir(self._worktrees):
+            return
+        for name in sorted(os.listdir(self._worktrees)):
+            own = os.path.join(self._worktrees, name)
+            if os.path.islink(own):
+                continue
+            with suppress(OSError):
+                link = os.fsdecode(read_bytes(os.path.join(own, "gitdir"), follow=False)).rstrip("\n")
+                yield own, os.path.join(own, link)
 
-    def _git(self, *arguments: str) -> None:
-        done = self._tried(*arguments)
-        if done.code != 0:
-            raise RuntimeError(f"git {arguments[0]} failed: {done.error}")
+    def _run(self, *arguments: str, worktree: str = "", own: str = "") -> Ran:
+        """Run git on files: those of the main worktree, or of another one."""
+        with git.private_folder(self._place, "HEAD") as private:
+            make_folders(os.path.join(private, "info"), private)
+            write_in_place(os.path.join(private, "info", "attributes"), _VERBATIM)
+            variables = {
+                **_VARIABLES,
+                "GIT_DIR": private,
+                "GIT_OBJECT_DIRECTORY": self._place.objects,
+                "GIT_WORK_TREE": worktree or self.folder,
+                "GIT_INDEX_FILE": os.path.join(own or self._own, "index"),
+            }
+            return git.run(*arguments, folder=worktree or self.folder, variables=variables)
+
+
+def _output(ran: Ran) -> str:
+    if ran.code != 0:
+        raise RuntimeError(f"git failed: {ran.error}")
+    return ran.output.decode().strip()

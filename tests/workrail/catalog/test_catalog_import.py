@@ -133,7 +133,7 @@ def test_the_command_names_the_routine_that_was_skipped(tmp_path: Path, capsys: 
 def test_the_command_says_what_to_do_without_node(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer.shutil, "which", lambda _: None)
+    monkeypatch.setattr(importer, "find_program", lambda _: None)
     assert main(["catalog", "import", str(package(tmp_path))]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

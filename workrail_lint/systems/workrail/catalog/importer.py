@@ -8,13 +8,13 @@ our own text.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash, digest
+from workrail_lint.base.processes import Ending, Limits, run
+from workrail_lint.base.processes import program as find_program
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
@@ -24,10 +24,11 @@ from workrail_lint.systems.workrail.catalog.checks import check_document
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.catalog.extend import collect_routines, routine_entries, sort_entries
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
-from workrail_lint.systems.workrail.catalog.reading import PathLike, finding, read_document, reason
+from workrail_lint.systems.workrail.catalog.reading import PathLike, finding, read_document
 
 CATALOG_ID = "engine"
 SECONDS = 60.0
+_MAX_OUTPUT_BYTES = 128 * 1024 * 1024
 _HELPER = "export_engine.mjs"
 _ROUTINES = "workflows/routines"
 _SPEC = "spec/authoring-spec.json"
@@ -146,30 +147,29 @@ def _errors(result: Ok[Any] | Errors) -> list[Finding]:
 
 
 def _export(root: str, node: str | None, seconds: float) -> Ok[_Exported] | Errors:
-    program = node or shutil.which("node")
+    program = find_program(node or "node")
+    if program is None and node is not None:
+        return Err([_error("node-missing", f"{node} can't be run: it was not found", root)])
     if program is None:
         hint = "install Node.js, or run the import where the engine itself runs"
         return Err([_error("node-missing", "features, refs and contract ids can only be read with Node", root, hint)])
     helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), _HELPER)
-    try:
-        # The helper gets an absolute path because it runs inside the package.
-        run = subprocess.run(
-            [program, helper, os.path.abspath(root)],
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Err([_error("timeout", f"the package did not load within {seconds:g} seconds", root)])
-    except (OSError, ValueError) as error:
-        return Err([_error("node-missing", f"{program} can't be run: {reason(error)}", root)])
-    if run.returncode != 0:
-        lines = run.stderr.decode(errors="replace").splitlines()
-        why = next((line.strip() for line in lines if "Error" in line), "no reason given")
-        return Err([_error("module-failed", f"Node exited with code {run.returncode}: {why}", root)])
-    return _parse(run.stdout, root)
+    # The helper gets an absolute path because it runs inside the package. Node reserves far more memory than it uses.
+    limits = Limits(seconds, _MAX_OUTPUT_BYTES, memory=None)
+    ran = run([os.path.abspath(program), helper, os.path.abspath(root)], folder=root, limits=limits)
+    match ran.ending:
+        case Ending.TIMED_OUT:
+            return Err([_error("timeout", f"the package did not load within {seconds:g} seconds", root)])
+        case Ending.NOT_STARTED:
+            return Err([_error("node-missing", f"{program} can't be run: {ran.error}", root)])
+        case Ending.OUTPUT_LIMIT:
+            return Err([_error("bad-output", ran.error, root)])
+        case Ending.EXITED:
+            pass
+    if ran.code != 0:
+        why = next((line.strip() for line in ran.error.splitlines() if "Error" in line), "no reason given")
+        return Err([_error("module-failed", f"Node exited with code {ran.code}: {why}", root)])
+    return _parse(ran.output, root)
 
 
 def _parse(output: bytes, root: str) -> Ok[_Exported] | Errors:
