@@ -95,7 +95,7 @@ def state_of(path: str, *, with_content: bool = False) -> str:
         return "no path"
     if not with_content:
         return state
-    from workrail_lint.base.digests import blake2b
+    from hashlib import blake2b
 
     read = read_file(path)
     return f"{state} {blake2b(read.value, digest_size=32).hexdigest() if isinstance(read, Ok) else 'unreadable'}"

@@ -11,9 +11,9 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.digests import blake2b
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span

@@ -1,0 +1,40 @@
+"""Both packages use the public parts of Python only, so that a new release of it breaks nothing."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PRIVATE = {"marshal"} | {name for name in sys.stdlib_module_names if name.startswith("_") and name != "__future__"}
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield each absolute import with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.lineno, node.module or ""
+
+
+def private_parts(path: Path) -> Iterator[str]:
+    source = path.read_text(encoding="utf-8")
+    for line, name in imported(ast.parse(source)):
+        if name.partition(".")[0] in PRIVATE:
+            yield f"{path.relative_to(ROOT)}:{line} imports {name}"
+    if '"__annotations__"' in source:
+        yield f"{path.relative_to(ROOT)} looks for __annotations__, which a class body need not have"
+
+
+def test_no_private_part_of_python_is_used() -> None:
+    files = [path for package in ("workrail_lint", "pytest_workrail") for path in (ROOT / package).rglob("*.py")]
+    assert len(files) > 100
+    assert [problem for path in sorted(files) for problem in private_parts(path)] == []
+
+
+def test_a_private_part_would_be_noticed() -> None:
+    tree = ast.parse("import _json\nfrom _thread import RLock\nimport json, marshal\nfrom . import _own\n")
+    assert [name for _, name in imported(tree) if name.partition(".")[0] in PRIVATE] == ["_json", "_thread", "marshal"]
