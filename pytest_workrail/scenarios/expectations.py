@@ -9,7 +9,7 @@ from pytest_workrail.scenarios.failures import Fault
 from workrail_lint.documents.pointer import child
 
 # For these members the expected string need only be a part of the actual one.
-_PARTS = ("message", "summary")
+_PARTS = ("message", "fix", "summary")
 
 
 def status_faults(actual: str, expected: str | None, default: str, pointer: str) -> Iterator[Fault]:

@@ -10,8 +10,9 @@ from block_runs import chain, codes, data, edge, node, run, types, workflow
 
 from pytest_workrail.engine.core.vocabulary import BlockerCode as CommonBlockerCode
 from pytest_workrail.scenarios.clock import SimulatedClock
+from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid
-from pytest_workrail.systems.blocks.container_pool import Pool
+from pytest_workrail.systems.blocks.run_state import Pool
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules.samples import GATE, control
 from workrail_lint.systems.blocks.run_vocabulary import COMMON_CODE, BlockerCode
@@ -238,7 +239,8 @@ def test_an_answer_that_fits_no_question_is_an_error_before_anything_runs(answer
 def test_an_answer_to_the_wrong_one_of_two_questions_is_an_error_of_the_scenario() -> None:
     planned = node("plan", config={"gateMode": "gate"})
     made = run(workflow(planned, gates=[GATE]), gates={"plan": [{"revise": "too early"}]})
-    assert made.problems == (("/gates/plan/0", "the gate of plan accepts only yes, no, continue, abort"),)
+    text = "the gate of plan accepts only yes, no, continue, abort"
+    assert made.problems == (Fault(text, "/block/gates/plan/0"),)
     assert made.execution_status == "waiting_gate"
 
 
@@ -251,11 +253,11 @@ def test_what_nobody_asked_for_is_an_error_of_the_scenario() -> None:
         manual={"src/a.py": "text"},
         pauses={"b": "resume"},
     )
-    assert [pointer for pointer, _ in made.problems] == [
-        "/replies/b#2",
-        "/gates/a/0",
-        "/conflicts/src~1a.py",
-        "/manual/src~1a.py",
+    assert [problem.pointer for problem in made.problems] == [
+        "/block/replies/b#2",
+        "/block/gates/a/0",
+        "/block/conflicts/src~1a.py",
+        "/block/manual/src~1a.py",
     ]
 
 

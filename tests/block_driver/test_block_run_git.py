@@ -17,7 +17,7 @@ from block_runs import data, edge, group, node, run, workflow
 from pytest_workrail.systems.blocks import ScenarioInvalid, git
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.git import Repository
-from pytest_workrail.systems.blocks.workspaces import remove_tree
+from pytest_workrail.systems.kernel.run import remove_tree
 
 LANES = [f"lane{number:02}" for number in range(20)]
 FILES = {f"src/part{number % 40:02}/file{number:04}.py": f"value = {number}\n" for number in range(1000)}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from block_runs import chain, codes, data, edge, group, lanes_of, node, run, types, workflow
 
+from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.blocks import Killed
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from workrail_lint.systems.blocks.rules.samples import control
@@ -173,7 +174,7 @@ def test_a_choice_of_a_lane_that_has_no_part_in_the_conflict_decides_nothing() -
         conflicts={"src/p.py": "c"},
     )
     assert (made.execution_status, made.files) == ("paused", BASE)
-    assert made.problems == (("/conflicts/src~1p.py", "src/p.py accepts only a, b, manual, abort"),)
+    assert made.problems == (Fault("src/p.py accepts only a, b, manual, abort", "/block/conflicts/src~1p.py"),)
 
 
 def test_no_more_than_ten_blockers() -> None:

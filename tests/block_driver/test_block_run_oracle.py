@@ -10,9 +10,10 @@ import pytest
 from block_runs import chain, lanes_of, node, run
 
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
-from pytest_workrail.systems.blocks import fan_in, nodes
+from pytest_workrail.systems.blocks import driver
+from pytest_workrail.systems.blocks import lanes as merging
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.event_log import EventLog
+from pytest_workrail.systems.blocks.run_state import BlockLog
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.run_vocabulary import EventType
@@ -41,10 +42,10 @@ def lanes(strategy: str = "workspace", **block: Any) -> BlockRun:
 
 def held_back(patch: pytest.MonkeyPatch, late: EventType, until: EventType) -> None:
     """Events of one type are only told behind the next one of another."""
-    told = EventLog.emit
+    told = BlockLog.emit
     waiting: list[tuple[Any, ...]] = []
 
-    def emit(self: EventLog, kind: EventType, node: str | None = None, **data: Any) -> None:
+    def emit(self: BlockLog, kind: EventType, node: str | None = None, **data: Any) -> None:
         if kind is late:
             waiting.append((kind, node, data))
             return
@@ -54,7 +55,7 @@ def held_back(patch: pytest.MonkeyPatch, late: EventType, until: EventType) -> N
                 told(self, earlier, whose, **said)
             waiting.clear()
 
-    patch.setattr(EventLog, "emit", emit)
+    patch.setattr(BlockLog, "emit", emit)
 
 
 def sabotaged(name: str, play: Callable[[], BlockRun]) -> BlockRun:
@@ -90,14 +91,14 @@ def silent_conflict(patch: pytest.MonkeyPatch) -> BlockRun:
 
 
 def hasty_copy(patch: pytest.MonkeyPatch) -> BlockRun:
-    asked = fan_in._choices
+    asked = merging._choices
 
     def choices(shared: Any, group: str, path_conflicts: Any) -> Any:
         shared.main.put("p.py", b"a\n")
         shared.copies.append({"n": shared.log.n, "groupId": group, "path": "p.py", "lane": "a"})
         return asked(shared, group, path_conflicts)
 
-    patch.setattr(fan_in, "_choices", choices)
+    patch.setattr(merging, "_choices", choices)
     return lanes("fail-on-conflict", conflicts={"p.py": "a"})
 
 
@@ -111,12 +112,12 @@ def memory(patch: pytest.MonkeyPatch) -> BlockRun:
 
 
 def eleven_revisions(patch: pytest.MonkeyPatch) -> BlockRun:
-    patch.setattr(nodes, "MAX_REVISIONS", 100)
+    patch.setattr(driver, "MAX_REVISIONS", 100)
     return row(gates={"a": [{"revise": "more"}] * 11 + ["continue"]})
 
 
 def three_tries(patch: pytest.MonkeyPatch) -> BlockRun:
-    patch.setattr(nodes, "may_retry", lambda attempt, retry: retry < 3)
+    patch.setattr(driver, "may_retry", lambda attempt, retry: retry < 3)
     return row(replies={"a": {"exit": 75}}, gates={})
 
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_workrail.locks.registry import shipped_registry
 from pytest_workrail.systems import blocks
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE_CHECKS
+from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE
 from workrail_lint import Severity, check
 from workrail_lint.systems.blocks.run_vocabulary import (
     BlockerCode,
@@ -144,7 +144,7 @@ def test_every_setting_is_shown() -> None:
 def test_every_lock_is_enforced_by_a_scenario_that_bears_witness() -> None:
     claimed = {lock for path in FILES for lock in value_of(path).get("enforces", ())}
     registered = {lock.id for lock in shipped_registry().locks if lock.category == "blocks"}
-    assert claimed == set(EVIDENCE_CHECKS) == registered
+    assert claimed == set(EVIDENCE.checks) == registered
     for path in FILES:
         assert set(value_of(path).get("enforces", ())) <= set(run_of(path).locks), path.name
 

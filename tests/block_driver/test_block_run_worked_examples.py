@@ -417,7 +417,12 @@ def test_x11_without_retries() -> None:
     assert data(made, "node_failed") == [{"reason": "exit"}]
     assert made.steps[0]["synthetic"] == "exit"
     assert made.execution_status == "failed"
-    assert [pointer for pointer, _ in made.problems] == ["/replies/p#2", "/replies/p#3", "/gates/p/0", "/gates/p/1"]
+    assert [problem.pointer for problem in made.problems] == [
+        "/block/replies/p#2",
+        "/block/replies/p#3",
+        "/block/gates/p/0",
+        "/block/gates/p/1",
+    ]
     assert "block-failed-no-gate" in made.locks
 
 

@@ -8,7 +8,7 @@ from pytest_workrail.locks.sabotage import breaks
 
 BLOCKS = "pytest_workrail.systems.blocks"
 ENVIRONMENT = f"{BLOCKS}.attempts:environment"
-MERGE = f"{BLOCKS}.fan_in:merge"
+MERGE = f"{BLOCKS}.lanes:merge"
 
 
 @breaks("block-output-folder-first", at=f"{BLOCKS}.workspaces:Workspace.make_output_folder")
@@ -24,7 +24,7 @@ def the_folder_is_made_when_it_is_needed(original):
     return make_output_folder
 
 
-@breaks("block-output-required", at=f"{BLOCKS}.block_outcome:synthetic_output")
+@breaks("block-output-required", at=f"{BLOCKS}.attempts:synthetic_output")
 def a_missing_output_is_forgiven(original):
     """What is written in a block's place says that all went well."""
     return lambda *arguments, **others: {**original(*arguments, **others), "status": "completed"}
@@ -36,7 +36,7 @@ def broken_outputs_are_thrown_away(original):
     return lambda self, node: self.remove_output(node)
 
 
-@breaks("block-id-equals-node", at=f"{BLOCKS}.block_outcome:validate_output")
+@breaks("block-id-equals-node", at=f"{BLOCKS}.attempts:validate_output")
 def any_id_will_do(original):
     """An output may name any block."""
     import json
@@ -112,7 +112,7 @@ def variables_are_set_once(original):
     return environment
 
 
-@breaks("block-stateless", at=f"{BLOCKS}.container_pool:Pool.release")
+@breaks("block-stateless", at=f"{BLOCKS}.run_state:Pool.release")
 def cold_containers_remember(original):
     """Containers are kept, whatever was asked for."""
 
@@ -197,7 +197,7 @@ def nobody_is_asked_about_conflicts(original):
     return merge
 
 
-@breaks("block-order-pure", at=f"{BLOCKS}.fan_in:fan_in")
+@breaks("block-order-pure", at=f"{BLOCKS}.lanes:fan_in")
 def the_order_leaves_a_trace(original):
     """A file that no lane wrote says who came in last."""
 
@@ -208,13 +208,13 @@ def the_order_leaves_a_trace(original):
     return fan_in
 
 
-@breaks("block-gate-revise", at=f"{BLOCKS}.nodes:MAX_REVISIONS")
+@breaks("block-gate-revise", at=f"{BLOCKS}.driver:MAX_REVISIONS")
 def revisions_never_end(original):
     """A block can be revised a hundred times."""
     return 100
 
 
-@breaks("block-failed-no-gate", at=f"{BLOCKS}.nodes:_run_block")
+@breaks("block-failed-no-gate", at=f"{BLOCKS}.driver:_run_block")
 def failures_are_asked_about(original):
     """A block that failed is offered to a person like any other."""
     from workrail_lint.systems.blocks.vocabulary import NodeStatus

@@ -34,11 +34,11 @@ def the_user_pays_for_the_disk(original):
     """Whoever gave an answer that could not be stored is asked again."""
 
     def commit(stage, wanted):
-        known = len(stage.trace.events)
+        known = len(stage.log.events)
         stored = original(stage, wanted)
-        failed = [e for e in stage.trace.events[known:] if e["event"] == "write_error" or e.get("ok") is False]
+        failed = [e for e in stage.log.events[known:] if e["event"] == "write_error" or e.get("ok") is False]
         if failed:
-            stage.trace.emit("ask", decisions=[wanted.labels[0].partition("=")[0]])
+            stage.log.emit("ask", decisions=[wanted.labels[0].partition("=")[0]])
         return stored
 
     return commit
@@ -85,13 +85,13 @@ def the_history_comes_last(original):
             file = "approve-design-history.jsonl"
             kept = stage.store.read(file) or b""
             stage.store.append(file, kept, json.dumps(wanted.request).encode() + b"\n")
-            stage.trace.emit("write", file=file, lines=1)
+            stage.log.emit("write", file=file, lines=1)
         return stored
 
     return commit
 
 
-@breaks("team-correction-once", at=f"{TEAM}.resume:_verified")
+@breaks("team-correction-once", at=f"{TEAM}.orchestrator:_verified")
 def corrections_are_sent_again(original):
     """A correction that was sent out before a break is sent once more."""
     from pytest_workrail.systems.team.design_states import correct
@@ -99,7 +99,7 @@ def corrections_are_sent_again(original):
     return lambda stage, status: correct(stage)
 
 
-@breaks("team-correction-default-none", at=f"{TEAM}.resume:_correction")
+@breaks("team-correction-default-none", at=f"{TEAM}.orchestrator:_correction")
 def untracked_corrections_are_forgotten(original):
     """A change request without tracking counts as made."""
     return lambda stage, status, correction: Ok(None)
@@ -116,7 +116,7 @@ def the_status_is_read_once(original):
     """A dispatch goes by what is remembered."""
 
     def read_status(stage):
-        is_first = not any(event["event"] == "read_status" for event in stage.trace.events)
+        is_first = not any(event["event"] == "read_status" for event in stage.log.events)
         return original(stage) if is_first else stage.store.status()
 
     return read_status
@@ -168,12 +168,13 @@ def dispatches_go_on(original):
 def the_orchestrator_does_it_itself(original):
     """What an agent does not deliver the Orchestrator writes."""
     from pytest_workrail.systems.team import minimal_outputs as minimal
+    from pytest_workrail.systems.team.simulated_agents import AgentOutput
 
     def dispatch(stage, agent, task, check=None):
         done = original(stage, agent, task, check)
         if isinstance(done, Err) and done.error.slug is BlockerSlug.SUBAGENT_FAILURE and agent is AgentName.ARCHITECT:
             stage.write_file("architecture.md", minimal.architecture().encode())
-            return Ok({"status": "OK"})
+            return Ok(AgentOutput())
         return done
 
     return dispatch
@@ -189,16 +190,16 @@ def anybody_completes_tasks(original):
     return moved
 
 
-@breaks("team-final-review", at=f"{TEAM}.implement_states:_final_review")
+@breaks("team-final-review", at=f"{TEAM}.build_states:_final_review")
 def nobody_looks_across(original):
     """Per-batch ends with the last task."""
     return lambda stage: Ok(None)
 
 
-@breaks("team-core-agents", at=f"{TEAM}.implement_states:_final_review")
+@breaks("team-core-agents", at=f"{TEAM}.build_states:_final_review")
 def the_final_review_is_all_there_is(original):
     """QA and Security work only where a task calls for them."""
-    from pytest_workrail.systems.team import implement_states as building
+    from pytest_workrail.systems.team import build_states as building
 
     def final_review(stage):
         passed = building._pass(stage, AgentName.REVIEWER, "meta")
@@ -207,10 +208,10 @@ def the_final_review_is_all_there_is(original):
     return final_review
 
 
-@breaks("team-lean-path", at=f"{TEAM}.implement_states:_gate")
+@breaks("team-lean-path", at=f"{TEAM}.build_states:_gate")
 def lean_work_is_not_reviewed(original):
     """A small change needs no review."""
-    from pytest_workrail.systems.team.implement_states import GateOutcome
+    from pytest_workrail.systems.team.build_states import GateOutcome
 
     def gate(stage, agent, task):
         is_skipped = stage.mode is Mode.LEAN and agent is AgentName.REVIEWER

@@ -17,8 +17,8 @@ from team_plays import DECIDED, SESSION, SINGLE, blockers, codes, events, full, 
 
 from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.team import TeamRun, questions
-from pytest_workrail.systems.team.golden import Normalizer
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
+from pytest_workrail.systems.team.team_run import SessionNormalizer
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.roles import review_verdict
 from workrail_lint.systems.team.rules import RULES
@@ -49,7 +49,7 @@ def test_the_parts_of_a_message() -> None:
 
 def test_the_text_of_a_message(tmp_path: Path) -> None:
     from pytest_workrail.scenarios.clock import SimulatedClock
-    from pytest_workrail.systems.team.agent_inputs import message
+    from pytest_workrail.systems.team.dispatch import message
     from pytest_workrail.systems.team.run_state import Stage
     from workrail_lint.systems.team.scenario import Team
     from workrail_lint.systems.team.vocabulary import AgentName, Mode
@@ -339,7 +339,7 @@ def test_line_endings_and_trailing_blanks_do_not_show() -> None:
 
 
 def test_what_is_of_one_machine_is_replaced(tmp_path: Path) -> None:
-    normalizer = Normalizer(tmp_path, SESSION)
+    normalizer = SessionNormalizer(tmp_path, SESSION)
     value = {
         "at": "2026-03-01T10:00:00.5+01:00",
         "file": f"{tmp_path}/src/a.py",

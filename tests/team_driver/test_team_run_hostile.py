@@ -13,8 +13,8 @@ from team_plays import APPROVED, SESSION, blockers, codes, folder, full, gates, 
 
 from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.team import run
-from pytest_workrail.systems.team.lock_evidence import lock_ids
-from pytest_workrail.systems.team.store import FailingWrite, Store, with_task_status
+from pytest_workrail.systems.team.lock_evidence import EVIDENCE
+from pytest_workrail.systems.team.session import FailingWrite, Store, with_task_status
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team.scenario_words import WriteFault
 from workrail_lint.systems.team.vocabulary import TaskStatus, WorkflowState
@@ -288,6 +288,6 @@ def test_what_can_not_be_there_at_the_start(team: dict[str, Any], pointer: str) 
 @pytest.mark.parametrize("tracking", ["x", 3, [], {"APPROVE_DESIGN": 1.5}])
 def test_locks_look_at_any_status(tracking: Any) -> None:
     files = {"status.json": {"current_state": "APPROVE_DESIGN", "gate_tracking": tracking}}
-    locks = list(lock_ids())
+    locks = list(EVIDENCE.checks)
     found = run({"team": {"start": {"resume": files}}, "enforces": locks})
     assert set(found.locks) == set(locks)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pytest_workrail.systems.team import run
-from pytest_workrail.systems.team.event_log import EventLog
+from pytest_workrail.systems.team.run_state import TeamLog
 from workrail_lint import check
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.state_machine import GATES, LIMITS, decisions_of
@@ -153,15 +153,15 @@ class Sessions(RuleBasedStateMachine):
     def _run(self, team: dict[str, Any], root: Path, kill: int | None) -> list[dict[str, Any]]:
         seen: list[dict[str, Any]] = []
         self.killed = False
-        original = EventLog.emit
+        original = TeamLog.emit
 
-        def emit(recorder: EventLog, event: str, /, **members: Any) -> None:
+        def emit(recorder: TeamLog, event: str, /, **members: Any) -> None:
             original(recorder, event, **members)
             seen.append(recorder.events[-1])
             if kill is not None and len(seen) == kill:
                 raise Killed
 
-        EventLog.emit = emit  # type: ignore[method-assign]
+        TeamLog.emit = emit  # type: ignore[method-assign]
         try:
             found = run({name: value for name, value in team.items() if value is not None}, keep=root)
             note("\n".join(found.event_lines()))
@@ -171,7 +171,7 @@ class Sessions(RuleBasedStateMachine):
             self.killed = True
             note(f"killed after {len(seen)} events")
         finally:
-            EventLog.emit = original  # type: ignore[method-assign]
+            TeamLog.emit = original  # type: ignore[method-assign]
         self.corrections += sum(
             1 for e in seen if e["event"] == "dispatch" and e["state"] == "APPROVE_DESIGN" and e["attempt"] == 1
         )

@@ -11,9 +11,9 @@ from team_plays import DECIDED, SINGLE, codes, events, folder, gates, history, p
 
 from pytest_workrail.locks.sabotage import load_sabotages
 from pytest_workrail.systems.team import TeamRun
+from pytest_workrail.systems.team import build_states as building
+from pytest_workrail.systems.team import build_states as releasing
 from pytest_workrail.systems.team import dispatch as dispatching
-from pytest_workrail.systems.team import implement_states as building
-from pytest_workrail.systems.team import release_states as releasing
 from pytest_workrail.systems.team import run_state as stage
 from pytest_workrail.systems.team import user_gate as asking
 from workrail_lint.base.result import Ok
@@ -84,7 +84,7 @@ def no_read_back(patch: pytest.MonkeyPatch) -> None:
         found = scene.store.status()
         wanted.change(found)
         scene.store.save_status(found)
-        scene.trace.emit("write", file="status.json", set=wanted.labels)
+        scene.log.emit("write", file="status.json", set=wanted.labels)
         return Ok(None)
 
     patch.setattr(asking, "commit", commit)
@@ -138,11 +138,11 @@ def promoted_first(patch: pytest.MonkeyPatch) -> None:
     original = building._build
 
     def build(scene: Any, item: Any) -> Any:
-        built = original(scene, item) if item["status"] != "not-started" else None
+        built = original(scene, item) if item.status != "not-started" else None
         if built is None:
-            dispatching.dispatch(scene, AgentName.CODER, item["id"])
-            scene.memory.required[item["id"]] = ["QA"]
-            dispatching.dispatch(scene, AgentName.REVIEWER, item["id"])
+            dispatching.dispatch(scene, AgentName.CODER, item.id)
+            scene.memory.required[item.id] = ["QA"]
+            dispatching.dispatch(scene, AgentName.REVIEWER, item.id)
             building._promote(scene, item)
         return Ok(scene.state)
 

@@ -217,14 +217,14 @@ def test_files_that_are_no_scenario(tmp_path: Path, scenario: Any, pointer: str)
         ({"user": {"UD-1": ["a"]}}, {}, "/team/user/UD-1/0"),
         ({"faults": [{"op": "write", "file": "report.md", "nth": 2, "kind": "lost"}]}, {}, "/team/faults/0"),
         ({}, {"finalState": "BLOCKED"}, "/expect/finalState"),
-        ({}, {"states": ["INTAKE_LEAN", "DONE"]}, "/expect/states"),
-        ({}, {"dispatches": ["Coder/T-001"]}, "/expect/dispatches"),
-        ({}, {"tasks": {"T-001": "blocked"}}, "/expect/tasks"),
-        ({}, {"retryCounts": {"T-001": {"FIX_TESTS": 1}}}, "/expect/retryCounts"),
+        ({}, {"states": ["INTAKE_LEAN", "DONE"]}, "/expect/states/1"),
+        ({}, {"dispatches": ["Coder/T-001"]}, "/expect/dispatches/0"),
+        ({}, {"tasks": {"T-001": "blocked"}}, "/expect/tasks/T-001"),
+        ({}, {"retryCounts": {"T-001": {"FIX_TESTS": 1}}}, "/expect/retryCounts/T-001"),
         ({}, {"knownIssues": 1}, "/expect/knownIssues"),
         ({}, {"decisions": {"UD-1": "answered"}}, "/expect/decisions/UD-1"),
-        ({}, {"blockers": ["TEAM_CI_RED"]}, "/expect/blockers"),
-        ({}, {"findings": ["TC410"]}, "/expect/findings"),
+        ({}, {"blockers": ["TEAM_CI_RED"]}, "/expect/blockers/0"),
+        ({}, {"findings": ["TC410"]}, "/expect/findings/0"),
         ({"replies": {"QA/T-001": {"files": {"repo:src/a.py": ""}}}}, {}, "/team"),
     ],
 )
@@ -234,6 +234,22 @@ def test_runs_that_are_not_as_expected(tmp_path: Path, team: Any, expect: Any, p
     (fault,) = played.value.faults
     assert fault.pointer == pointer
     assert played.value.happened[0].split() == ["1", "INTAKE_LEAN", "enter_state"]
+
+
+def test_a_difference_says_what_was_expected_and_what_happened(tmp_path: Path) -> None:
+    expect = {
+        "states": ["INTAKE_LEAN", "DONE"],
+        "tasks": {"T-001": "blocked", "T-002": "blocked"},
+        "findings": ["TC410"],
+    }
+    played = drivers.play(written(tmp_path, {"team": {"mode": "lean"}, "expect": expect}), "a.scenario.json")
+    assert isinstance(played, Ok)
+    assert [fault.message for fault in played.value.faults] == [
+        "state 2: expected DONE, found IMPLEMENT_LOOP; all states: INTAKE_LEAN, IMPLEMENT_LOOP, INTEGRATE, DONE",
+        "T-001: expected 'blocked', found 'completed'",
+        "T-002: expected 'blocked', found nothing",
+        "finding 1: expected TC410, found none; all findings: none",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import pytest
 
 from pytest_workrail.systems.team import TeamRun, run
 from pytest_workrail.systems.team.blockers import TeamBlocker
-from pytest_workrail.systems.team.expectations import unmet
-from pytest_workrail.systems.team.lock_evidence import lock_ids
+from pytest_workrail.systems.team.lock_evidence import EVIDENCE
+from pytest_workrail.systems.team.scenario import unmet
 from workrail_lint.systems.builtin import scenario_system
-from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.scenario_words import ReplyFault, WriteFault
 from workrail_lint.systems.team.state_machine import CORRECTORS, GATES
 from workrail_lint.systems.team.trace import EVENTS
@@ -56,9 +55,8 @@ def events() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_they_hold_and_match_their_goldens(name: str) -> None:
     found = played(name)
-    scenario = TeamScenario.model_validate({**loaded(name), "name": name})
     assert found.problems == ()
-    assert unmet(scenario, found) == ()
+    assert unmet(loaded(name), found) == ()
     assert found.golden_bytes == (FOLDER / "__goldens__" / f"{name}.golden.json").read_bytes()
 
 
@@ -131,7 +129,7 @@ def test_every_fault_strikes() -> None:
 
 
 def test_every_lock_is_claimed_and_witnessed() -> None:
-    assert {lock for found in runs() for lock in found.locks} == set(lock_ids())
+    assert {lock for found in runs() for lock in found.locks} == set(EVIDENCE.checks)
     assert all(covered for found in runs() for covered in found.locks.values())
 
 

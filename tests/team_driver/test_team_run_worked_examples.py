@@ -23,6 +23,7 @@ from team_plays import (
 )
 
 from pytest_workrail.systems.team import TeamRun
+from pytest_workrail.systems.team.blockers import COMMON
 
 GATE = "UD-APPROVE-DESIGN"
 E3_EVENTS: list[dict[str, Any]] = [
@@ -89,7 +90,7 @@ def test_e4_strategy_never_given() -> None:
             "suggestedFix": "Resume and answer per-batch or single-final",
         }
     ]
-    assert found.blockers[0].common == "USER_ONLY_DEPENDENCY"
+    assert COMMON[found.blockers[0].code] == "USER_ONLY_DEPENDENCY"
     assert codes(found) == []
 
 
@@ -233,7 +234,7 @@ def test_e7_c_no_tracking() -> None:
 
 def test_e7_a_driver_that_sends_the_correction_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from pytest_workrail.systems.team import design_states as designing
-    from pytest_workrail.systems.team import resume as resuming
+    from pytest_workrail.systems.team import orchestrator as resuming
     from workrail_lint.systems.team.vocabulary import AgentName
 
     def again(stage: Any, _: Any) -> Any:
@@ -291,8 +292,8 @@ def test_e8_a_driver_that_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def asks(stage: Any, data: bytes, line: bytes | None) -> bool:
         is_stored = original(stage, data, line)
         if not is_stored:
-            stage.trace.emit("verify", ok=False)
-            stage.trace.emit("ask", decisions=[GATE])
+            stage.log.emit("verify", ok=False)
+            stage.log.emit("ask", decisions=[GATE])
         return is_stored
 
     monkeypatch.setattr(asking, "_read_back", asks)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_workrail.systems.blocks.api import ScenarioInvalid, run
 from pytest_workrail.systems.blocks.attempts import Killed
-from pytest_workrail.systems.blocks.block_run import BlockRun
+from pytest_workrail.systems.blocks.block_run import BlockRun, ScenarioInvalid, run
 from pytest_workrail.systems.blocks.setup import Agent, Reply
 
 __all__ = ["Agent", "BlockRun", "Killed", "Reply", "ScenarioInvalid", "run"]

@@ -1,29 +1,42 @@
-"""One run of one block: what it is given, what it does to its workspace, and what it leaves behind.
-
-An attempt has a beginning and an end, because lanes overlap in time. What a scripted agent writes, it writes at the
-end; an agent in Python does its work at the beginning, and only its end is put off.
-"""
+"""After a block: whether its output can be used, what takes its place if not, and how the node stands."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.scenarios.clock import TICK_MS
-from pytest_workrail.systems.blocks.agent_script import completed_output
-from pytest_workrail.systems.blocks.container_pool import Container
-from pytest_workrail.systems.blocks.run_state import Stage, Step, encoded
-from pytest_workrail.systems.blocks.setup import Agent, Reply, reply_of
-from pytest_workrail.systems.blocks.snapshots import Changes, Snapshot, Watch, changes
-from pytest_workrail.systems.blocks.workspaces import Content, Workspace
+from pytest_workrail.systems.blocks import blockers
+from pytest_workrail.systems.blocks.run_state import Container, Stage, Step
+from pytest_workrail.systems.blocks.setup import Agent, Reply, Repo, completed_output, reply_of
+from pytest_workrail.systems.blocks.workspaces import Changes, Content, Snapshot, Watch, Workspace, changes
+from pytest_workrail.systems.kernel.run import Blocker, json_bytes, text_bytes
+from workrail_lint.base.result import Err
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
 from workrail_lint.systems.blocks.definition import Node
+from workrail_lint.systems.blocks.documents import MOUNT_FILE, BlockKind
 from workrail_lint.systems.blocks.environment import environment
 from workrail_lint.systems.blocks.limits import time_limit_ms
-from workrail_lint.systems.blocks.paths import is_allowed, is_below_output
+from workrail_lint.systems.blocks.merging import reported
+from workrail_lint.systems.blocks.outputs import Rejection, node_status, synthetic_output, validate_output
+from workrail_lint.systems.blocks.paths import (
+    OUTPUT_FOLDER,
+    RUN_FOLDER,
+    WORKSPACE,
+    is_allowed,
+    is_below_output,
+    normalized,
+    output_name,
+)
 from workrail_lint.systems.blocks.prompts import assemble
+from workrail_lint.systems.blocks.records import record_of
+from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.run_vocabulary import Enforcement, EventType
-from workrail_lint.systems.blocks.vocabulary import BlockType
+from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synthetic
+from workrail_lint.systems.blocks.wording import shown
 
 
 class Killed(Exception):  # noqa: N818 - what happens to an agent, not an error of the harness
@@ -80,9 +93,10 @@ class Attempt:
 
     def begin(self) -> None:
         """Start the process."""
-        reply = self.stage.shared.script.take(self.node.id)
+        reply = self.stage.shared.replies.take(self.node.id, every_call=True)
         self._before = Snapshot(self.workspace, None if self._watch is None else self._watch.known(self.node.id))
-        self.reply = reply if isinstance(reply, Reply) else self._perform(reply)
+        if reply is not None:
+            self.reply = reply if isinstance(reply, Reply) else self._perform(reply)
 
     def _perform(self, agent: Agent) -> Reply:
         if self._watch is not None:
@@ -148,11 +162,11 @@ class Attempt:
         if self.timed_out or reply.abort:
             return
         if reply.raw is not None:
-            here.put_output(self.node.id, encoded(reply.raw))
+            here.put_output(self.node.id, text_bytes(reply.raw))
         elif reply.output is not None and not here.has_output(self.node.id):
             stamp = self.stage.shared.clock.timestamp
             made = completed_output(self.node.id, self.block_type, reply.output, found, stamp)
-            here.put_output(self.node.id, as_bytes(made))
+            here.put_output(self.node.id, json_bytes(made))
 
     def stop(self) -> None:
         """Kill the process: what it has done so far is there, what it would have done is not."""
@@ -160,7 +174,7 @@ class Attempt:
 
     def _write(self, path: str, text: str | None) -> None:
         hook = self.stage.shared.setup.enforce is Enforcement.HOOK
-        data = None if text is None else encoded(text)
+        data = None if text is None else text_bytes(text)
         if (hook and self._is_forbidden(path)) or not self.workspace.write(path, data):
             self.refused.append(path)
         elif self.step.lane:
@@ -177,6 +191,163 @@ class Attempt:
         return changes(self._before, Snapshot(self.workspace, self._before))
 
 
-def as_bytes(output: dict[str, Any]) -> bytes:
-    """An output as it stands in its file; names that are no text on their disk are written as escapes."""
-    return (json.dumps(output, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "backslashreplace")
+OWN = "own"
+_ALLOWED = ("BC609", "BC610")
+_NOT_RELATIVE = "BC109"
+_ANOTHER_BLOCK = "BC118"
+
+
+class BlockOutcome(NamedTuple):
+    """How a block ended. `reason` says why it failed, None when it did not."""
+
+    output: dict[str, Any]
+    status: NodeStatus
+    reason: str | None
+    blocker: Blocker | None
+
+
+def output_path(node: str) -> str:
+    """An output as findings name it."""
+    return f"{OUTPUT_FOLDER}/{output_name(node)}"
+
+
+def mount_of(repo: Repo) -> dict[str, Any]:
+    """The mount as it is recorded."""
+    mount: dict[str, Any] = {"source": "local", "localPath": WORKSPACE}
+    if repo.restrictions:
+        mount["fileRestrictions"] = list(repo.restrictions)
+    return {**mount, "readOnly": True} if repo.read_only else mount
+
+
+def evaluate_block(attempt: Attempt, *, aborted: bool = False) -> BlockOutcome:
+    """Validate what an attempt left behind; write a synthetic output if it is of no use."""
+    node, workspace = attempt.node.id, attempt.workspace
+    data = workspace.output_bytes(node)
+    if aborted or attempt.timed_out:
+        if data is not None:
+            workspace.reject_output(node)
+        return _synthetic(attempt, Synthetic.ABORTED if aborted else Synthetic.TIMEOUT)
+    if data is None:
+        return _synthetic(attempt, Synthetic.EXIT if attempt.reply.exit else Synthetic.MISSING)
+    setup = attempt.stage.shared.setup
+    document = read_document(output_path(node), data, BlockKind.OUTPUT, setup.options)
+    found = check_document(document)
+    used = validate_output(data, node, extended=setup.options.extended)
+    links = [] if isinstance(used, Err) else list(_linked_paths(attempt, document.value))
+    attempt.stage.shared.findings += found + links
+    if isinstance(used, Err) or links:
+        workspace.reject_output(node)
+        first = _first(found, used.error) if isinstance(used, Err) else links[0]
+        reason = used.error.reason if isinstance(used, Err) else Synthetic.MALFORMED
+        return _synthetic(attempt, reason, used.error.faults if isinstance(used, Err) else len(links), first)
+    return _kept(attempt, used.value)
+
+
+def _first(found: list[Finding], rejection: Rejection) -> Finding:
+    """The first of all findings about an output that is a reason to reject it; others may only be worth telling."""
+    places = {
+        child(each.pointer, each.expected) if each.keyword == "required" else each.pointer
+        for each in rejection.violations
+    }
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    reasons = [each for each in errors if each.pointer in places]
+    if rejection.reason is Synthetic.MISMATCH:
+        reasons = [each for each in errors if each.code == _ANOTHER_BLOCK]
+    return (reasons or errors)[0]
+
+
+def _linked_paths(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
+    """Paths that only look as if they were in the workspace."""
+    rule = next(each for each in RULES.infos if each.code == _NOT_RELATIVE)
+    found = []
+    for member in ("filesModified", "filesCreated"):
+        for at, path in enumerate(output.get(member, ())):
+            link = attempt.workspace.link_on(normalized(path))
+            if link is not None:
+                text = f"{shown(path)} is not in the workspace: {shown(link)} is a link"
+                pointer = child(f"/{member}", at)
+                found.append(
+                    Finding(rule.code, rule.name, rule.severity, text, pointer, path=output_path(attempt.node.id))
+                )
+    return found
+
+
+def _kept(attempt: Attempt, output: dict[str, Any]) -> BlockOutcome:
+    node, exit_code = attempt.node.id, attempt.reply.exit
+    status = node_status(output, exit_code=exit_code)
+    attempt.step.output, attempt.step.status = output, status
+    if reported(output):
+        _check_paths(attempt, output)
+    if status is not NodeStatus.FAILED:
+        return BlockOutcome(output, status, None, None)
+    return BlockOutcome(output, status, "exit" if exit_code else OWN, blockers.failed(node, output["summary"]))
+
+
+def _check_paths(attempt: Attempt, output: dict[str, Any]) -> None:
+    """Report files that the mount does not let a block edit."""
+    shared, node = attempt.stage.shared, attempt.node.id
+    repo = shared.setup.repo
+    records = {
+        output_path(node): record_of(BlockKind.OUTPUT, output),
+        f"{RUN_FOLDER}/{MOUNT_FILE}": record_of(BlockKind.MOUNT, mount_of(repo)),
+    }
+    for finding in check_unit(Unit(records, shared.setup.options)):
+        if finding.code in _ALLOWED:
+            shared.findings.append(finding)
+            blocker = blockers.restricted_write(node, finding, repo.restrictions, read_only=repo.read_only)
+            shared.blockers.append(blocker)
+
+
+def _synthetic(attempt: Attempt, reason: Synthetic, faults: int = 1, first: Finding | None = None) -> BlockOutcome:
+    node = attempt.node.id
+    output = synthetic_output(
+        node,
+        attempt.block_type,
+        reason,
+        attempt.stage.shared.clock.timestamp,
+        violations=faults,
+        exit_code=attempt.reply.exit,
+    )
+    attempt.workspace.put_output(node, json_bytes(output))
+    attempt.step.output, attempt.step.synthetic, attempt.step.status = output, reason, NodeStatus.FAILED
+    return BlockOutcome(output, NodeStatus.FAILED, reason.value, _blocker(node, reason, output, first))
+
+
+def _blocker(node: str, reason: Synthetic, output: dict[str, Any], first: Finding | None) -> Blocker:
+    match reason:
+        case Synthetic.MISSING:
+            return blockers.output_missing(node)
+        case Synthetic.MALFORMED | Synthetic.MISMATCH:
+            assert first is not None, "an output is rejected for a reason"
+            return blockers.output_invalid(node, first)
+        case Synthetic.EXIT:
+            return blockers.failed(node, output["summary"])
+        case Synthetic.TIMEOUT:
+            return blockers.timed_out(node)
+        case Synthetic.ABORTED:
+            return blockers.aborted(node)
+
+
+def note_start(stage: Stage, node: Node) -> None:
+    """From now on a block counts as one that ran."""
+    if node.id not in stage.ran:
+        stage.ran.append(node.id)
+    stage.shared.limits[node.id] = max_retries(node)
+
+
+def max_retries(node: Node) -> int:
+    return int(node.config.get("maxRetries", 0))
+
+
+def _is_retryable(attempt: Attempt) -> bool:
+    codes = attempt.node.config.get("retryableExitCodes", ())
+    return attempt.timed_out or (attempt.reply.exit != 0 and attempt.reply.exit in codes)
+
+
+def may_retry(attempt: Attempt, retry: int) -> bool:
+    return _is_retryable(attempt) and retry < max_retries(attempt.node)
+
+
+def is_exhausted(attempt: Attempt, retry: int) -> bool:
+    """Whether this was the last of several tries, and no better than the others."""
+    return _is_retryable(attempt) and retry > 0

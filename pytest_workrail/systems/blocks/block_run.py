@@ -1,38 +1,42 @@
-"""A run as a value: played once, or several times to compare."""
+"""Runs of blocks from Python: a scenario as data or as a file, with agents that are functions."""
 
 from __future__ import annotations
 
+import json
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.records import Record, replace
+from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.blocks.driver import drive
-from pytest_workrail.systems.blocks.golden import golden_of
-from pytest_workrail.systems.blocks.lock_evidence import evident_locks
-from pytest_workrail.systems.blocks.records import findings_of, trace_of, write_records
+from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE, RunEvidence
+from pytest_workrail.systems.blocks.records import findings_of, golden_of, trace_of, write_records
 from pytest_workrail.systems.blocks.run_state import WORKSPACE, SharedState
-from pytest_workrail.systems.blocks.setup import Setup
-from pytest_workrail.systems.blocks.user_answers import ScenarioProblem
-from pytest_workrail.systems.blocks.workspaces import copy_tree, remove_tree
+from pytest_workrail.systems.blocks.setup import Agent, Setup, checked_setup, scenario_options
+from pytest_workrail.systems.blocks.workspaces import copy_tree
+from pytest_workrail.systems.kernel.run import run_folder
+from workrail_lint.base.files import read_bytes
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.check import check_trace
+from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.limits import PERMUTED_LANES
+from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import Containers, EventType
+from workrail_lint.systems.blocks.scenario_check import Definitions, load_definitions, related, usable
+from workrail_lint.systems.blocks.traces import Trace
 from workrail_lint.systems.blocks.vocabulary import FailureMode, NodeStatus
-
-_MEMORY = "/dev/shm"
-_ROOM = 2**30
+from workrail_lint.systems.builtin import scenario_system
 
 
-class BlockRun(Record):
-    """What came of a run. `slips` are mistakes of the scenario, as pointers into its block."""
+@dataclass(frozen=True, slots=True)
+class BlockRun:
+    """What came of a run."""
 
     trace: dict[str, Any]
     golden: dict[str, Any]
@@ -40,7 +44,7 @@ class BlockRun(Record):
     nodes: dict[str, NodeStatus]
     files: dict[str, str | None]  # the texts of the workspace; None for what is no text
     locks: tuple[str, ...]  # those that the run bears witness to
-    problems: tuple[ScenarioProblem, ...]
+    problems: tuple[Fault, ...]  # answers that did not fit, and everything that was not used
 
     @property
     def execution_status(self) -> str:
@@ -78,7 +82,7 @@ class BlockRun(Record):
 
 def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
     """Run a setup, and once more for every comparison it asks for. `keep` is a folder to leave the workspace in."""
-    with _folder() as folder:
+    with run_folder("blocks-") as folder:
         shared = SharedState(setup, folder)
         status, stage = drive(shared)
         trace = trace_of(shared, status, stage, scenario)
@@ -87,7 +91,7 @@ def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
             compared = _compared(setup, scenario, golden_of(trace, findings, [], folder))
             trace.update(compared)
             findings = _sorted([*findings, *check_trace(compared, setup.options)])
-        locks = evident_locks(trace, findings)
+        locks = EVIDENCE.demonstrated(RunEvidence(Trace(trace), [finding.code for finding in findings]))
         golden = golden_of(trace, findings, locks, folder)
         nodes = {node: status for each in shared.stages for node, status in each.statuses.items()}
         files = {path: _text(shared.main.read(path)) for path in shared.main.files()}
@@ -98,9 +102,9 @@ def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
         return BlockRun(trace, golden, tuple(findings), nodes, files, tuple(locks), tuple(problems))
 
 
-def _unused_replies(shared: SharedState) -> Iterator[ScenarioProblem]:
-    for key in shared.script.unused:
-        yield child("/replies", key), f"the reply {key} was not used: there was no such run"
+def _unused_replies(shared: SharedState) -> Iterator[Fault]:
+    for key in shared.replies.unused:
+        yield Fault(f"the reply {key} was not used: there was no such run", child("/block/replies", key))
 
 
 def _text(data: bytes | None) -> str | None:
@@ -108,32 +112,6 @@ def _text(data: bytes | None) -> str | None:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return None
-
-
-@contextmanager
-def _folder() -> Iterator[str]:
-    """A temporary folder that is gone afterwards, whatever agents did to its permissions."""
-    with tempfile.TemporaryDirectory(prefix="blocks-", dir=_in_memory(), ignore_cleanup_errors=True) as folder:
-        try:
-            yield os.path.realpath(folder)
-        finally:
-            remove_tree(folder)
-
-
-def _in_memory() -> str | None:
-    """A file system in memory with room for a run, unless somebody has said where temporary files go.
-
-    Lanes are thousands of small files that nobody keeps; on a disk, making and removing them is most of a run's time.
-    """
-    if "TMPDIR" in os.environ:
-        return None
-    try:
-        found = os.statvfs(_MEMORY)
-    except (AttributeError, OSError):
-        return None
-    runs_programs = not found.f_flag & getattr(os, "ST_NOEXEC", 0)
-    has_room = found.f_bavail * found.f_frsize >= _ROOM
-    return _MEMORY if has_room and runs_programs and os.access(_MEMORY, os.W_OK | os.X_OK) else None
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
@@ -166,3 +144,70 @@ def _orders(setup: Setup, golden: dict[str, Any]) -> Iterator[Setup]:
         if len(lanes) <= PERMUTED_LANES:
             for order in permutations(lanes):
                 yield replace(setup, finish={group: order})
+
+
+class ScenarioInvalid(ValueError):  # noqa: N818 - what it is called in reports
+    """A scenario that can't be run; `findings` say why."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__("; ".join(f"{finding.pointer or '/'}: {finding.message}" for finding in findings))
+        self.findings = tuple(findings)
+
+
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    workflow: Mapping[str, Any] | None = None,
+    workflows: Sequence[Mapping[str, Any]] = (),
+    replies: Mapping[str, Agent] | None = None,
+    keep: str | os.PathLike[str] | None = None,
+) -> BlockRun:
+    """Run a scenario: a file, or its content. Raises ScenarioInvalid for one that does not hold together.
+
+    `workflow` and `workflows` are definitions at hand, for a scenario that names no files. `replies` are agents in
+    Python by node id. `keep` is a folder that gets a copy of the workspace with all records, as the linter reads it.
+    """
+    text, folder = _scenario(scenario, workflow)
+    read = scenario_system().read(text)
+    if read.findings:
+        raise ScenarioInvalid(read.findings)
+    value = read.value
+    options = scenario_options(value["block"], folder)
+    if isinstance(options, Err):
+        raise ScenarioInvalid(options.error)
+    definitions = _definitions(value["block"], folder, workflow, workflows, options.value)
+    setup = checked_setup(value, definitions, options.value, replies)
+    if isinstance(setup, Err):
+        raise ScenarioInvalid(setup.error)
+    return play(setup.value, str(value.get("name", "")), None if keep is None else Path(keep))
+
+
+def _scenario(
+    scenario: str | os.PathLike[str] | Mapping[str, Any], workflow: Mapping[str, Any] | None
+) -> tuple[bytes | str, str]:
+    """The text of a scenario, and the folder its names start from."""
+    if not isinstance(scenario, Mapping):
+        path = Path(scenario)
+        return read_bytes(str(path)), str(path.parent)
+    value = dict(scenario)
+    if workflow is not None:
+        value["block"] = {"workflow": "definition.workflow.json", **value.get("block", {})}
+    return json.dumps(value), os.curdir
+
+
+def _definitions(
+    block: dict[str, Any],
+    folder: str,
+    workflow: Mapping[str, Any] | None,
+    workflows: Sequence[Mapping[str, Any]],
+    options: BlockOptions,
+) -> Ok[Definitions] | Err[list[Finding]]:
+    if workflow is None:
+        return load_definitions(block, folder, options)
+    made: list[Definition] = []
+    for value in (workflow, *workflows):
+        definition = usable(value, "given", options)
+        if isinstance(definition, Err):
+            return definition
+        made.append(definition.value)
+    return related(made[0], made[1:])

@@ -2,17 +2,283 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pytest_workrail.systems.blocks import blockers
-from pytest_workrail.systems.blocks.controls import run_control
+from pytest_workrail.systems.blocks.attempts import (
+    Attempt,
+    BlockOutcome,
+    evaluate_block,
+    is_exhausted,
+    max_retries,
+    may_retry,
+    note_start,
+)
 from pytest_workrail.systems.blocks.lanes import run_group
-from pytest_workrail.systems.blocks.nodes import Halt, ask_before, run_agent
-from pytest_workrail.systems.blocks.run_state import SharedState, Stage, start_variables
+from pytest_workrail.systems.blocks.run_state import Halt, SharedState, Stage, start_variables
+from pytest_workrail.systems.blocks.setup import Revise
+from pytest_workrail.systems.kernel.run import json_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.systems.blocks.definition import Node
-from workrail_lint.systems.blocks.plan import Entry, Lanes, make_plan, nodes_of
-from workrail_lint.systems.blocks.run_vocabulary import Containers, EventType, PauseAnswer
-from workrail_lint.systems.blocks.transitions import node_runs
-from workrail_lint.systems.blocks.vocabulary import ExecutionStatus, NodeStatus
+from workrail_lint.systems.blocks.expressions import holds
+from workrail_lint.systems.blocks.limits import (
+    DORMANCY_LIMIT_MS,
+    FOR_EACH_ITERATIONS,
+    MAX_REVISIONS,
+    MAX_SUB_WORKFLOW_DEPTH,
+)
+from workrail_lint.systems.blocks.outputs import synthetic_output
+from workrail_lint.systems.blocks.plan import Entry, Lanes, body_order, make_plan, nodes_of
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, REVISE, Containers, EventType, PauseAnswer
+from workrail_lint.systems.blocks.transitions import node_runs, transition_holds
+from workrail_lint.systems.blocks.vocabulary import ControlType, ExecutionStatus, NodeStatus, Synthetic
+
+
+def run_agent(stage: Stage, node: Node) -> Halt:
+    """Run the block, ask, and run it again as often as that is the answer."""
+    feedback, revisions = None, 0
+    while True:
+        stage.statuses[node.id] = NodeStatus.RUNNING
+        outcome, aborted = _run_block(stage, node, feedback)
+        if aborted:
+            return ExecutionStatus.ABORTED
+        if outcome.status is NodeStatus.FAILED or not node.asks:
+            return None
+        answer = _ask_after(stage, node, outcome, revisions)
+        if not isinstance(answer, Revise):
+            return answer
+        revisions, feedback = revisions + 1, answer.feedback
+        stage.shared.log.emit(EventType.BLOCK_REVISION, node.id, revisionCount=revisions, feedback=feedback)
+
+
+# ------------------------------------------------------------------------------------------------------ the block
+
+
+def _run_block(stage: Stage, node: Node, feedback: str | None) -> tuple[BlockOutcome, bool]:
+    """Run a block until it is done or may not be tried again; also whether the user aborted it."""
+    shared, retry = stage.shared, 0
+    while True:
+        attempt = _attempt(stage, node, retry, feedback)
+        if attempt.reply.abort:
+            outcome = evaluate_block(attempt, aborted=True)
+            _finish(stage, node, outcome)
+            return outcome, True
+        if may_retry(attempt, retry):
+            retry += 1
+            attempt.step.status = NodeStatus.FAILED
+            shared.log.emit(EventType.NODE_RETRY, node.id, attempt=retry, maxRetries=max_retries(node))
+            continue
+        outcome = evaluate_block(attempt)
+        _finish(stage, node, outcome)
+        if is_exhausted(attempt, retry):
+            shared.log.emit(EventType.NODE_RETRY_EXHAUSTED, node.id, attempts=retry + 1)
+        return outcome, False
+
+
+def _attempt(stage: Stage, node: Node, retry: int, feedback: str | None) -> Attempt:
+    shared = stage.shared
+    shared.main.remove_output(node.id)
+    container = shared.pool.acquire()
+    assert container is not None, "blocks in a row never need more than one container"
+    attempt = Attempt(stage, node, shared.main, container, retry=retry, feedback=feedback)
+    note_start(stage, node)
+    shared.log.emit(EventType.NODE_STARTED, node.id)
+    shared.steps.append(attempt.step)
+    attempt.begin()
+    shared.clock.advance_to(attempt.ends)
+    attempt.end()
+    shared.pool.release(container, DORMANCY_LIMIT_MS)
+    return attempt
+
+
+def _finish(stage: Stage, node: Node, outcome: BlockOutcome) -> None:
+    shared = stage.shared
+    stage.statuses[node.id] = outcome.status
+    if outcome.blocker is not None:
+        shared.blockers.append(outcome.blocker)
+    if outcome.reason is None:
+        shared.log.emit(EventType.NODE_COMPLETED, node.id)
+    else:
+        shared.log.emit(EventType.NODE_FAILED, node.id, reason=outcome.reason)
+
+
+# ------------------------------------------------------------------------------------------------------ questions
+
+
+def ask_before(stage: Stage, node: Node) -> Halt:
+    """The gates of a definition that stand before a node, agent or control, one after the other."""
+    shared = stage.shared
+    for _, gate in stage.definition.gates:
+        if gate.get("nodeId") != node.id:
+            continue
+        options = [option["value"] for option in gate["options"]]
+        shared.log.emit(EventType.GATE_WAITING, node.id, gateId=gate["id"], gateType=gate["gateType"], options=options)
+        stage.statuses[node.id] = NodeStatus.WAITING_GATE
+        answer = _answer(stage, node, (*options, CONTINUE, ABORT))
+        if answer is None:
+            shared.blockers.append(blockers.gate_open(node.id, options))
+            return ExecutionStatus.WAITING_GATE
+        shared.log.emit(EventType.GATE_DECIDED, node.id, selectedOption=answer)
+        if answer == ABORT and ABORT not in options:
+            return _abort_unstarted(stage, node)
+    return None
+
+
+def _abort_unstarted(stage: Stage, node: Node) -> Halt:
+    """A block that is aborted before it could start leaves a file all the same: whoever looks finds out why."""
+    shared = stage.shared
+    if node.block_type is None:  # a control has no file and tells nothing
+        stage.statuses[node.id] = NodeStatus.FAILED
+        shared.blockers.append(blockers.aborted(node.id))
+        return ExecutionStatus.ABORTED
+    output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, shared.clock.timestamp)
+    shared.main.put_output(node.id, json_bytes(output))
+    _abort(stage, node)
+    return ExecutionStatus.ABORTED
+
+
+def _abort(stage: Stage, node: Node) -> None:
+    reason = Synthetic.ABORTED.value
+    _finish(stage, node, BlockOutcome({}, NodeStatus.FAILED, reason, blockers.aborted(node.id)))
+
+
+def _ask_after(stage: Stage, node: Node, outcome: BlockOutcome, revisions: int) -> Revise | Halt:
+    """The gate behind a block: what to revise, or how the run stands once it is answered."""
+    shared, step = stage.shared, stage.shared.steps[-1]
+    shared.log.emit(EventType.BLOCK_GATE_OPEN, node.id, prompt=f"Block produced: {outcome.output['summary']}")
+    stage.statuses[node.id] = NodeStatus.WAITING_GATE
+    refused = False
+    while True:
+        answer: Any = _answer(stage, node, (CONTINUE, ABORT), revisable=True)
+        if not isinstance(answer, Revise):
+            break
+        if revisions < MAX_REVISIONS:
+            return answer
+        shared.blockers.append(blockers.revisions_exhausted(node.id))
+        refused = True
+    if answer is None:
+        step.status = NodeStatus.WAITING_GATE
+        if not refused:
+            shared.blockers.append(blockers.gate_open(node.id, (CONTINUE, REVISE, ABORT)))
+        return ExecutionStatus.WAITING_GATE
+    shared.log.emit(EventType.GATE_DECIDED, node.id, selectedOption=answer)
+    if answer == ABORT:
+        step.status = NodeStatus.FAILED
+        _abort(stage, node)
+        return ExecutionStatus.ABORTED
+    stage.statuses[node.id] = NodeStatus.COMPLETED
+    return None
+
+
+def _answer(stage: Stage, node: Node, possible: tuple[str, ...], *, revisable: bool = False) -> str | Revise | None:
+    """The next answer; one that does not fit the question is a mistake of the scenario and answers nothing."""
+    answers = stage.shared.answers
+    answer = answers.answer(node.id)
+    fits = answer is None or (revisable if isinstance(answer, Revise) else answer in possible)
+    if not fits:
+        answers.reject_last(node.id, (*possible, REVISE) if revisable else possible)
+        return None
+    return answer
+
+
+def _run_control(stage: Stage, node: Node) -> Halt:
+    """Do what a control says, with the ways to run a node and a whole definition."""
+    match node.control:
+        case ControlType.CONDITION:
+            return _condition(stage, node)
+        case ControlType.FOR_EACH:
+            return _for_each(stage, node)
+        case ControlType.SUB_WORKFLOW:
+            return _sub_workflow(stage, node)
+        case None:
+            raise AssertionError("a control that does not say what it does is an error of the definition")
+
+
+def _condition(stage: Stage, node: Node) -> Halt:
+    config = node.settings("conditionConfig")
+    value = holds(config.get("expression"), stage.variables, stage.definition.language)
+    stage.variables[node.id] = value
+    stage.skips[config["falseBranchNodeId" if value else "trueBranchNodeId"]] = "branch"
+    stage.statuses[node.id] = NodeStatus.COMPLETED
+    return None
+
+
+def _for_each(stage: Stage, node: Node) -> Halt:
+    config = node.settings("forEachConfig")
+    items = stage.variables.get(config["collectionVariable"])
+    most = int(config.get("maxIterations", FOR_EACH_ITERATIONS))
+    body = [stage.definition.by_id[ident] for ident in body_order(stage.definition, node)]
+    inside = _inside(stage, node)
+    decided = {ident: stage.skips[ident] for ident in inside if ident in stage.skips}
+    outer, failed = stage.iteration, False
+    for number, item in enumerate(items[:most] if isinstance(items, list) else ()):
+        stage.variables[config["itemVariable"]] = item
+        stage.iteration = number
+        # A condition outside the body has decided for all passes; one inside it decides in each anew.
+        for ident in inside:
+            stage.skips.pop(ident, None)
+        stage.skips.update(decided)
+        halted = _iteration(stage, body)
+        stage.iteration = outer
+        if halted is not None:
+            return halted
+        failed = failed or any(stage.statuses[each.id] is NodeStatus.FAILED for each in body)
+    stage.statuses[node.id] = NodeStatus.FAILED if failed else NodeStatus.COMPLETED
+    return None
+
+
+def _inside(stage: Stage, owner: Node) -> list[str]:
+    """The nodes of a body, and of the loops in it."""
+    found = list(owner.body)
+    for ident in found:
+        found += [inner for inner in stage.definition.by_id[ident].body if inner not in found]
+    return found
+
+
+def _iteration(stage: Stage, body: list[Node]) -> Halt:
+    """One pass: the nodes of the body in their order, judged by the transitions between them alone."""
+    names = {node.id for node in body}
+    for node in body:
+        stage.statuses.pop(node.id, None)
+    for node in body:
+        inner = [edge for edge in stage.definition.incoming[node.id] if edge.source in names]
+        language = stage.definition.language
+        if inner and not any(transition_holds(edge, stage.statuses, stage.variables, language) for edge in inner):
+            stage.skips.setdefault(node.id, "condition")
+        halted = run_node(stage, node)
+        if halted is not None:
+            return halted
+    return None
+
+
+def _sub_workflow(stage: Stage, node: Node) -> Halt:
+    """Run another definition in the same workspace, with variables handed in and out."""
+    shared, config = stage.shared, node.settings("subWorkflowConfig")
+    if stage.depth >= MAX_SUB_WORKFLOW_DEPTH:
+        stage.statuses[node.id] = NodeStatus.FAILED
+        shared.blockers.append(blockers.too_deep(node.id, MAX_SUB_WORKFLOW_DEPTH))
+        return None
+    definition = shared.setup.workflows[config["workflowId"]]
+    plan = make_plan(definition)
+    if isinstance(plan, Err):
+        stage.statuses[node.id] = NodeStatus.FAILED
+        shared.blockers.append(blockers.plan_cycle(definition, plan.error))
+        return None
+    given = _mapped(config.get("inputMappings"), stage.variables)
+    inner = Stage(shared, definition, plan.value, start_variables(definition, given), stage.depth + 1)
+    halted = walk(inner)
+    if halted not in (None, ExecutionStatus.FAILED):
+        return halted
+    stage.variables.update(_mapped(config.get("outputMappings"), inner.variables))
+    stage.statuses[node.id] = NodeStatus.FAILED if inner.failed else NodeStatus.COMPLETED
+    return None
+
+
+def _mapped(mappings: Any, source: dict[str, Any]) -> dict[str, Any]:
+    """Variables under other names; what the source does not have is not handed over."""
+    pairs = mappings.items() if isinstance(mappings, dict) else ()
+    return {name: source[origin] for name, origin in pairs if isinstance(origin, str) and origin in source}
+
 
 _ENDS = {
     ExecutionStatus.COMPLETED: EventType.EXECUTION_COMPLETED,
@@ -78,7 +344,7 @@ def run_node(stage: Stage, node: Node) -> Halt:
     halted = ask_before(stage, node)
     if halted is not None:
         return halted
-    return run_control(stage, node, run_node, walk) if node.is_control else run_agent(stage, node)
+    return _run_control(stage, node) if node.is_control else run_agent(stage, node)
 
 
 def _pause(stage: Stage, entry: Entry) -> Halt:

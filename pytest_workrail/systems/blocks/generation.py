@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from pytest_workrail.scenarios.variations import Content, Shown, Subject, generated
-from pytest_workrail.systems.blocks.api import ScenarioInvalid, run
-from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.expectations import unmet
-from pytest_workrail.systems.blocks.loading import scenario_options
+from pytest_workrail.scenarios.variations import Content, generated
+from pytest_workrail.systems.blocks.block_run import BlockRun, ScenarioInvalid, run
+from pytest_workrail.systems.blocks.scenario import unmet
+from pytest_workrail.systems.blocks.setup import scenario_options
+from pytest_workrail.systems.kernel.generation import DriverSubject, merged
 from workrail_lint.base.files import read_file
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -34,14 +34,13 @@ from workrail_lint.systems.blocks.definition import Definition, Group, Node
 from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS
 from workrail_lint.systems.blocks.plan import make_plan
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, EventType
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode, EventType
 from workrail_lint.systems.blocks.scenario_check import Definitions, related, usable
 from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, ExecutionStatus, MergeStrategy
 
 _SHARED_FILE = "shared.txt"
 _FAILS: dict[str, Json] = {"exit": 1}
 _REVISION: dict[str, Json] = {"revise": "Say more."}
-_MOST_REPAIRS = 25
 _LITERAL = re.compile(r"'([^']*)'|\"([^\"]*)\"|(\d+(?:\.\d+)?)")
 _LISTS: dict[str, list[Json]] = {"none": [], "one": ["first"], "many": ["first", "second"]}
 _CONFLICT_ANSWERS = ("lane", "manual", "abort", "undecided")
@@ -112,7 +111,7 @@ def perform(piece: dict[str, Any]) -> dict[str, Json]:
     return generated(BlockSubject(piece["value"], piece["others"]), piece)
 
 
-class BlockSubject(Subject):
+class BlockSubject(DriverSubject[BlockRun]):
     """One definition, with those that its subWorkflow nodes run."""
 
     member = "block"
@@ -137,7 +136,7 @@ class BlockSubject(Subject):
 
     def _vary_node(self, content: Content, name: str, case: str) -> Iterator[Content]:
         if case == "failed" and not self._nodes[name].is_control:
-            yield _with(content, "replies", name, _FAILS)
+            yield merged(content, {"replies": {name: _FAILS}})
         yield from self._other_ways(content, besides=name if case == "completed" else None)
 
     def _vary_branch(self, content: Content, name: str, case: str) -> Iterator[Content]:
@@ -146,13 +145,13 @@ class BlockSubject(Subject):
     def _vary_each(self, content: Content, name: str, case: str) -> Iterator[Content]:
         variable = self._nodes[name].settings("forEachConfig").get("collectionVariable")
         if isinstance(variable, str):
-            yield _with(content, "variables", variable, _LISTS[case])
+            yield merged(content, {"variables": {variable: _LISTS[case]}})
         yield from self._other_ways(content)
 
     def _vary_retry(self, content: Content, name: str, case: str) -> Iterator[Content]:
         code = next(iter(self._nodes[name].config.get("retryableExitCodes", ())), None)
         fails: dict[str, Json] = {"timeout": True} if code is None else {"exit": code}
-        yield _with(content, "replies", name if case == "exhausted" else f"{name}#1", fails)
+        yield merged(content, {"replies": {name if case == "exhausted" else f"{name}#1": fails}})
 
     def _vary_gate(self, content: Content, name: str, case: str) -> Iterator[Content]:
         answers = content.get("gates", {}).get(name, [])
@@ -162,16 +161,16 @@ class BlockSubject(Subject):
             "revisions-used-up": [_REVISION] * (MAX_REVISIONS + 1),
         }
         for before in range(len(answers) + 1):
-            yield _with(content, "gates", name, [*answers[:before], *given.get(case, [case])])
+            yield merged(content, {"gates": {name: [*answers[:before], *given.get(case, [case])]}})
 
     def _vary_lanes(self, content: Content, name: str, case: str) -> Iterator[Content]:
         _, group = self._groups[name]
         strict = {**deepcopy(content), "failureMode": "strict"} if case == "stopped" else content
         for lane in group.lanes if case == "stopped" else ():
             rest = [each for each in group.lanes if each != lane]
-            made = _with(strict, "replies", lane, _FAILS)
+            made = merged(strict, {"replies": {lane: _FAILS}})
             for other in rest:
-                made = _with(made, "replies", other, {"ticks": 5})
+                made = merged(made, {"replies": {other: {"ticks": 5}}})
             yield made
         yield from self._other_ways(strict)
 
@@ -195,7 +194,7 @@ class BlockSubject(Subject):
         made = deepcopy(content)
         made["repo"] = {"files": {_SHARED_FILE: "Before.\n"}}
         for lane in self._editing(name)[:2]:
-            made = _with(made, "replies", lane, {"write": {_SHARED_FILE: f"By {lane}.\n"}})
+            made = merged(made, {"replies": {lane: {"write": {_SHARED_FILE: f"By {lane}.\n"}}}})
         return made
 
     def _editing(self, name: str) -> list[str]:
@@ -206,10 +205,10 @@ class BlockSubject(Subject):
         """Everything that can send a run another way: values of variables, blocks that fail, options of gates."""
         for name, values in self._candidates().items():
             for value in values:
-                yield _with(content, "variables", name, value)
+                yield merged(content, {"variables": {name: value}})
         for name, node in self._nodes.items():
             if name != besides and not node.is_control:
-                yield _with(content, "replies", name, _FAILS)
+                yield merged(content, {"replies": {name: _FAILS}})
         if content.get("replies") or content.get("variables"):
             yield {name: value for name, value in content.items() if name not in ("replies", "variables")}
 
@@ -226,33 +225,29 @@ class BlockSubject(Subject):
 
     # ------------------------------------------------------------------------------------------------------ playing
 
-    def played(self, content: Content) -> Shown | None:
-        """The run, with the answers that it asks for, and without what it does not use."""
-        made = deepcopy(content)
-        open_gate = next((node for node, given in made.get("gates", {}).items() if None in given), None)
-        for given in made.get("gates", {}).values():
-            given[:] = [answer for answer in given if answer is not None]
-        for _ in range(_MOST_REPAIRS):
-            done = self._run({self.member: made})
-            if done is None:
-                return None
-            if done.problems:
-                for pointer, _ in done.problems:
-                    _drop(made, pointer)
-            elif done.execution_status == ExecutionStatus.WAITING_GATE.value:
-                node = str(done.blockers[-1]["pointer"].get("nodeId"))
-                if node == open_gate or done.blockers[-1]["code"] != "BLOCK_GATE_OPEN":
-                    return self._shown(made, done)
-                made.setdefault("gates", {}).setdefault(node, []).append(CONTINUE)
-            else:
-                return self._shown(made, done)
-        return None
+    def first(self, content: Content) -> Content:
+        """Return the scenario without the marks of the gate that is to stay open."""
+        gates = {node: [each for each in given if each is not None] for node, given in content.get("gates", {}).items()}
+        return {**deepcopy(content), **({"gates": gates} if gates else {})}
+
+    def run(self, content: Content) -> BlockRun | None:
+        return self._run({self.member: content})
+
+    def answer(self, content: Content, run: BlockRun, variation: Content) -> bool:
+        if run.execution_status != ExecutionStatus.WAITING_GATE.value:
+            return False
+        blocker = run.blockers[-1]
+        node = str(blocker["pointer"].get("nodeId"))
+        if blocker["code"] != BlockerCode.GATE_OPEN.value or None in variation.get("gates", {}).get(node, ()):
+            return False
+        content.setdefault("gates", {}).setdefault(node, []).append(CONTINUE)
+        return True
 
     def goals_of(self, document: Mapping[str, Any]) -> frozenset[str] | None:
         done = self._run(document)
-        if done is None or any(True for _ in unmet(document, done)):
+        if done is None or unmet(document, done):
             return None
-        return frozenset(self._seen(document[self.member], done))
+        return frozenset(self.shown_goals(document[self.member], done))
 
     def _run(self, document: Mapping[str, Any]) -> BlockRun | None:
         own = {name: value for name, value in document[self.member].items() if name not in ("workflow", "workflows")}
@@ -261,16 +256,14 @@ class BlockSubject(Subject):
         except ScenarioInvalid:
             return None
 
-    def _shown(self, content: Content, done: BlockRun) -> Shown:
-        expect: dict[str, Json] = {
-            "executionStatus": done.execution_status,
-            "nodes": {node: status.value for node, status in done.nodes.items()},
-            "blockers": [{"code": each["code"]} for each in done.blockers],
+    def expectations(self, run: BlockRun) -> dict[str, Json]:
+        return {
+            "executionStatus": run.execution_status,
+            "nodes": {node: status.value for node, status in run.nodes.items()},
+            "blockers": [{"code": each["code"]} for each in run.blockers],
         }
-        bare = {name: value for name, value in content.items() if value not in ({}, [])}
-        return Shown(bare, frozenset(self._seen(content, done)), expect)
 
-    def _seen(self, content: Mapping[str, Any], done: BlockRun) -> Iterator[str]:
+    def shown_goals(self, content: Content, done: BlockRun) -> Iterator[str]:
         for node, status in done.nodes.items():
             yield f"node:{node}:{status.value}"
         for each in self._definitions:
@@ -399,19 +392,3 @@ def _answers_seen(done: BlockRun) -> Iterator[str]:
         case = {"BLOCK_GATE_OPEN": "open", "BLOCK_REVISIONS_EXHAUSTED": "revisions-used-up"}.get(blocker["code"])
         if case is not None:
             yield f"gate:{blocker['pointer'].get('nodeId')}:{case}"
-
-
-def _with(content: Content, member: str, name: str, value: Any) -> Content:
-    made = deepcopy(content)
-    made.setdefault(member, {})[name] = deepcopy(value)
-    return made
-
-
-def _drop(content: Content, pointer: str) -> None:
-    """Leave out what a run did not use."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    held: Any = content.get(parts[0], {})
-    if len(parts) > 2 and isinstance(held.get(parts[1]), list):
-        del held[parts[1]][int(parts[2]) :]
-    elif len(parts) > 1:
-        held.pop(parts[1], None)

@@ -1,20 +1,24 @@
-"""What is kept of a run: its trace, the records beside the output folder, and what all the rules say about them."""
+"""The golden of a run: what has to be the same every time, and nothing else."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.systems.blocks import blockers
-from pytest_workrail.systems.blocks.block_outcome import mount_of, output_path
-from pytest_workrail.systems.blocks.run_state import SharedState, Stage, Step
+from pytest_workrail.systems.blocks.attempts import mount_of, output_path
+from pytest_workrail.systems.blocks.run_state import WORKSPACE, SharedState, Stage, Step
+from pytest_workrail.systems.kernel.run import report
+from pytest_workrail.systems.kernel.scenario import ABSOLUTE, TIME, Normalizer, finding_entry
 from workrail_lint.base.files import make_folders, write_in_place
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
+from workrail_lint.systems.blocks import paths
 from workrail_lint.systems.blocks.check import check_document, check_trace, check_unit, read_document
+from workrail_lint.systems.blocks.comparison import TRACE_MEMBERS
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import (
     MOUNT_FILE,
@@ -32,6 +36,11 @@ from workrail_lint.systems.blocks.vocabulary import ExecutionStatus, NodeStatus,
 
 PACK = "block"
 DEFINITION = f"definition{WORKFLOW_SUFFIX}"
+_STEP = ("node", "stepIndex", "env", "prompt", "promptSha256", "output", "synthetic", "nodeStatus", "detected")
+_FAN_IN = ("group", "isolation", "completionOrder", "result", "applied")
+# The only absolute paths that may stand in an artifact.
+_CONSTANT = re.compile(rf"(?:/tmp)?{paths.WORKSPACE}(?:-lane-\d+)?(?:/.*)?", re.DOTALL)
+_ABSOLUTE_PATH = re.compile(r"/[^\s/]\S*|[A-Za-z]:[\\/]\S*")
 
 
 def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, scenario: str) -> dict[str, Any]:
@@ -46,7 +55,7 @@ def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, 
         "outputFolder": [] if stage is None else shared.main.output_names(),
         "workspace": shared.main.text_hashes(),
         "executionStatus": status.value,
-        "blockers": blockers.report(shared.blockers),
+        "blockers": [blocker.to_json() for blocker in report(shared.blockers)],
         "copies": shared.copies,
         "accesses": shared.accesses,
         "limits": shared.limits,
@@ -171,3 +180,53 @@ def write_records(shared: SharedState, trace: dict[str, Any]) -> None:
         place = shared.main.place(path)
         make_folders(os.path.dirname(place), shared.main.root)
         write_in_place(place, data)
+
+
+# ------------------------------------------------------------------------------------------------------------- golden
+
+
+def golden_of(trace: dict[str, Any], findings: list[Finding], locks: list[str], folder: str) -> dict[str, Any]:
+    """Return a trace without what differs from run to run. `folder` is the temporary folder of the run."""
+    root = re.escape(os.path.realpath(folder))
+    places = Normalizer(
+        (re.compile(rf"{root}[\\/]{WORKSPACE}"), "«WORKSPACE»"),
+        (re.compile(rf"{root}[\\/]lane-(\d+)"), r"«LANE\1»"),
+        (re.compile(root), ABSOLUTE),
+    )
+    golden: dict[str, Any] = places.value({name: trace[name] for name in TRACE_MEMBERS})
+    golden["steps"] = [_golden_step(step) for step in golden["steps"]]
+    golden["events"] = [_event(event) for event in golden["events"]]
+    golden["fanIns"] = [_fan_in(item) for item in golden["fanIns"]]
+    golden["findings"] = places.value([finding_entry(finding) for finding in findings])
+    golden["locks"] = sorted(locks)
+    return golden
+
+
+def _golden_step(step: dict[str, Any]) -> dict[str, Any]:
+    env = {**step["env"], "EXECUTION_ID": "«EXEC1»", "TELEMETRY_URL": "«TELEMETRY_URL»"}
+    return {**{name: step[name] for name in _STEP}, "env": env, "output": _output(step["output"])}
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    # The path of a write that was refused is the one thing in an event that can lead anywhere.
+    return {**event, "data": _without_places(event["data"])} if event["type"] == "write_blocked" else event
+
+
+def _fan_in(item: dict[str, Any]) -> dict[str, Any]:
+    outputs = [_output(output) for output in item["result"]["blockOutputs"]]
+    return {**{name: item[name] for name in _FAN_IN}, "result": {**item["result"], "blockOutputs": outputs}}
+
+
+def _output(output: dict[str, Any] | None) -> Any:
+    """An output without its time, and without paths that only mean something on one machine."""
+    return None if output is None else _without_places(output)
+
+
+def _without_places(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: TIME if name == "timestamp" else _without_places(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_without_places(item) for item in value]
+    if isinstance(value, str) and _ABSOLUTE_PATH.fullmatch(value) and not _CONSTANT.fullmatch(value):
+        return ABSOLUTE
+    return value

@@ -3,31 +3,194 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pytest_workrail.records import Record
 from pytest_workrail.scenarios.clock import SimulatedClock
-from pytest_workrail.systems.blocks.agent_script import Script
-from pytest_workrail.systems.blocks.blockers import Blocker
-from pytest_workrail.systems.blocks.container_pool import Pool
-from pytest_workrail.systems.blocks.event_log import EventLog
+from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.blocks.git import Repository
-from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Setup
-from pytest_workrail.systems.blocks.user_answers import UserAnswers
+from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Revise, Setup
 from pytest_workrail.systems.blocks.workspaces import Workspace
-from workrail_lint.findings import Finding
+from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, RunState, text_bytes
+from workrail_lint.documents.pointer import child
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.environment import Run
+from workrail_lint.systems.blocks.limits import MAX_CONTAINERS
+from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.plan import Plan
-from workrail_lint.systems.blocks.run_vocabulary import Containers, GitState
-from workrail_lint.systems.blocks.vocabulary import NodeStatus, Synthetic
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, Containers, EventType, GitState
+from workrail_lint.systems.blocks.vocabulary import ContainerState, ExecutionStatus, NodeStatus, Synthetic
+
+
+class BlockLog(EventLog):
+    """The log of a run of blocks: an event can name a node and have data."""
+
+    def emit(self, kind: EventType, node: str | None = None, **data: Any) -> None:
+        members: dict[str, Any] = {"type": kind.value}
+        if node is not None:
+            members["nodeId"] = node
+        if data:
+            members["data"] = data
+        self.append(**members)
+
+
+def event_lines(events: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Events for people, a line each."""
+    return tuple(_line(event) for event in events)
+
+
+def _line(event: dict[str, Any]) -> str:
+    data = ", ".join(f"{name} {_shown(value)}" for name, value in event.get("data", {}).items())
+    words = [f"{event['n']}.", event["type"], event.get("nodeId", ""), f"({data})" if data else ""]
+    return " ".join(word for word in words if word)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value) or "none"
+    return str(value)
+
+
+Memory = dict[str, Any]
+
+
+class Container:
+    """One container: a number, a state, and what processes in it remember while it lives."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.state = ContainerState.STARTING
+        self.memory: Memory = {}
+        self.blocks = 0  # how many it has run
+        self.expires = 0.0
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a block before the present one ran in it."""
+        return self.blocks > 1
+
+
+class Pool:
+    """All containers of a run."""
+
+    def __init__(self, clock: SimulatedClock, *, warm: bool) -> None:
+        self._clock = clock
+        self._warm = warm
+        self._all: list[Container] = []
+
+    def acquire(self) -> Container | None:
+        """An idle container, else a dormant one woken up, else a new one; None while all ten are at work."""
+        self._expire()
+        found = self._in_state(ContainerState.IDLE) or self._in_state(ContainerState.DORMANT)
+        if found is None:
+            if sum(each.state is not ContainerState.TERMINATED for each in self._all) >= MAX_CONTAINERS:
+                return None
+            found = Container(len(self._all))
+            self._all.append(found)
+        found.state = ContainerState.RUNNING
+        found.blocks += 1
+        return found
+
+    def release(self, container: Container, dormancy_ms: float) -> None:
+        """A block ended: the container sleeps, or is gone at once where none is kept."""
+        container.state = ContainerState.DORMANT if self._warm else ContainerState.TERMINATED
+        container.expires = self._clock.elapsed_ms + dormancy_ms
+
+    def teardown(self) -> None:
+        for container in self._all:
+            container.state = ContainerState.TERMINATED
+
+    def _expire(self) -> None:
+        for container in self._all:
+            if container.state is ContainerState.DORMANT and container.expires <= self._clock.elapsed_ms:
+                container.state = ContainerState.TERMINATED
+
+    def _in_state(self, state: ContainerState) -> Container | None:
+        return next((each for each in self._all if each.state is state), None)
+
+
+class UserAnswers:
+    """All answers of a scenario, and which of them were asked for."""
+
+    def __init__(
+        self,
+        gates: Mapping[str, Sequence[str | Revise]],
+        conflicts: Mapping[str, str],
+        manual: Mapping[str, str],
+        pauses: Mapping[str, str],
+    ) -> None:
+        self._gates = Answers(gates)
+        self._conflicts = conflicts
+        self._chosen: set[str] = set()
+        self._manual = manual
+        self._written: set[str] = set()
+        self._pauses = pauses
+        self._paused: set[str] = set()
+        self._misfits: list[Fault] = []
+
+    def answer(self, node: str) -> str | Revise | None:
+        """The next answer to a question about a node; None if there is none."""
+        return self._gates.take(node) if self._gates.has_next(node) else None
+
+    def reject_last(self, node: str, possible: Sequence[str]) -> None:
+        """The last answer about a node does not fit the question."""
+        text = f"the gate of {node} accepts only {', '.join(dict.fromkeys(possible))}"
+        self._misfits.append(Fault(text, child(child("/block/gates", node), self._gates.given[node] - 1)))
+
+    def choices(self, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | None:
+        """The winner of each conflict; None if a choice is missing. One abort aborts all."""
+        made: dict[str, str] = {}
+        for clash in path_conflicts:
+            choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
+            if choice is None:
+                continue
+            self._chosen.add(clash.path)
+            if choice in possible:
+                made[clash.path] = choice
+            else:
+                text = f"{clash.path} accepts only {', '.join(possible)}"
+                self._misfits.append(Fault(text, child("/block/conflicts", clash.path)))
+        return made if len(made) == len(path_conflicts) or ABORT in made.values() else None
+
+    def manual_text(self, path: str) -> str:
+        self._written.add(path)
+        return self._manual[path]
+
+    def pause(self, name: str) -> str | None:
+        """How the pause before a node or group ends; None when there is none."""
+        if name in self._paused or name not in self._pauses:
+            return None
+        self._paused.add(name)
+        return self._pauses[name]
+
+    def problems(self) -> Iterator[Fault]:
+        """Yield the answers that did not fit, and everything in the scenario that was not used."""
+        yield from self._misfits
+        for node, index in self._gates.unused():
+            text = f"this answer was not used: {node} did not ask for it"
+            yield Fault(text, child(child("/block/gates", node), index))
+        for path in self._conflicts:
+            if path not in self._chosen:
+                text = f"this choice was not used: there was no conflict about {path}"
+                yield Fault(text, child("/block/conflicts", path))
+        for path in self._manual:
+            if path not in self._written:
+                text = f"this content was not used: {MANUAL} was not chosen for {path}"
+                yield Fault(text, child("/block/manual", path))
+        for name in self._pauses:
+            if name not in self._paused:
+                yield Fault(f"this pause was not used: the run did not reach {name}", child("/block/pauses", name))
+
 
 WORKSPACE = "workspace"
 SkipReason: TypeAlias = Literal["condition", "branch"]
+Halt: TypeAlias = ExecutionStatus | None
+"""How a run stands that does not go on; None when it does."""
 
 
-class Step(Record, frozen=False):
+@dataclass(slots=True)
+class Step:
     """One run of one block."""
 
     node: str
@@ -48,15 +211,15 @@ class Step(Record, frozen=False):
         return self.node if self.iteration is None else f"{self.node}[{self.iteration}]"
 
 
-class SharedState:
+class SharedState(RunState):
     """Shared by a run and the runs inside it."""
 
     def __init__(self, setup: Setup, folder: str) -> None:
+        super().__init__(SimulatedClock())
         self.setup = setup
         self.folder = folder
-        self.clock = SimulatedClock()
-        self.log = EventLog()
-        self.script = Script(setup.replies)
+        self.log = BlockLog()
+        self.replies = Replies(setup.replies)
         self.answers = UserAnswers(setup.gates, setup.conflicts, setup.manual, setup.pauses)
         self.pool = Pool(self.clock, warm=setup.containers is Containers.WARM)
         self.run = Run(setup.execution, TELEMETRY_URL, setup.telemetry, setup.repo.restrictions)
@@ -65,8 +228,6 @@ class SharedState:
         self.copies: list[dict[str, Any]] = []
         self.accesses: list[dict[str, Any]] = []
         self.limits: dict[str, int] = {}
-        self.blockers: list[Blocker] = []
-        self.findings: list[Finding] = []
         self.stages: list[Stage] = []  # the run itself, and the runs inside it as they start
         self.main, self.repository = _made(setup, os.path.join(folder, WORKSPACE))
 
@@ -78,7 +239,7 @@ def _made(setup: Setup, folder: str) -> tuple[Workspace, Repository | None]:
     os.makedirs(folder)
     workspace = Workspace(folder)
     for path, text in setup.repo.files.items():
-        if not workspace.write(path, encoded(text)):
+        if not workspace.write(path, text_bytes(text)):
             raise AssertionError(f"a path that no scenario may have: {path}")
     if setup.repo.git is GitState.NONE:
         return workspace, None
@@ -87,12 +248,8 @@ def _made(setup: Setup, folder: str) -> tuple[Workspace, Repository | None]:
     return workspace, repository
 
 
-def encoded(text: str) -> bytes:
-    """A text as bytes; JSON can hold half characters that UTF-8 has no bytes for."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-class Stage(Record, frozen=False):
+@dataclass(slots=True)
+class Stage:
     """One definition at work: the whole run, or a sub-workflow of it."""
 
     shared: SharedState

@@ -1,23 +1,30 @@
-"""What a run is given: a definition, a repository, what agents do and what people answer."""
+"""From a scenario, as a file or as data, to something that can be run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from pytest_workrail.records import Record
+from pytest_workrail.scenarios.loading import errors
+from pytest_workrail.systems.blocks import git
+from pytest_workrail.systems.blocks.workspaces import Changes
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.config import find_config
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.limits import TELEMETRY_PATH, TELEMETRY_PORT
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import NO_OUTPUT, REVISE, Containers, Enforcement, GitState
-from workrail_lint.systems.blocks.vocabulary import FailureMode
+from workrail_lint.systems.blocks.scenario_check import Definitions, content_findings, run_options
+from workrail_lint.systems.blocks.vocabulary import EXPECTED_KIND, BlockType, DeliverableKind, FailureMode, OutputStatus
 
 EXECUTION = "exec-1"
 TELEMETRY_URL = f"http://localhost:{TELEMETRY_PORT}{TELEMETRY_PATH}"
 
 
-class Reply(Record):
+@dataclass(frozen=True, slots=True)
+class Reply:
     """What an agent does in one run of its block. `output` is None when it writes no file."""
 
     ticks: int = 1
@@ -33,7 +40,8 @@ Agent: TypeAlias = Callable[..., Reply | Mapping[str, Any] | None]
 """Called with `env`, `prompt`, `workspace` (a path) and `memory` (a dict that only a warm container keeps)."""
 
 
-class Repo(Record):
+@dataclass(frozen=True, slots=True)
+class Repo:
     """The repository at the start."""
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -42,13 +50,15 @@ class Repo(Record):
     read_only: bool = False
 
 
-class Revise(Record):
+@dataclass(frozen=True, slots=True)
+class Revise:
     """The answer that sends a block back."""
 
     feedback: str
 
 
-class Setup(Record):
+@dataclass(frozen=True, slots=True)
+class Setup:
     """A whole run, before it starts."""
 
     definition: Definition
@@ -90,3 +100,101 @@ def reply_of(value: Reply | Mapping[str, Any] | None) -> Reply:
 
 def answer_of(value: Any) -> str | Revise:
     return Revise(value[REVISE]) if isinstance(value, dict) else str(value)
+
+
+def completed_output(
+    node: str, block_type: BlockType, given: Mapping[str, Any], found: Changes, stamp: str
+) -> dict[str, Any]:
+    """An output with everything it needs; what was given wins, so that lies can be told."""
+    summary = f"Simulated {node}."
+    made: dict[str, Any] = {
+        "blockId": node,
+        "blockType": block_type.value,
+        "status": OutputStatus.COMPLETED.value,
+        "deliverables": {},
+        "summary": summary,
+        "filesModified": list(found.modified),
+        "filesCreated": list(found.created),
+        "timestamp": stamp,
+        **given,
+    }
+    kind = EXPECTED_KIND[block_type]
+    if "deliverables" not in given:
+        made["deliverables"] = _smallest_deliverable(kind, made["summary"], summary)
+    elif isinstance(given["deliverables"], Mapping):
+        made["deliverables"] = {"blockType": kind.value, **given["deliverables"]}
+    return made
+
+
+def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dict[str, Any]:
+    """The least that a block of a kind has to hand in for nobody to miss anything."""
+    match kind:
+        case DeliverableKind.PLAN:
+            return {"blockType": kind.value, "taskList": [task]}
+        case DeliverableKind.GENERIC:
+            return {"blockType": kind.value, "summary": summary}
+        case _:
+            return {"blockType": kind.value}
+
+
+def scenario_options(block: Mapping[str, Any], folder: str) -> Ok[BlockOptions] | Err[list[Finding]]:
+    """How the run of a scenario is judged: as it says itself, or as the configuration above its folder does."""
+    config = find_config(folder)
+    if isinstance(config, Err):
+        return Err([Finding("configuration", "configuration", Severity.ERROR, config.error)])
+    return Ok(run_options(block, config.value.system_options()))
+
+
+def checked_setup(
+    value: dict[str, Any],
+    definitions: Ok[Definitions] | Err[list[Finding]],
+    options: BlockOptions,
+    agents: Mapping[str, Agent] | None = None,
+) -> Ok[Setup] | Err[list[Finding]]:
+    """The run that a scenario describes, unless something in the scenario or on this machine is against it."""
+    if isinstance(definitions, Err):
+        return definitions
+    block = value["block"]
+    found = [*errors(content_findings(value, definitions.value)), *_without_git(block)]
+    return Err(found) if found else Ok(_setup(block, definitions.value, options, agents))
+
+
+def _setup(
+    block: Mapping[str, Any], definitions: Definitions, options: BlockOptions, agents: Mapping[str, Agent] | None
+) -> Setup:
+    """The run that a scenario describes; agents in Python take the place of replies of the same name."""
+    repo, check = block.get("repo", {}), block.get("check", {})
+    replies = {key: reply_of(reply) for key, reply in block.get("replies", {}).items()}
+    return Setup(
+        definitions.main,
+        definitions.others,
+        Repo(
+            repo.get("files", {}),
+            GitState(repo.get("git", GitState.NONE.value)),
+            tuple(repo.get("restrictions", ())),
+            repo.get("readOnly", False),
+        ),
+        block.get("execution", EXECUTION),
+        block.get("telemetry", True),
+        FailureMode(block.get("failureMode", FailureMode.LENIENT.value)),
+        Containers(block.get("containers", Containers.WARM.value)),
+        Enforcement(block.get("enforce", Enforcement.PROMPT.value)),
+        options,
+        block.get("variables", {}),
+        {**replies, **(agents or {})},
+        {node: tuple(map(answer_of, answers)) for node, answers in block.get("gates", {}).items()},
+        block.get("conflicts", {}),
+        block.get("manual", {}),
+        block.get("pauses", {}),
+        check.get("stateless", False),
+        check.get("permutations", False),
+    )
+
+
+def _without_git(block: Mapping[str, Any]) -> list[Finding]:
+    """That a scenario wants a repository on a machine that can't make one."""
+    wanted = block.get("repo", {}).get("git", GitState.NONE.value)
+    if wanted == GitState.NONE.value or git.is_installed():
+        return []
+    text = f"a {wanted} repository needs git, which is not installed"
+    return [Finding("git-missing", "git-missing", Severity.ERROR, text, "/block/repo/git")]

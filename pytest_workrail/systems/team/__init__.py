@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_workrail.systems.team.result import TeamRun
-from pytest_workrail.systems.team.runner import run
+from pytest_workrail.systems.team.team_run import TeamRun, run
 
 __all__ = ["TeamRun", "run"]

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
-from pytest_workrail.engine.core.values import CollationKey, collation_key, truncate_marked
-from pytest_workrail.engine.core.vocabulary import (
-    MAX_BLOCKER_MESSAGE_BYTES,
-    MAX_BLOCKER_SUGGESTED_FIX_BYTES,
-    MAX_BLOCKERS,
-    BlockerCode,
-)
-from pytest_workrail.records import Record
+from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.systems.kernel.run import Blocker, blocker
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.vocabulary import AgentName, BlockerSlug, Mode, WorkflowState
 
@@ -72,56 +65,25 @@ COMMON: dict[TeamBlocker, BlockerCode] = {
 }
 
 
-class Blocker(Record):
-    """One reason, within its budgets."""
-
-    code: TeamBlocker
-    pointer: dict[str, str]
-    message: str
-    suggested_fix: str
-
-    @property
-    def common(self) -> BlockerCode:
-        """What every contract calls it."""
-        return COMMON[self.code]
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "code": self.code.value,
-            "pointer": self.pointer,
-            "message": self.message,
-            "suggestedFix": self.suggested_fix,
-        }
-
-
-def _blocker(code: TeamBlocker, pointer: dict[str, str], message: str, fix: str) -> Blocker:
-    return Blocker(
-        code,
-        pointer,
-        truncate_marked(message, MAX_BLOCKER_MESSAGE_BYTES),
-        truncate_marked(fix, MAX_BLOCKER_SUGGESTED_FIX_BYTES),
-    )
-
-
 def about_artifact(code: TeamBlocker, file: str, message: str, fix: str, path: str = "") -> Blocker:
     pointer = {"kind": "artifact", "file": file, **({"path": path} if path else {})}
-    return _blocker(code, pointer, message, fix)
+    return blocker(code, pointer, message, fix)
 
 
 def about_decision(code: TeamBlocker, ident: str, message: str, fix: str) -> Blocker:
-    return _blocker(code, {"kind": "decision", "decisionId": ident}, message, fix)
+    return blocker(code, {"kind": "decision", "decisionId": ident}, message, fix)
 
 
 def about_task(code: TeamBlocker, task: str, message: str, fix: str) -> Blocker:
-    return _blocker(code, {"kind": "task", "taskId": task}, message, fix)
+    return blocker(code, {"kind": "task", "taskId": task}, message, fix)
 
 
 def about_agent(code: TeamBlocker, agent: AgentName, task: str, message: str, fix: str) -> Blocker:
-    return _blocker(code, {"kind": "agent", "agent": agent.value, "taskId": task}, message, fix)
+    return blocker(code, {"kind": "agent", "agent": agent.value, "taskId": task}, message, fix)
 
 
 def about_state(code: TeamBlocker, state: WorkflowState, message: str, fix: str) -> Blocker:
-    return _blocker(code, {"kind": "state", "state": state.value}, message, fix)
+    return blocker(code, {"kind": "state", "state": state.value}, message, fix)
 
 
 def missing(file: str, mode: Mode = Mode.FULL) -> Blocker:
@@ -137,18 +99,8 @@ def invalid(file: str, finding: Finding) -> Blocker:
     return about_artifact(B.ARTIFACT_INVALID, file, f"{finding.code} {finding.message}", fix, finding.pointer)
 
 
-def report(blockers: Iterable[Blocker]) -> tuple[Blocker, ...]:
-    """All reasons, each once, in a stable order, the first ten."""
-    once = {(each.code, *each.pointer.items(), each.message): each for each in blockers}
-    return tuple(sorted(once.values(), key=_order)[:MAX_BLOCKERS])
-
-
-def _order(blocker: Blocker) -> CollationKey:
-    fields = "|".join(value for name, value in blocker.pointer.items() if name != "kind")
-    return collation_key(f"{blocker.code.value}|{blocker.pointer['kind']}|{fields}")
-
-
-class Halt(Record):
+@dataclass(frozen=True, slots=True)
+class Halt:
     """A run that stops: blocked for a reason, or broken off because the scenario does not say how it goes on."""
 
     slug: BlockerSlug | None

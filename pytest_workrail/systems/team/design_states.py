@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from pytest_workrail.systems.kernel.run import Blocker, json_bytes
 from pytest_workrail.systems.team import minimal_outputs as minimal
-from pytest_workrail.systems.team.blockers import Blocker, Halt, missing
-from pytest_workrail.systems.team.dispatch import Output, dispatch
+from pytest_workrail.systems.team.blockers import Halt, missing
+from pytest_workrail.systems.team.dispatch import dispatch
 from pytest_workrail.systems.team.questions import info
 from pytest_workrail.systems.team.run_state import Stage
-from pytest_workrail.systems.team.store import TASKS, json_bytes
+from pytest_workrail.systems.team.session import TASKS
+from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.user_gate import ask, ask_gate, set_correction
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
@@ -25,8 +27,6 @@ from workrail_lint.systems.team.vocabulary import (
     WorkflowState,
     is_text,
     items_of,
-    members_of,
-    strings_of,
 )
 
 A = AgentName
@@ -38,7 +38,7 @@ def intake(stage: Stage) -> Step:
     replied = dispatch(stage, A.SPEC_AGENT, META, lambda _: stage.linter.guard("G-INTAKE"))
     if isinstance(replied, Err):
         return replied
-    if members_of(replied.value.get("next")).get("recommended_agent") == A.RESEARCHER:
+    if replied.value.next_agent is A.RESEARCHER:
         found = research(stage)
         if isinstance(found, Err):
             return found
@@ -89,7 +89,7 @@ def research(stage: Stage) -> Ok[None] | Err[Halt]:
     """Send the Researcher off until it has what it needs; what it lacks only the user knows."""
     state = stage.state
 
-    def report(_: Output) -> list[Blocker]:
+    def report(_: AgentOutput) -> list[Blocker]:
         return [] if stage.store.below("research/") else [missing("research/")]
 
     while True:
@@ -97,18 +97,18 @@ def research(stage: Stage) -> Ok[None] | Err[Halt]:
         if isinstance(replied, Err):
             return replied
         output = replied.value
-        if output["status"] == OutputStatus.OK:
+        if output.status is OutputStatus.OK:
             stage.memory.researched = True
             return Ok(None)
-        wanted = [note for note in strings_of(members_of(output.get("artifacts")).get("notes")) if is_text(note)]
-        answered = ask(stage, [info(note) for note in wanted or [str(output.get("summary"))]])
+        wanted = [note for note in output.strings("notes") if is_text(note)]
+        answered = ask(stage, [info(note) for note in wanted or [output.summary]])
         if isinstance(answered, Err):
             return answered
         stage.enter(state)
 
 
-def _design_spec(stage: Stage, output: Output) -> list[Blocker]:
-    inline = members_of(output.get("artifacts")).get("design_spec_inline")
+def _design_spec(stage: Stage, output: AgentOutput) -> list[Blocker]:
+    inline = output.artifacts.get("design_spec_inline")
     return [] if is_text(inline) or stage.store.below("design-specs/") else [missing("design-specs/")]
 
 
@@ -137,17 +137,17 @@ def correct(stage: Stage) -> Ok[None] | Err[Halt]:
     return Ok(None)
 
 
-def _send_correction(stage: Stage, agent: AgentName) -> Ok[Output] | Err[Halt]:
+def _send_correction(stage: Stage, agent: AgentName) -> Ok[AgentOutput] | Err[Halt]:
     """Send a correction out, once: that it was sent is on disk before it is."""
     sent = {"agent": agent.value, "task_id": META, "at": stage.clock.timestamp}
     stage.save(lambda status: set_correction(status, CorrectionStatus.DISPATCHED, sent))
-    stage.trace.emit("correction", to=CorrectionStatus.DISPATCHED.value, agent=agent.value)
+    stage.log.emit("correction", to=CorrectionStatus.DISPATCHED.value, agent=agent.value)
     return dispatch(stage, agent, META, lambda output: _against_correction(stage, agent, output))
 
 
 def move_correction(stage: Stage, to: CorrectionStatus) -> None:
     stage.save(lambda status: set_correction(status, to))
-    stage.trace.emit("correction", to=to.value)
+    stage.log.emit("correction", to=to.value)
 
 
 def _correctors(stage: Stage) -> list[AgentName]:
@@ -160,7 +160,7 @@ def _correctors(stage: Stage) -> list[AgentName]:
     return [named[0]] if isinstance(named[0], AgentName) else list(named[0])
 
 
-def _against_correction(stage: Stage, agent: AgentName, output: Output) -> list[Blocker]:
+def _against_correction(stage: Stage, agent: AgentName, output: AgentOutput) -> list[Blocker]:
     """What is wrong with the artifacts of an agent that corrected the design."""
     if agent is A.SPEC_AGENT:
         return stage.linter.guard("G-INTAKE")
@@ -182,9 +182,9 @@ def review_strategy(stage: Stage) -> Step:
 def strategy_question(stage: Stage) -> str:
     """How many tasks, what they are, both ways, and which one is advised."""
     tasks = stage.store.tasks()
-    scope = ", ".join(str(task.get("id")) for task in tasks)
-    chained = sum(1 for task in tasks if items_of(task.get("depends_on")))
-    advised = machine.advised_strategy(tasks).value
+    scope = ", ".join(task.id for task in tasks)
+    chained = sum(1 for task in tasks if items_of(task.value.get("depends_on")))
+    advised = machine.advised_strategy([task.value for task in tasks]).value
     return (
         f"{len(tasks)} tasks ({scope}; {chained} with dependencies) are planned. Review after every task (per-batch) "
         f"or once at the end (single-final)? Advised: {advised}."

@@ -14,21 +14,20 @@ The contract has one state machine, so its goals are the same for every project.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_workrail.scenarios.variations import Content, Shown, Subject, generated
+from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.variations import Content, generated
+from pytest_workrail.systems.kernel.generation import DriverSubject, merged
 from pytest_workrail.systems.team.blockers import TeamBlocker
-from pytest_workrail.systems.team.expectations import unmet
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
-from pytest_workrail.systems.team.result import TeamRun
-from pytest_workrail.systems.team.runner import run
+from pytest_workrail.systems.team.scenario import unmet
+from pytest_workrail.systems.team.team_run import TeamRun, run
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF, TRANSITIONS
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
@@ -39,7 +38,6 @@ from workrail_lint.systems.team.vocabulary import (
 )
 from workrail_lint.systems.team.vocabulary import WorkflowState as S
 
-_MOST_REPAIRS = 20
 _TASK = "T-001"
 _CHECK = "cmd: make test"
 _CHANGES = "changes-requested"
@@ -86,7 +84,7 @@ def perform(piece: dict[str, Any]) -> dict[str, Json]:
     return generated(TeamSubject(), piece)
 
 
-class TeamSubject(Subject):
+class TeamSubject(DriverSubject[TeamRun]):
     """A team session, on the full and on the lean path."""
 
     ident = "team"
@@ -103,31 +101,35 @@ class TeamSubject(Subject):
         # A second fault in one session would hide the first more often than not, so each starts from a plain one.
         if set(content) - {"user"} <= {"mode"}:
             for change in _ways(goal):
-                yield _merged(content, change)
+                yield merged(content, change)
 
-    def played(self, content: Content) -> Shown | None:
-        """The session, with the answers that it asks for, and without what it does not use."""
-        made = deepcopy(content)
-        for _ in range(_MOST_REPAIRS):
-            done = run({self.member: made})
-            if not done.problems:
-                bare = {name: value for name, value in made.items() if value != {}}
-                return Shown(bare, frozenset(_seen(done)), _expected(done))
-            for fault in done.problems:
-                if fault.pointer == "/team/user":
-                    ident = fault.message.partition(" ")[0]
-                    made.setdefault("user", {}).setdefault(ident, []).append(_ANSWERS.get(ident, _OTHERWISE))
-                elif not _dropped(made, fault.pointer):
-                    return None
-        return None
+    def run(self, content: Content) -> TeamRun:
+        return run({self.member: content})
+
+    def mend(self, content: Content, problem: Fault) -> bool:
+        if problem.pointer != "/team/user":
+            return super().mend(content, problem)
+        ident = problem.message.partition(" ")[0]
+        content.setdefault("user", {}).setdefault(ident, []).append(_ANSWERS.get(ident, _OTHERWISE))
+        return True
+
+    def shown_goals(self, content: Content, run: TeamRun) -> Iterator[str]:
+        return _seen(run)
+
+    def expectations(self, run: TeamRun) -> dict[str, Json]:
+        return {
+            "finalState": run.final_state.value,
+            "states": list[Json](run.states),
+            "blockers": [blocker.code.value for blocker in run.blockers],
+            "findings": [finding.code for finding in run.findings],
+        }
 
     def goals_of(self, document: Mapping[str, Any]) -> frozenset[str] | None:
         try:
-            model = TeamScenario.model_validate(document)
+            played = run(document)
         except ValidationError:
             return None
-        done = run(model)
-        return None if done.problems or unmet(model, done) else frozenset(_seen(done))
+        return None if played.problems or unmet(document, played) else frozenset(_seen(played))
 
 
 def _goals() -> Iterator[str]:
@@ -159,7 +161,7 @@ def _ways(goal: str) -> Iterator[Content]:
             yield _repair(FixLoop(name), LIMITS.repairs + 1 if case == "exhausted" else 1)
         case "question":
             wanted = (Kind(name), Effect(case))
-            yield from (_merged(asked, {"user": {"UD-1": [_WORDS[wanted]]}}) for asked in _questions(wanted[0]))
+            yield from (merged(asked, {"user": {"UD-1": [_WORDS[wanted]]}}) for asked in _questions(wanted[0]))
         case "dispatch":
             yield {"replies": {f"Coder/{_TASK}#1": {"fault": "error"}}}
         case "blocker":
@@ -243,7 +245,7 @@ def _stops(code: TeamBlocker) -> Iterator[Content]:
             yield {"user": {APPROVE_DESIGN_ID: [{"cancel": "the budget is gone"}]}}
         case TeamBlocker.DECISION_UNRESOLVED:
             silent: Content = {"user": {"UD-1": [None] * (LIMITS.reasks + 1)}}
-            yield from (_merged(asked, silent) for asked in _questions(Kind.SECURITY))
+            yield from (merged(asked, silent) for asked in _questions(Kind.SECURITY))
         case TeamBlocker.PERSISTENCE_FAILED:
             lost = [
                 {"op": "write", "file": "status.json", "nth": number + 2, "kind": "lost"}
@@ -264,33 +266,6 @@ def _always(agent: str, reply: dict[str, Json]) -> Content:
 
 def _output(**members: Json) -> dict[str, Json]:
     return {"output": members}
-
-
-def _merged(content: Content, change: Content) -> Content:
-    made = deepcopy(content)
-    for name, value in change.items():
-        made[name] = {**made.get(name, {}), **deepcopy(value)} if isinstance(value, dict) else deepcopy(value)
-    return made
-
-
-def _dropped(content: Content, pointer: str) -> bool:
-    """Leave out what a session did not use; false where that is not known."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[2:]]
-    held: Any = content.get(parts[0]) if parts else None
-    if isinstance(held, list):
-        del held[int(parts[1])]
-    elif len(parts) > 2 and isinstance(held[parts[1]], list):
-        del held[parts[1]][int(parts[2]) :]
-    elif isinstance(held, dict) and len(parts) > 1:
-        held.pop(parts[1], None)
-    else:
-        return False
-    if not held:
-        content.pop(parts[0])
-    elif isinstance(held, dict):
-        for name in [name for name, value in held.items() if value == []]:
-            del held[name]
-    return True
 
 
 # ------------------------------------------------------------------------------------------------------ what was shown
@@ -332,12 +307,3 @@ def _gates_seen(done: TeamRun) -> Iterator[str]:
             yield f"gate:{ident}:{answer}"
         elif entry.get("status") == DecisionStatus.CANCELLED.value:
             yield f"gate:{ident}:{'unanswered' if asked > LIMITS.reasks else 'refused'}"
-
-
-def _expected(done: TeamRun) -> dict[str, Json]:
-    return {
-        "finalState": done.final_state.value,
-        "states": list[Json](done.states),
-        "blockers": [blocker.code.value for blocker in done.blockers],
-        "findings": [finding.code for finding in done.findings],
-    }

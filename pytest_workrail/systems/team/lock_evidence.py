@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pytest_workrail.locks.registry import shipped_registry
+from pytest_workrail.systems.kernel.run import Event
+from pytest_workrail.systems.kernel.scenario import LockEvidence
 from workrail_lint.systems.team.state_machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
 from workrail_lint.systems.team.vocabulary import (
     META,
@@ -22,7 +22,6 @@ from workrail_lint.systems.team.vocabulary import (
 )
 
 A = AgentName
-Event = dict[str, Any]
 _GATE_AGENTS = (A.REVIEWER.value, A.QA.value, A.SECURITY.value)
 
 
@@ -44,15 +43,7 @@ class RunEvidence(NamedTuple):
         return [event["state"] for event in self.named("enter_state")]
 
 
-@cache
-def lock_ids() -> tuple[str, ...]:
-    """The locks of this contract, in the order of the registry."""
-    return tuple(lock.id for lock in shipped_registry().locks if lock.category == "team")
-
-
-def covered(lock: str, evidence: RunEvidence) -> bool:
-    """Whether a run shows that a lock holds."""
-    return _WITNESSES[lock](evidence)
+EVIDENCE: LockEvidence[RunEvidence] = LockEvidence()
 
 
 def _follows(events: list[Event], *tests: Callable[[Event], bool]) -> bool:
@@ -84,10 +75,12 @@ def _visits(evidence: RunEvidence) -> Iterator[list[Event]]:
         yield visit
 
 
+@EVIDENCE.of("team-pending-before-ask")
 def _pending_before_ask(w: RunEvidence) -> bool:
     return _follows(w.events, lambda e: _sets(e, "pending"), _is("verify", ok=True), _is("ask"))
 
 
+@EVIDENCE.of("team-verify-before-leave")
 def _verify_before_leave(w: RunEvidence) -> bool:
     def closed(visit: list[Event]) -> bool:
         stored = [i for i, e in enumerate(visit) if e["event"] == "decision"]
@@ -97,6 +90,7 @@ def _verify_before_leave(w: RunEvidence) -> bool:
     return any(closed(visit) and after[0]["event"] == "enter_state" for visit, after in pairwise(visits))
 
 
+@EVIDENCE.of("team-rewrite-without-reask")
 def _rewrite_without_reask(w: RunEvidence) -> bool:
     failed = False
     for event in w.events:
@@ -120,6 +114,7 @@ def _gate_asks(visit: list[Event]) -> list[int]:
     return [count for count in asks if count] or [0]
 
 
+@EVIDENCE.of("team-gate-reask-three")
 def _gate_reask_three(w: RunEvidence) -> bool:
     return any(
         _gate_asks(visit)[-1] == LIMITS.reasks + 1 and after[0]["state"] == "BLOCKED"
@@ -127,6 +122,7 @@ def _gate_reask_three(w: RunEvidence) -> bool:
     )
 
 
+@EVIDENCE.of("team-gate-counter-in-memory")
 def _gate_counter_in_memory(w: RunEvidence) -> bool:
     begun = w.started_with.get("current_state")
     first = next((v for v in _visits(w) if v[0]["event"] == "enter_state"), [])
@@ -134,6 +130,7 @@ def _gate_counter_in_memory(w: RunEvidence) -> bool:
     return w.is_resumed and is_gate and _gate_asks(first)[0] == LIMITS.reasks + 1
 
 
+@EVIDENCE.of("team-well-known-in-place")
 def _well_known_in_place(w: RunEvidence) -> bool:
     for ident in GATES:
         answers = [e for e in w.named("decision") if e["id"] == ident]
@@ -143,6 +140,7 @@ def _well_known_in_place(w: RunEvidence) -> bool:
     return False
 
 
+@EVIDENCE.of("team-history-before-overwrite")
 def _history_before_overwrite(w: RunEvidence) -> bool:
     writes = w.named("write")
     return any(
@@ -151,6 +149,7 @@ def _history_before_overwrite(w: RunEvidence) -> bool:
     )
 
 
+@EVIDENCE.of("team-correction-once")
 def _correction_once(w: RunEvidence) -> bool:
     if not w.is_resumed or correction_of(w.started_with) is not CorrectionStatus.DISPATCHED:
         return False
@@ -158,11 +157,13 @@ def _correction_once(w: RunEvidence) -> bool:
     return seen is not None and seen["event"] != "dispatch"
 
 
+@EVIDENCE.of("team-correction-default-none")
 def _correction_default_none(w: RunEvidence) -> bool:
     absent = w.is_resumed and not w.started_with.get("gate_tracking")
     return absent and _follows(w.events, _is("correction", to="queued"), _is("correction", to="dispatched"))
 
 
+@EVIDENCE.of("team-strategy-canonical")
 def _strategy_canonical(w: RunEvidence) -> bool:
     given = w.given.get(REVIEW_STRATEGY_ID, [])
     entry = next((e for e in w.decisions if e.get("decision_id") == REVIEW_STRATEGY_ID), {})
@@ -170,6 +171,7 @@ def _strategy_canonical(w: RunEvidence) -> bool:
     return is_member(stored, Strategy) and any(not is_member(text, Strategy) for text in given[-1:])
 
 
+@EVIDENCE.of("team-strategy-reread")
 def _strategy_reread(w: RunEvidence) -> bool:
     seen = False
     for before, event in pairwise(w.events):
@@ -180,6 +182,7 @@ def _strategy_reread(w: RunEvidence) -> bool:
     return seen
 
 
+@EVIDENCE.of("team-security-no-autocancel")
 def _security_no_autocancel(w: RunEvidence) -> bool:
     asks = [tuple(e["decisions"]) for e in w.named("ask")]
     again = {ident for first, second in pairwise(asks) for ident in set(first) & set(second) if ident not in GATES}
@@ -187,6 +190,7 @@ def _security_no_autocancel(w: RunEvidence) -> bool:
     return bool(again - silent)
 
 
+@EVIDENCE.of("team-partial-reply")
 def _partial_reply(w: RunEvidence) -> bool:
     for visit in _visits(w):
         closed = {e["id"]: e["status"] for e in visit if e["event"] == "decision"}
@@ -196,6 +200,7 @@ def _partial_reply(w: RunEvidence) -> bool:
     return False
 
 
+@EVIDENCE.of("team-return-by-context")
 def _return_by_context(w: RunEvidence) -> bool:
     for visit, after in pairwise(_visits(w)):
         closed = [e["id"] for e in visit if e["event"] == "decision"]
@@ -205,6 +210,7 @@ def _return_by_context(w: RunEvidence) -> bool:
     return False
 
 
+@EVIDENCE.of("team-repair-budget")
 def _repair_budget(w: RunEvidence) -> bool:
     counts: dict[tuple[str, str], int] = {}
     for event in w.named("retry_count", "enter_state"):
@@ -216,6 +222,7 @@ def _repair_budget(w: RunEvidence) -> bool:
     return False
 
 
+@EVIDENCE.of("team-dispatch-retry-two")
 def _dispatch_retry_two(w: RunEvidence) -> bool:
     tries = w.named("dispatch", "dispatch_error", "reply", "enter_state")
     return any(
@@ -226,18 +233,21 @@ def _dispatch_retry_two(w: RunEvidence) -> bool:
     )
 
 
+@EVIDENCE.of("team-no-role-takeover")
 def _no_role_takeover(w: RunEvidence) -> bool:
     spent = any(e["attempt"] == LIMITS.dispatch_retries + 1 for e in w.named("dispatch_error"))
     own = [e for e in w.named("write") if "by" not in e and e["state"] != "INTAKE_LEAN"]
     return spent and not any(e["file"].startswith("repo:") for e in own)
 
 
+@EVIDENCE.of("team-coder-not-completed")
 def _coder_not_completed(w: RunEvidence) -> bool:
     completed = [e for e in w.named("task_status") if e["status"] == "completed"]
     by_coder = [e for e in w.named("task_status") if e.get("by") == A.CODER]
     return bool(completed and by_coder) and all("by" not in e for e in completed)
 
 
+@EVIDENCE.of("team-final-review")
 def _final_review(w: RunEvidence) -> bool:
     meta = [e for e in w.named("dispatch") if e["agent"] == A.REVIEWER and e["task"] == META and e["attempt"] == 1]
     is_through = "INTEGRATE" in w.states
@@ -245,47 +255,24 @@ def _final_review(w: RunEvidence) -> bool:
     return is_through and w.mode is Mode.FULL and len(meta) == 1 and not repairs
 
 
+@EVIDENCE.of("team-core-agents")
 def _core_agents(w: RunEvidence) -> bool:
     seen = {e["agent"] for e in w.named("dispatch")}
     return "DONE" in w.states and all(agent.value in seen for agent in CORE_AGENTS)
 
 
+@EVIDENCE.of("team-lean-path")
 def _lean_path(w: RunEvidence) -> bool:
     seen = {e["agent"] for e in w.named("dispatch")}
     skipped = not any(agent.value in seen for agent in LEAN_FORBIDDEN)
     return w.mode is Mode.LEAN and "DONE" in w.states and skipped and A.REVIEWER.value in seen
 
 
+@EVIDENCE.of("team-lean-exit")
 def _lean_exit(w: RunEvidence) -> bool:
     return w.mode is Mode.LEAN and ("IMPLEMENT_LOOP", "INTAKE") in pairwise(w.states)
 
 
+@EVIDENCE.of("team-json-only")
 def _json_only(w: RunEvidence) -> bool:
     return any(e.get("reason") == "invalid" for e in w.named("dispatch_error"))
-
-
-_WITNESSES: dict[str, Callable[[RunEvidence], bool]] = {
-    "team-pending-before-ask": _pending_before_ask,
-    "team-verify-before-leave": _verify_before_leave,
-    "team-rewrite-without-reask": _rewrite_without_reask,
-    "team-gate-reask-three": _gate_reask_three,
-    "team-gate-counter-in-memory": _gate_counter_in_memory,
-    "team-well-known-in-place": _well_known_in_place,
-    "team-history-before-overwrite": _history_before_overwrite,
-    "team-correction-once": _correction_once,
-    "team-correction-default-none": _correction_default_none,
-    "team-strategy-canonical": _strategy_canonical,
-    "team-strategy-reread": _strategy_reread,
-    "team-security-no-autocancel": _security_no_autocancel,
-    "team-partial-reply": _partial_reply,
-    "team-return-by-context": _return_by_context,
-    "team-repair-budget": _repair_budget,
-    "team-dispatch-retry-two": _dispatch_retry_two,
-    "team-no-role-takeover": _no_role_takeover,
-    "team-coder-not-completed": _coder_not_completed,
-    "team-final-review": _final_review,
-    "team-core-agents": _core_agents,
-    "team-lean-path": _lean_path,
-    "team-lean-exit": _lean_exit,
-    "team-json-only": _json_only,
-}

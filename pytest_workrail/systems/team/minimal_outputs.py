@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.systems.team.store import json_bytes
+from pytest_workrail.systems.kernel.run import json_bytes
 from workrail_lint.systems.team.edits import yaml_list, yaml_text
 from workrail_lint.systems.team.roles import ROLES, Reach
 from workrail_lint.systems.team.vocabulary import (

@@ -3,27 +3,251 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from pytest_workrail.systems.team.blockers import Halt
+from pytest_workrail.scenarios.clock import parse_time
+from pytest_workrail.systems.team.blockers import (
+    Halt,
+    TeamBlocker,
+    about_artifact,
+    about_decision,
+    blocked,
+    missing,
+    unscripted,
+)
+from pytest_workrail.systems.team.build_states import (
+    GateOutcome,
+    after_build_question,
+    fix_build,
+    follow_answers,
+    implement,
+    integrate,
+    release,
+)
 from pytest_workrail.systems.team.design_states import (
     Step,
     approve_design,
+    correct,
     design,
     intake,
     intake_lean,
+    move_correction,
     plan,
     review_strategy,
 )
-from pytest_workrail.systems.team.implement_states import implement
-from pytest_workrail.systems.team.release_states import fix_build, integrate, release
-from pytest_workrail.systems.team.resume import resume
-from pytest_workrail.systems.team.run_state import Stage
-from workrail_lint.base.result import Err
+from pytest_workrail.systems.team.dispatch import dispatch
+from pytest_workrail.systems.team.questions import Kind
+from pytest_workrail.systems.team.run_state import Stage, Status
+from pytest_workrail.systems.team.session import STATUS
+from pytest_workrail.systems.team.simulated_agents import AgentOutput
+from pytest_workrail.systems.team.user_gate import ask_pending
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Resume
-from workrail_lint.systems.team.state_machine import TERMINAL_STATES
-from workrail_lint.systems.team.vocabulary import Mode, WorkflowState
+from workrail_lint.systems.team.state_machine import CORRECTION_EVIDENCE, GATES, TERMINAL_STATES
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    META,
+    AgentName,
+    BlockerSlug,
+    CorrectionStatus,
+    DecisionStatus,
+    FixLoop,
+    Mode,
+    TaskStatus,
+    WorkflowState,
+    decision_number,
+    is_member,
+    members_of,
+    moment,
+)
 
 S = WorkflowState
+C = CorrectionStatus
+# Errors with which status.json can't be gone on from: members of another type, names of nothing. What an earlier run
+# left undone is an error too, and that is what resuming is for.
+_SHAPE = (
+    *(f"TC1{number:02d}" for number in (3, 5, 6, 10, 11, 12, 13, 14, 15, 20)),
+    *(f"TC2{number:02d}" for number in (1, 2, 6, 7)),
+)
+
+
+def resume(stage: Stage, start: Resume) -> Step:
+    """Enter the state of a session and do what is left to do there. Returns the next state."""
+    status = stage.store.status()
+    state = _state_of(status)
+    stage.log.state = S.BLOCKED if state is None else state
+    stage.log.emit("read_status")
+    if status is None or state is None:
+        text = "status.json can't be read, so the state of the session is unknown"
+        fix = "Restore status.json, then resume"
+        lost = about_artifact(TeamBlocker.PERSISTENCE_FAILED, STATUS, text, fix)
+        return Err(blocked(BlockerSlug.PERSISTENCE_ERROR, lost))
+    if state is S.DONE:
+        return Ok(S.DONE)
+    misshapen = stage.linter.errors(STATUS, _SHAPE)
+    if misshapen:
+        return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *misshapen))
+    target = _target(status, state, start)
+    if isinstance(target, Err):
+        return target
+    return _continue(stage, status, target.value)
+
+
+def _state_of(status: Status | None) -> WorkflowState | None:
+    state = None if status is None else status.get("current_state")
+    return WorkflowState(state) if is_member(state, WorkflowState) else None
+
+
+def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
+    """Where to go on: a blocked session needs to be told, unless it waits for a gate."""
+    if state is not S.BLOCKED:
+        return Ok(state)
+    for ident, gate in GATES.items():
+        entry = machine.decision(status, ident)
+        if entry is not None and entry.get("status") == DecisionStatus.CANCELLED:
+            return Ok(gate)
+    if start.as_ is None:
+        return Err(unscripted("the session is BLOCKED; set `as` to the state to continue in", "/team/start"))
+    return Ok(start.as_)
+
+
+def _continue(stage: Stage, status: Status, state: WorkflowState) -> Step:
+    absent = machine.required_artifacts(state, stage.mode, machine.return_state(status))
+    lacking = [missing(file, stage.mode) for file in absent if not stage.store.exists(file)]
+    if lacking:
+        return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *lacking))
+    if state in GATES.values():
+        return _at(stage, state)
+    pending = [
+        entry
+        for entry in machine.decisions_of(status)
+        if decision_number(entry.get("decision_id")) is not None and entry.get("status") == DecisionStatus.PENDING
+    ]
+    back: str | None = state.value
+    if state is S.ASK_USER:
+        back = machine.return_state(status)
+        if back is None or WorkflowState(back) in machine.NOT_RETURNABLE:
+            return Err(_unknown_return_state(str(pending[0]["decision_id"]) if pending else "UD-1"))
+        stage.enter(state)
+    return _pending(stage, pending, WorkflowState(back)) if pending else _at(stage, WorkflowState(back))
+
+
+def _at(stage: Stage, state: WorkflowState) -> Step:
+    """Do what is left to do in a state that is neither a question nor an end."""
+    status = stage.status
+    if state is S.APPROVE_DESIGN:
+        stage.arrive(state)
+        return _approval(stage, status)
+    if state is S.REVIEW_STRATEGY and machine.strategy_of(status) is not None:
+        stage.arrive(state)
+        stage.log.emit("verify", ok=True)
+        return Ok(S.IMPLEMENT_LOOP)
+    if is_member(state.value, FixLoop):
+        stage.arrive(state)
+        return _repair(stage, FixLoop(state.value))
+    return Ok(state)
+
+
+def _unknown_return_state(ident: str) -> Halt:
+    text = f"{ident} does not say which state to return to"
+    unknown = about_decision(
+        TeamBlocker.DECISION_UNRESOLVED, ident, text, f"Set state_context of {ident}, then ask again"
+    )
+    return blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, unknown)
+
+
+def _pending(stage: Stage, entries: list[dict[str, Any]], state: WorkflowState) -> Step:
+    """Ask what is open, and only that; then go on in a state, or where the answers lead."""
+    asked = ask_pending(stage, entries)
+    if isinstance(asked, Err):
+        return asked
+    builds = [
+        each for each in asked.value if each.topic.kind is Kind.EXHAUSTED and each.topic.loop is FixLoop.FIX_BUILD
+    ]
+    if builds:
+        return Ok(after_build_question(stage, builds, state))
+    followed = follow_answers(stage, asked.value, state, AgentOutput(), GateOutcome.PASSED)
+    if isinstance(followed, Err):
+        return followed
+    return Ok(stage.state) if followed.value is GateOutcome.REPAIRED else _at(stage, state)
+
+
+def _repair(stage: Stage, loop: FixLoop) -> Step:
+    """A repair that broke off: its round is counted already, so it is only worked on again."""
+    if loop is FixLoop.FIX_BUILD:
+        return fix_build(stage, is_counted=True)
+    tasks = stage.store.tasks()
+    begun = [task.id for task in tasks if task.status == TaskStatus.IN_PROGRESS]
+    waiting = [task for task in tasks if task.status == TaskStatus.IMPLEMENTED]
+    if not begun and waiting and stage.repairs(loop, META) == 0:
+        return Ok(S.IMPLEMENT_LOOP)  # the repair is done; what is left is the review
+    worked = dispatch(stage, AgentName.CODER, begun[0] if begun else META)
+    return worked if isinstance(worked, Err) else Ok(S.IMPLEMENT_LOOP)
+
+
+# ------------------------------------------------------------------------------------------------- the design
+
+
+def _approval(stage: Stage, status: Status) -> Step:
+    """What is left to do at the gate about the design."""
+    entry = machine.decision(status, APPROVE_DESIGN_ID) or {}
+    is_answered = entry.get("status") == DecisionStatus.ANSWERED
+    correction = machine.correction_of(status)
+    if is_answered and machine.is_approval(entry.get("answer")) and correction not in machine.OPEN_CORRECTION:
+        stage.log.emit("verify", ok=True)
+        return Ok(S.PLAN)
+    if is_answered and machine.is_change_request(entry.get("answer")):
+        done = _correction(stage, status, correction)
+        if isinstance(done, Err):
+            return done
+    return approve_design(stage)
+
+
+def _correction(stage: Stage, status: Status, correction: CorrectionStatus | None) -> Ok[None] | Err[Halt]:
+    match correction:
+        case C.COMPLETED:
+            return Ok(None)
+        case C.DISPATCHED:
+            return _verified(stage, status)
+        case C.QUEUED:
+            return correct(stage)
+        case _:
+            move_correction(stage, C.QUEUED)
+            return correct(stage)
+
+
+def _verified(stage: Stage, status: Status) -> Ok[None] | Err[Halt]:
+    """A correction that was sent out is never sent again: its artifact shows whether it was made."""
+    gate = members_of(members_of(status.get("gate_tracking")).get(S.APPROVE_DESIGN.value))
+    sent = members_of(gate.get("last_correction_dispatch"))
+    agent = sent.get("agent")
+    owned = CORRECTION_EVIDENCE.get(AgentName(agent), ()) if is_member(agent, AgentName) else ()
+    if any(_is_evidence(stage, file, sent.get("at")) for file in _files(stage, owned)):
+        move_correction(stage, C.COMPLETED)
+        return Ok(None)
+    file = owned[0] if owned else STATUS
+    text = f"a correction was dispatched to {agent or 'no agent'}, but {file} does not show that it was made"
+    fix = "Set correction_status to queued to redo it, or to completed to continue"
+    return Err(
+        blocked(BlockerSlug.CORRECTION_UNVERIFIED, about_artifact(TeamBlocker.CORRECTION_UNVERIFIED, file, text, fix))
+    )
+
+
+def _files(stage: Stage, owned: tuple[str, ...]) -> list[str]:
+    return [
+        file
+        for name in owned
+        for file in (stage.store.below(name) if name.endswith("/") else [name] if stage.store.exists(name) else [])
+    ]
+
+
+def _is_evidence(stage: Stage, file: str, at: object) -> bool:
+    if moment(at) is None or stage.linter.errors(file):
+        return False
+    return stage.store.age(file) > parse_time(str(at)).timestamp()
+
+
 # The states that a run goes through; the others interrupt one of these.
 _HANDLERS: dict[WorkflowState, Callable[[Stage], Step]] = {
     S.INTAKE: intake,
@@ -45,7 +269,7 @@ def orchestrate(stage: Stage) -> Halt | None:
     if isinstance(start, Resume):
         step = resume(stage, start)
         if not isinstance(step, Err) and step.value is S.DONE and stage.state is S.DONE:
-            stage.trace.emit("end")
+            stage.log.emit("end")
             return None
     else:
         step = _handled(stage, S.INTAKE_LEAN if stage.mode is Mode.LEAN else S.INTAKE)
@@ -54,7 +278,7 @@ def orchestrate(stage: Stage) -> Halt | None:
     if isinstance(step, Err):
         return _halted(stage, step.error)
     stage.enter(step.value)
-    stage.trace.emit("end")
+    stage.log.emit("end")
     return None
 
 
@@ -69,6 +293,6 @@ def _halted(stage: Stage, halt: Halt) -> Halt:
         stage.blockers += halt.blockers
         stage.enter(S.BLOCKED, halt.slug)
         for blocker in halt.blockers:
-            stage.trace.emit("blocker", code=blocker.code.value)
-        stage.trace.emit("end")
+            stage.log.emit("blocker", code=blocker.code.value)
+        stage.log.emit("end")
     return halt

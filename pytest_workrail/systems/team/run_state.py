@@ -6,20 +6,17 @@ Memory holds only what the contract lets an Orchestrator remember. Whatever has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.records import Record
 from pytest_workrail.scenarios.clock import SimulatedClock
-from pytest_workrail.systems.team.blockers import Blocker, Halt, TeamBlocker, about_artifact, about_state, blocked
-from pytest_workrail.systems.team.event_log import EventLog
-from pytest_workrail.systems.team.linting import SessionLinter
+from pytest_workrail.systems.kernel.run import EventLog, RunState
+from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_artifact, about_state, blocked
 from pytest_workrail.systems.team.minimal_outputs import status as first_status
+from pytest_workrail.systems.team.session import FailingWrite, SessionLinter, Store, Task
 from pytest_workrail.systems.team.simulated_agents import SimulatedAgents, SimulatedUser
-from pytest_workrail.systems.team.store import FailingWrite, Store
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.findings import Finding
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Flags, Request, Team
 from workrail_lint.systems.team.scenario_words import CheckResult, Defaults
@@ -37,11 +34,37 @@ from workrail_lint.systems.team.vocabulary import (
     members_of,
 )
 
+# What an event knows for the rules alone: it follows from the rest, or would only make a golden longer.
+FOR_RULES = ("input", "parts", "conventions", "context")
+
+
+class TeamLog(EventLog):
+    """The log of a session: every event has the state it happens in, and moves the clock."""
+
+    def __init__(self, clock: SimulatedClock, state: WorkflowState) -> None:
+        super().__init__()
+        self.clock = clock
+        self.state = state
+
+    def emit(self, event: str, /, **members: Any) -> None:
+        self.clock.tick()
+        self.append(state=self.state.value, event=event, **members)
+
+    def enter(self, state: WorkflowState) -> None:
+        self.state = state
+        self.emit("enter_state")
+
+    def dispatched(self, agent: AgentName) -> bool:
+        """Whether an agent was sent off in this run."""
+        return any(e["event"] == "dispatch" and e["agent"] == agent.value for e in self.events)
+
+
 S = WorkflowState
 Status = dict[str, Any]
 
 
-class Memory(Record, frozen=False):
+@dataclass(slots=True)
+class Memory:
     """What a run remembers between events and forgets when it breaks off."""
 
     waived: set[tuple[AgentName, str]] = field(default_factory=set)  # gates that the user lifted
@@ -55,24 +78,22 @@ class Memory(Record, frozen=False):
     last_failed: str | None = None
 
 
-class Stage:
+class Stage(RunState):
     """One run."""
 
     def __init__(self, root: Path, session: str, team: Team, mode: Mode, clock: SimulatedClock) -> None:
+        super().__init__(clock)
         self.team = team
         self.request = team.request or Request.model_validate({})
         self.flags = team.flags or Flags.model_validate({})
         faults = [FailingWrite(fault.file, fault.nth, fault.kind) for fault in team.faults or ()]
         self.store = Store(root, session, clock, faults)
-        self.clock = clock
-        self.trace = EventLog(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
+        self.log = TeamLog(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
         self.linter = SessionLinter(self.store)
         self.linter.mode = mode
         self.agents = SimulatedAgents(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
         self.user = SimulatedUser(team.user or {})
         self.memory = Memory()
-        self.findings: list[Finding] = []  # about what the agents were given and gave back
-        self.blockers: list[Blocker] = []
 
     # ------------------------------------------------------------------------------------------------- facts
 
@@ -86,7 +107,7 @@ class Stage:
 
     @property
     def state(self) -> WorkflowState:
-        return self.trace.state
+        return self.log.state
 
     @property
     def goal(self) -> str:
@@ -99,22 +120,27 @@ class Stage:
     @property
     def strategy(self) -> Strategy:
         """The strategy as it stands on disk; lean runs review as they go."""
-        found = machine.strategy_of(self.store.status() or {})
+        found = machine.strategy_of(self.status)
         return found if found is not None and self.mode is Mode.FULL else Strategy.PER_BATCH
 
-    def task(self, ident: str) -> dict[str, Any]:
-        return next((task for task in self.store.tasks() if task.get("id") == ident), {})
+    @property
+    def status(self) -> Status:
+        """Return status.json; empty if there is none that can be read."""
+        return self.store.status() or {}
+
+    def task(self, ident: str) -> Task:
+        return next((task for task in self.store.tasks() if task.id == ident), Task("", "", {}))
 
     def repairs(self, loop: FixLoop, task: str) -> int:
         """How often something was repaired already, as it stands on disk."""
-        counts = members_of(members_of((self.store.status() or {}).get("retry_counts")).get(task))
+        counts = members_of(members_of(self.status.get("retry_counts")).get(task))
         count = counts.get(loop.value)
         return count if type(count) is int else 0
 
     def out_of_steps(self) -> Halt | None:
         limits = self.team.limits
         most = machine.LIMITS.steps if limits is None or limits.steps is None else limits.steps
-        if len(self.trace.events) < most:
+        if len(self.log.events) < most:
             return None
         text = f"the run has more than {most} steps"
         fix = "Find the question or repair that repeats"
@@ -145,17 +171,17 @@ class Stage:
             status.setdefault("retry_counts", {})
             status["last_update"] = self.clock.timestamp
             self.store.save_status(status)
-        self.trace.enter(state)
+        self.log.enter(state)
 
     def arrive(self, state: WorkflowState) -> None:
         """Go to a state, unless a question or a repair has come back to it already."""
-        entered = [event["state"] for event in self.trace.events if event["event"] == "enter_state"]
+        entered = [event["state"] for event in self.log.events if event["event"] == "enter_state"]
         if entered[-1:] != [state.value]:
             self.enter(state)
 
     def move_task(self, ident: str, status: TaskStatus) -> None:
         self.store.set_task(ident, status)
-        self.trace.emit("task_status", task=ident, status=status.value)
+        self.log.emit("task_status", task=ident, status=status.value)
 
     def count_repair(self, loop: FixLoop, task: str, count: int) -> None:
         def change(status: Status) -> None:
@@ -163,7 +189,7 @@ class Stage:
             counts.setdefault(task, {})[loop.value] = count
 
         self.save(change)
-        self.trace.emit("retry_count", task=task, loop=loop.value, count=count)
+        self.log.emit("retry_count", task=task, loop=loop.value, count=count)
 
     def add_issue(self, issue: str) -> None:
         self.save(lambda status: items_of(status.setdefault("known_issues", [])).append(issue))
@@ -172,11 +198,11 @@ class Stage:
         """A file that the Orchestrator writes itself: written, read back, written again where that failed."""
         for _ in range(machine.LIMITS.rewrites + 1):
             if isinstance(self.store.write(file, data), Err):
-                self.trace.emit("write_error", file=file)
+                self.log.emit("write_error", file=file)
                 continue
-            self.trace.emit("write", file=file)
+            self.log.emit("write", file=file)
             is_stored = self.store.read(file) == data
-            self.trace.emit("verify", ok=is_stored)
+            self.log.emit("verify", ok=is_stored)
             if is_stored:
                 return Ok(None)
         return Err(persistence_failed(file, self.state, f"Write {file} again"))

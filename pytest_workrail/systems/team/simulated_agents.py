@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.systems.kernel.run import Answers, Replies, json_bytes
 from pytest_workrail.systems.team import minimal_outputs as minimal
 from pytest_workrail.systems.team.blockers import Halt, unscripted
-from pytest_workrail.systems.team.store import REPO, STATUS, TASKS, Store, json_bytes, text_bytes, with_task_status
+from pytest_workrail.systems.team.session import REPO, STATUS, TASKS, Store, content_bytes, with_task_status
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.scenario import Moot, Refusal, Reply
@@ -21,6 +24,9 @@ from workrail_lint.systems.team.vocabulary import (
     WorkflowState,
     is_member,
     is_task_id,
+    items_of,
+    members_of,
+    strings_of,
 )
 
 A = AgentName
@@ -56,35 +62,60 @@ class Reaction(NamedTuple):
     fault: ReplyFault | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AgentOutput:
+    """The output of an agent, after the linter accepted it."""
+
+    status: OutputStatus = OutputStatus.OK
+    summary: str = ""
+    next_agent: AgentName | None = None  # whom it recommends
+    artifacts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, text: bytes) -> AgentOutput:
+        value = members_of(json.loads(text))
+        agent = members_of(value.get("next")).get("recommended_agent")
+        return cls(
+            OutputStatus(value["status"]),
+            str(value.get("summary")),
+            AgentName(agent) if is_member(agent, AgentName) else None,
+            members_of(value.get("artifacts")),
+        )
+
+    def strings(self, *members: str) -> list[str]:
+        """Return the strings of some artifacts."""
+        return [each for member in members for each in strings_of(self.artifacts.get(member))]
+
+    def objects(self, member: str) -> list[dict[str, Any]]:
+        return [each for each in items_of(self.artifacts.get(member)) if type(each) is dict]
+
+    @property
+    def reason(self) -> str:
+        """Return why it ended so: its first note, or else its summary."""
+        return next(iter(self.strings("notes")), self.summary)
+
+
 class SimulatedAgents:
     """All agents of a run."""
 
     def __init__(self, store: Store, replies: Mapping[str, Reply], defaults: Defaults) -> None:
         self._store = store
-        self._replies = dict(replies)
+        self._replies = Replies(replies)
         self._defaults = defaults
-        self._played: dict[tuple[AgentName, str], int] = {}
-        self._used: set[str] = set()
 
-    def unused(self) -> list[tuple[str, str]]:
-        """Replies that were never asked for, as pointer and message."""
+    def unused(self) -> list[Fault]:
+        """Return the replies that were never asked for."""
         return [
-            (child(_REPLIES, key), f"this reply was not used: {key} was never dispatched")
-            for key in self._replies
-            if key not in self._used
+            Fault(f"this reply was not used: {key} was never dispatched", child(_REPLIES, key))
+            for key in self._replies.unused
         ]
 
     def react(self, call: Call) -> Ok[Reaction] | Err[Halt]:
-        number = self._played[call.agent, call.task] = self._played.get((call.agent, call.task), 0) + 1
-        base = f"{call.agent.value}/{call.task}"
-        keys = [f"{base}#{number}", *([base] if number == 1 else [])]
-        key = next((key for key in keys if key in self._replies), None)
-        if key is None and self._defaults is Defaults.NONE:
-            return Err(unscripted(f"there is no reply for {keys[0]}", _REPLIES))
-        if key is None:
-            return Ok(self._reaction(call, _default_reply(call)))
-        self._used.add(key)
-        return Ok(self._reaction(call, self._replies[key]))
+        name = f"{call.agent.value}/{call.task}"
+        reply = self._replies.take(name, every_call=False)
+        if reply is None and self._defaults is Defaults.NONE:
+            return Err(unscripted(f"there is no reply for {self._replies.key(name)}", _REPLIES))
+        return Ok(self._reaction(call, _default_reply(call) if reply is None else reply))
 
     def _reaction(self, call: Call, reply: Reply) -> Reaction:
         if reply.fault is ReplyFault.ERROR:
@@ -180,7 +211,7 @@ def _status(reply: Reply) -> OutputStatus:
 
 def _files(reply: Reply) -> tuple[File, ...]:
     return tuple(
-        File(path, text_bytes(content)) for path, content in (reply.files or {}).items() if content is not None
+        File(path, content_bytes(content)) for path, content in (reply.files or {}).items() if content is not None
     )
 
 
@@ -195,29 +226,22 @@ class SimulatedUser:
     """The simulated user: a queue of answers for each decision."""
 
     def __init__(self, answers: Mapping[str, tuple[Answer, ...]]) -> None:
-        self._queues = {ident: list(queue) for ident, queue in answers.items()}
-        self._given: dict[str, int] = {}
+        self._answers = Answers(answers)
 
     def answer(self, ident: str) -> Ok[Answer] | Err[Halt]:
-        queue = self._queues.get(ident)
-        if not queue:
-            how = "is asked" if queue is None else "is asked again"
+        if not self._answers.has_next(ident):
+            how = "is asked again" if self._answers.given[ident] else "is asked"
             return Err(unscripted(f"{ident} {how}, but the user has no answer for it", _USER))
-        self._given[ident] = self._given.get(ident, 0) + 1
-        return Ok(queue.pop(0))
+        return Ok(self._answers.take(ident))
 
-    def unused(self) -> list[tuple[str, str]]:
+    def unused(self) -> list[Fault]:
+        """Return the first answer to each question that was not asked for."""
+        given = self._answers.given
         return [
-            (
-                child(child(_USER, ident), self._given.get(ident, 0)),
-                f"this answer was not used: {ident} was not asked{' again' if ident in self._given else ''}",
+            Fault(
+                f"this answer was not used: {ident} was not asked{' again' if given[ident] else ''}",
+                child(child(_USER, ident), index),
             )
-            for ident, queue in self._queues.items()
-            if queue
+            for ident, index in self._answers.unused()
+            if index == given[ident]
         ]
-
-
-def parsed(text: bytes) -> dict[str, Any]:
-    """A reply that was judged to be one object."""
-    value = json.loads(text)
-    return value if type(value) is dict else {}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_workrail.records import Record
+from pytest_workrail.systems.kernel.run import json_bytes
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
 from pytest_workrail.systems.team.run_state import Stage, Status, persistence_failed
+from pytest_workrail.systems.team.session import HISTORY, STATUS
 from pytest_workrail.systems.team.simulated_agents import Answer
-from pytest_workrail.systems.team.store import HISTORY, STATUS, json_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Moot, Refusal
@@ -39,7 +40,8 @@ _ACCEPTED = {
 _GIVEN_UP = f"no valid answer after {LIMITS.reasks} re-asks"
 
 
-class QuestionOutcome(Record):
+@dataclass(frozen=True, slots=True)
+class QuestionOutcome:
     """How a question ended."""
 
     ident: str
@@ -67,7 +69,7 @@ class Commit(NamedTuple):
 
 def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
     """Write, read back, and write again with the same data where that failed; the user is never asked again for it."""
-    store, trace = stage.store, stage.trace
+    store, log = stage.store, stage.log
     before = store.read(STATUS) or b""
     status = copy.deepcopy(store.status() or {})
     wanted.change(status)
@@ -78,15 +80,15 @@ def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
     for _ in range(LIMITS.rewrites + 1):
         if line and store.read(HISTORY) != kept + line:
             refused = isinstance(store.append(HISTORY, kept, line), Err)
-            trace.emit("write_error" if refused else "write", file=HISTORY, lines=1)
+            log.emit("write_error" if refused else "write", file=HISTORY, lines=1)
             if refused:
                 continue
         if isinstance(store.write(STATUS, data), Err):
-            trace.emit("write_error", file=STATUS, set=wanted.labels)
+            log.emit("write_error", file=STATUS, set=wanted.labels)
             continue
-        trace.emit("write", file=STATUS, set=wanted.labels)
+        log.emit("write", file=STATUS, set=wanted.labels)
         is_stored = _read_back(stage, data, kept + line if line else None)
-        trace.emit("verify", ok=is_stored)
+        log.emit("verify", ok=is_stored)
         if is_stored:
             return Ok(None)
     # What could not be stored is not there; half of it must not be either.
@@ -150,7 +152,7 @@ def parse_answer(ident: str, text: str) -> str | None:
 
 def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
     """The stored answer of a gate. Without one the decision is cancelled and the session blocked."""
-    stored = machine.decision(stage.store.status() or {}, ident)
+    stored = machine.decision(stage.status, ident)
     if stored is None or stored.get("status") != D.PENDING:
         entry = _entry(ident, question, GATES[ident], stage.clock.timestamp)
         written = commit(stage, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
@@ -175,7 +177,7 @@ def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]
     halt = stage.out_of_steps()
     if halt is not None:
         return Err(halt)
-    stage.trace.emit("ask", decisions=idents)
+    stage.log.emit("ask", decisions=idents)
     replies: dict[str, Answer] = {}
     for ident in idents:
         answer = stage.user.answer(ident)
@@ -184,7 +186,7 @@ def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]
         replies[ident] = answer.value
     said = [ident for ident, reply in replies.items() if reply is not None]
     refused = [ident for ident, reply in replies.items() if isinstance(reply, Refusal)]
-    stage.trace.emit("user_reply", decisions=said, **({"cancel": refused} if refused else {}))
+    stage.log.emit("user_reply", decisions=said, **({"cancel": refused} if refused else {}))
     return Ok(replies)
 
 
@@ -203,7 +205,7 @@ def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
     written = commit(stage, Commit(change, labels, request if is_request else None, answer))
     if isinstance(written, Err):
         return written
-    stage.trace.emit("decision", id=ident, status=D.ANSWERED.value)
+    stage.log.emit("decision", id=ident, status=D.ANSWERED.value)
     return Ok(answer)
 
 
@@ -213,7 +215,7 @@ def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
     written = commit(stage, Commit(lambda status: _closed(status, outcome, now), [f"{ident}=cancelled"], None, reason))
     if isinstance(written, Err):
         return written
-    stage.trace.emit("decision", id=ident, status=D.CANCELLED.value)
+    stage.log.emit("decision", id=ident, status=D.CANCELLED.value)
     missing = about_decision(
         TeamBlocker.GATE_DECISION_MISSING,
         ident,
@@ -238,7 +240,7 @@ def ask(stage: Stage, questions: list[Question]) -> Ok[list[QuestionOutcome]] | 
     context = stage.state
     now = stage.clock.timestamp
     first = 1 + max(
-        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.store.status() or {})),
+        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.status)),
         default=0,
     )
     asked = {f"UD-{first + index}": question for index, question in enumerate(questions)}
@@ -334,5 +336,5 @@ def _store(stage: Stage, outcomes: list[QuestionOutcome]) -> Ok[None] | Err[Halt
         if agent is not None and (agent, task) not in kept:
             more = {"waives": [agent.value], "task": task}
             stage.memory.waived.add((agent, task))
-        stage.trace.emit("decision", id=outcome.ident, status=outcome.status.value, **more)
+        stage.log.emit("decision", id=outcome.ident, status=outcome.status.value, **more)
     return Ok(None)

@@ -1,23 +1,28 @@
-"""IMPLEMENT_LOOP and its repairs: task by task, or all tasks and one pass at the end."""
+"""INTEGRATE, FIX_BUILD and RELEASE: the checks, their repair, and what the user gets."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
-from pytest_workrail.systems.team.blockers import Halt
+from pytest_workrail.systems.team import minimal_outputs as minimal
+from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, about_task, blocked
 from pytest_workrail.systems.team.design_states import Step, leave_lean
-from pytest_workrail.systems.team.dispatch import Output, dispatch, leaves_lean
+from pytest_workrail.systems.team.dispatch import dispatch, leaves_lean
 from pytest_workrail.systems.team.questions import Effect, Question, exhausted, notes, security
 from pytest_workrail.systems.team.run_state import Stage
+from pytest_workrail.systems.team.session import Task
+from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.user_gate import QuestionOutcome, ask
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.roles import review_verdict
+from workrail_lint.systems.team.scenario_words import CheckResult
 from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import (
     META,
     AgentName,
+    BlockerSlug,
+    CiStatus,
     FindingSeverity,
     FixLoop,
     Mode,
@@ -25,7 +30,6 @@ from workrail_lint.systems.team.vocabulary import (
     Strategy,
     TaskStatus,
     WorkflowState,
-    is_member,
     is_task_id,
     items_of,
     members_of,
@@ -36,6 +40,7 @@ from workrail_lint.systems.team.vocabulary import (
 A = AgentName
 S = WorkflowState
 T = TaskStatus
+_BUILD = FixLoop.FIX_BUILD
 
 
 class GateOutcome(Enum):
@@ -64,59 +69,57 @@ def implement(stage: Stage) -> Step:
         return passed
     if single:
         for task in stage.store.tasks():
-            if task.get("status") == T.IMPLEMENTED:
+            if task.status == T.IMPLEMENTED:
                 _promote(stage, task)
     return Ok(S.INTEGRATE)
 
 
-def _next_task(stage: Stage) -> dict[str, Any] | None:
+def _next_task(stage: Stage) -> Task | None:
     """The first task in the order of the plan that is not done and whose dependencies are."""
     tasks = stage.store.tasks()
     done = [status.value for status in machine.done_statuses(stage.strategy)]
-    finished = {task.get("id") for task in tasks if task.get("status") in done}
+    finished = {task.id for task in tasks if task.status in done}
     return next(
         (
             task
             for task in tasks
-            if is_task_id(task.get("id"))
-            and task.get("id") not in finished
+            if is_task_id(task.id)
+            and task.id not in finished
             and not _is_given_up(stage, task)
-            and all(needed in finished for needed in strings_of(task.get("depends_on")))
+            and all(needed in finished for needed in task.strings("depends_on"))
         ),
         None,
     )
 
 
-def _is_given_up(stage: Stage, task: dict[str, Any]) -> bool:
-    issues = strings_of((stage.store.status() or {}).get("known_issues"))
-    return task.get("status") == T.BLOCKED and any(task.get("id") in task_ids_in(issue) for issue in issues)
+def _is_given_up(stage: Stage, task: Task) -> bool:
+    issues = strings_of(stage.status.get("known_issues"))
+    return task.status == T.BLOCKED and any(task.id in task_ids_in(issue) for issue in issues)
 
 
 def _drop_unreachable(stage: Stage) -> None:
     """What depends on a task that was given up can't be done either, and nobody may believe that it was."""
     done = (T.IMPLEMENTED.value, T.COMPLETED.value)
     for task in stage.store.tasks():
-        if task.get("status") not in done and not _is_given_up(stage, task) and is_task_id(task.get("id")):
-            needed = ", ".join(strings_of(task.get("depends_on")))
-            stage.add_issue(f"{task['id']} left out: it depends on {needed}")
-            stage.move_task(task["id"], T.BLOCKED)
+        if task.status not in done and not _is_given_up(stage, task) and is_task_id(task.id):
+            stage.add_issue(f"{task.id} left out: it depends on {', '.join(task.strings('depends_on'))}")
+            stage.move_task(task.id, T.BLOCKED)
 
 
-def _build(stage: Stage, task: dict[str, Any]) -> Step:
+def _build(stage: Stage, task: Task) -> Step:
     """One task: implemented and, unless all are reviewed at the end, reviewed and promoted."""
-    ident = str(task["id"])
-    if task.get("status") != T.IMPLEMENTED:
-        coded = dispatch(stage, A.CODER, ident)
+    if task.status != T.IMPLEMENTED:
+        coded = dispatch(stage, A.CODER, task.id)
         if isinstance(coded, Err):
             return coded
         if leaves_lean(stage, A.CODER, coded.value):
             return Ok(leave_lean(stage))
-        _ensure_implemented(stage, ident)
+        _ensure_implemented(stage, task.id)
     if stage.strategy is Strategy.SINGLE_FINAL:
         return Ok(stage.state)
     agents = [A.REVIEWER, *_required_gates(stage, task)]
     for agent in agents:
-        passed = _pass(stage, agent, ident)
+        passed = _pass(stage, agent, task.id)
         if isinstance(passed, Err):
             return passed
         if passed.value is GateOutcome.DROPPED:
@@ -128,34 +131,34 @@ def _build(stage: Stage, task: dict[str, Any]) -> Step:
 def _ensure_implemented(stage: Stage, ident: str) -> None:
     """A Coder that said OK and forgot to say so in the plan: the reply is its word."""
     for status in (T.IN_PROGRESS, T.IMPLEMENTED):
-        now = stage.task(ident).get("status")
+        now = stage.task(ident).status
         if now != T.IMPLEMENTED and now != status:
             stage.move_task(ident, status)
 
 
-def _required_gates(stage: Stage, task: dict[str, Any]) -> list[AgentName]:
+def _required_gates(stage: Stage, task: Task) -> list[AgentName]:
     sensitive = stage.flags.sensitive or ()
     needed = [
-        *([A.QA] if machine.needs_qa(task) else []),
-        *([A.SECURITY] if machine.needs_security(task, sensitive) else []),
+        *([A.QA] if machine.needs_qa(task.value) else []),
+        *([A.SECURITY] if machine.needs_security(task.value, sensitive) else []),
     ]
-    stage.memory.required[str(task["id"])] = [agent.value for agent in needed]
+    stage.memory.required[task.id] = [agent.value for agent in needed]
     return needed
 
 
-def _promote(stage: Stage, task: dict[str, Any]) -> None:
-    stage.memory.required.setdefault(str(task["id"]), [])
-    stage.move_task(str(task["id"]), T.COMPLETED)
+def _promote(stage: Stage, task: Task) -> None:
+    stage.memory.required.setdefault(task.id, [])
+    stage.move_task(task.id, T.COMPLETED)
 
 
 def _final_review(stage: Stage) -> Ok[None] | Err[Halt]:
     """After the last batch: whoever never had to look at a task looks at all of it, and one review looks across."""
-    tasks = stage.store.tasks()
+    tasks = [task.value for task in _kept(stage)]
     sensitive = stage.flags.sensitive or ()
     agents = []
-    if not stage.trace.dispatched(A.QA) and not any(map(machine.needs_qa, _kept(tasks))):
+    if not stage.log.dispatched(A.QA) and not any(map(machine.needs_qa, tasks)):
         agents.append(A.QA)
-    if not stage.trace.dispatched(A.SECURITY) and not any(machine.needs_security(t, sensitive) for t in _kept(tasks)):
+    if not stage.log.dispatched(A.SECURITY) and not any(machine.needs_security(task, sensitive) for task in tasks):
         agents.append(A.SECURITY)
     for agent in (*agents, A.REVIEWER):
         passed = _pass(stage, agent, META)
@@ -164,8 +167,9 @@ def _final_review(stage: Stage) -> Ok[None] | Err[Halt]:
     return Ok(None)
 
 
-def _kept(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [task for task in tasks if task.get("status") != T.BLOCKED]
+def _kept(stage: Stage) -> list[Task]:
+    """Return the tasks that were not given up."""
+    return [task for task in stage.store.tasks() if task.status != T.BLOCKED]
 
 
 def _combined_pass(stage: Stage) -> Ok[None] | Err[Halt]:
@@ -202,27 +206,27 @@ def _gate(stage: Stage, agent: AgentName, task: str) -> Ok[GateOutcome] | Err[Ha
     if isinstance(replied, Err):
         return replied
     output = replied.value
-    match OutputStatus(output["status"]):
+    match output.status:
         case OutputStatus.BLOCKED:
             return _refused(stage, agent, task, output)
         case OutputStatus.NEEDS_DECISION:
             return _follow(stage, _decisions(task, output), output, otherwise=GateOutcome.AGAIN)
         case _:
-            has_notes = agent is A.REVIEWER and review_verdict(output.get("summary")) == "PASS WITH NOTES"
+            has_notes = agent is A.REVIEWER and review_verdict(output.summary) == "PASS WITH NOTES"
             if has_notes and stage.flags.ask_on_notes is not False:
                 return _follow(stage, [notes(task, _comments(output))], output, otherwise=GateOutcome.PASSED)
             return Ok(GateOutcome.PASSED)
 
 
-def _refused(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[GateOutcome] | Err[Halt]:
+def _refused(stage: Stage, agent: AgentName, task: str, output: AgentOutput) -> Ok[GateOutcome] | Err[Halt]:
     loop = LOOP_OF[agent]
     if stage.repairs(loop, task) < LIMITS.repairs:
         return repair(stage, loop, task, output)
-    return _follow(stage, [exhausted(loop, task, _reason(output))], output, otherwise=GateOutcome.AGAIN)
+    return _follow(stage, [exhausted(loop, task, output.reason)], output, otherwise=GateOutcome.AGAIN)
 
 
 def _follow(
-    stage: Stage, questions: list[Question], output: Output, otherwise: GateOutcome
+    stage: Stage, questions: list[Question], output: AgentOutput, otherwise: GateOutcome
 ) -> Ok[GateOutcome] | Err[Halt]:
     """Ask, and do what the answers say. The one that asks for work wins over those that let it pass."""
     state = stage.state
@@ -233,7 +237,7 @@ def _follow(
 
 
 def follow_answers(
-    stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState, output: Output, otherwise: GateOutcome
+    stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState, output: AgentOutput, otherwise: GateOutcome
 ) -> Ok[GateOutcome] | Err[Halt]:
     """What the answers lead to; ASK_USER is left for a loop, or for the state it came from."""
     for outcome in outcomes:
@@ -252,7 +256,7 @@ def follow_answers(
     return Ok(GateOutcome.DROPPED if dropped else GateOutcome.PASSED if waived else otherwise)
 
 
-def repair(stage: Stage, loop: FixLoop, task: str, output: Output) -> Ok[GateOutcome] | Err[Halt]:
+def repair(stage: Stage, loop: FixLoop, task: str, output: AgentOutput) -> Ok[GateOutcome] | Err[Halt]:
     """One round of a loop: counted on entry, worked on by whoever was recommended, and back."""
     stage.enter(WorkflowState(loop.value))
     stage.count_repair(loop, task, stage.repairs(loop, task) + 1)
@@ -263,27 +267,106 @@ def repair(stage: Stage, loop: FixLoop, task: str, output: Output) -> Ok[GateOut
     return Ok(GateOutcome.REPAIRED)
 
 
-def repairer(stage: Stage, output: Output) -> AgentName:
+def repairer(stage: Stage, output: AgentOutput) -> AgentName:
     """Who repairs: the recommended agent if this state has it, else the Coder or whom the state has."""
     allowed = machine.agents_of(stage.state, stage.mode)
-    wanted = members_of(output.get("next")).get("recommended_agent")
-    if is_member(wanted, AgentName) and AgentName(wanted) in allowed:
-        return AgentName(wanted)
-    return allowed[0]
+    return output.next_agent if output.next_agent in allowed else allowed[0]
 
 
-def _decisions(task: str, output: Output) -> list[Question]:
-    found = items_of(members_of(output.get("artifacts")).get("findings"))
-    medium = [f for f in found if type(f) is dict and f.get("severity") == FindingSeverity.MEDIUM]
+def _decisions(task: str, output: AgentOutput) -> list[Question]:
+    medium = [each for each in output.objects("findings") if each.get("severity") == FindingSeverity.MEDIUM]
     return [security(task, str(each.get("description") or "A medium finding.")) for each in medium]
 
 
-def _comments(output: Output) -> str:
-    found = items_of(members_of(output.get("artifacts")).get("review_comments"))
+def _comments(output: AgentOutput) -> str:
+    found = items_of(output.artifacts.get("review_comments"))
     texts = [item if type(item) is str else str(members_of(item).get("message")) for item in found]
     return " ".join(texts) or "None are written down."
 
 
-def _reason(output: Output) -> str:
-    noted = strings_of(members_of(output.get("artifacts")).get("notes"))
-    return noted[0] if noted else str(output.get("summary"))
+def integrate(stage: Stage) -> Step:
+    if stage.mode is Mode.FULL:
+        replied = dispatch(stage, A.INTEGRATOR, META)
+        if isinstance(replied, Err):
+            return replied
+    failed = run_checks(stage)
+    if isinstance(failed, Err):
+        return failed
+    if failed.value:
+        return _failed_build(stage, failed.value)
+    if stage.mode is Mode.FULL:
+        return Ok(S.RELEASE)
+    issues = strings_of(stage.status.get("known_issues"))
+    written = stage.write_file("report.md", minimal.report(issues).encode("utf-8", "surrogatepass"))
+    return written if isinstance(written, Err) else Ok(S.DONE)
+
+
+def run_checks(stage: Stage) -> Ok[list[str]] | Err[Halt]:
+    """Run the commands of all kept tasks, each once, and store what the build says. Gives those that failed."""
+    tasks = _kept(stage)
+    commands = list(dict.fromkeys(check for task in tasks for check in task.commands))
+    if commands and "run_cmd" not in stage.tools:
+        task = tasks[0].id
+        text = f"{commands[0]} must pass, but run_cmd is not available"
+        cannot = about_task(TeamBlocker.TESTS_NOT_RUNNABLE, task, text, "Provide run_cmd, or waive the checks")
+        return Err(blocked(BlockerSlug.AGENT_BLOCKED, cannot))
+    failed: list[str] = []
+    for check in commands:
+        is_ok = stage.check_result(check) is CheckResult.PASS
+        stage.log.emit("check_run", check=check, ok=is_ok)
+        failed += [] if is_ok else [check]
+    build = CiStatus.RED if failed else CiStatus.GREEN if commands else CiStatus.UNKNOWN
+    stage.save(lambda status: status.update(last_ci_result=build.value))
+    stage.memory.last_failed = failed[0] if failed else None
+    return Ok(failed)
+
+
+def _failed_build(stage: Stage, failed: list[str]) -> Step:
+    """A red build: repaired, asked about, or the end. Nothing is released on red, whatever the user accepts."""
+    state = stage.state
+    if stage.memory.build_waived:
+        text = f"the build is red in {state.value}, and the user chose not to repair it"
+        red = about_state(TeamBlocker.CI_RED, state, text, f"Make this pass: {failed[0]}")
+        return Err(blocked(BlockerSlug.ARTIFACT_INVALID, red))
+    if stage.repairs(_BUILD, META) < LIMITS.repairs:
+        return Ok(S.FIX_BUILD)
+    asked = ask(stage, [exhausted(_BUILD, META, f"{failed[0]} fails.")])
+    return asked if isinstance(asked, Err) else Ok(after_build_question(stage, asked.value, state))
+
+
+def after_build_question(stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState) -> WorkflowState:
+    """Where an answer about a red build leads to; any that does not name a way means to live with it."""
+    if any(outcome.effect is Effect.RESTART for outcome in outcomes):
+        stage.count_repair(_BUILD, META, 0)
+        return S.FIX_BUILD
+    stage.memory.build_waived = True
+    return state
+
+
+def fix_build(stage: Stage, *, is_counted: bool = False) -> Step:
+    """One round of repairs; a round that was counted before a break is not counted again."""
+    if not is_counted:
+        stage.count_repair(_BUILD, META, stage.repairs(_BUILD, META) + 1)
+    replied = dispatch(stage, repairer(stage, AgentOutput()), META)
+    if isinstance(replied, Err):
+        return replied
+    if stage.mode is Mode.FULL and repairer(stage, replied.value) is A.CODER:
+        # The Integrator found that the code is to blame.
+        coded = dispatch(stage, A.CODER, META)
+        if isinstance(coded, Err):
+            return coded
+    return Ok(S.INTEGRATE)
+
+
+def release(stage: Stage) -> Step:
+    # That every criterion is met or waived follows from the tasks: they are completed, or known issues name them.
+    documented = dispatch(stage, A.DOCS, META, lambda _: stage.linter.guard("G-RELEASE"))
+    if isinstance(documented, Err):
+        return documented
+    integrated = dispatch(stage, A.INTEGRATOR, META)
+    if isinstance(integrated, Err):
+        return integrated
+    failed = run_checks(stage)
+    if isinstance(failed, Err):
+        return failed
+    return _failed_build(stage, failed.value) if failed.value else Ok(S.DONE)

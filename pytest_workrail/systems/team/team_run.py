@@ -2,34 +2,191 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import tempfile
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.scenarios.clock import EPOCH, SimulatedClock, parse_time
 from pytest_workrail.scenarios.failures import Fault
-from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, report, unscripted
-from pytest_workrail.systems.team.golden import Normalizer, artifacts
-from pytest_workrail.systems.team.lock_evidence import RunEvidence, covered, lock_ids
+from pytest_workrail.systems.kernel.run import Blocker, report, run_folder
+from pytest_workrail.systems.kernel.scenario import ABSOLUTE, TIME, Normalizer, finding_entry
+from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, unscripted
+from pytest_workrail.systems.team.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.team.orchestrator import orchestrate
-from pytest_workrail.systems.team.result import TeamRun
-from pytest_workrail.systems.team.run_state import Stage
-from pytest_workrail.systems.team.store import HISTORY, STATUS, text_bytes
+from pytest_workrail.systems.team.run_state import FOR_RULES, Stage
+from pytest_workrail.systems.team.session import HISTORY, STATUS, content_bytes
 from workrail_lint.base.files import read_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
+from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
+from workrail_lint.documents.yaml_reader import read_yaml
+from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.run import order
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.scenario import Resume, Team, TeamScenario
 from workrail_lint.systems.team.scenario_words import DEFAULT_SESSION, CheckResult
 from workrail_lint.systems.team.session import leads_out, list_files, plan_tasks
-from workrail_lint.systems.team.vocabulary import DecisionStatus, Mode, WorkflowState, is_session_name, moment
+from workrail_lint.systems.team.vocabulary import (
+    TIMESTAMP,
+    DecisionStatus,
+    Mode,
+    WorkflowState,
+    is_session_name,
+    moment,
+)
+
+PACK = "team"
+_TIME = re.compile(rf"(?<![0-9]){TIMESTAMP[1:-1]}(?![0-9:])", re.ASCII)
+_ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|~/)\S.*", re.DOTALL)
+# Pointers into documents begin like absolute paths and are none.
+_POINTERS = ("pointer", "path")
+
+
+class SessionNormalizer(Normalizer):
+    """Replaces times, the session's name and the folder of the run."""
+
+    def __init__(self, root: Path, session: str) -> None:
+        roots = sorted({re.escape(str(root)), re.escape(str(root.resolve()))}, key=len, reverse=True)
+        paths = [symbol for each in roots for symbol in ((re.compile(f"{each}/"), ""), (re.compile(each), "."))]
+        super().__init__(*paths, (_TIME, TIME), (re.compile(re.escape(session)), "«SESSION»"))
+
+    def member(self, text: str, name: str) -> str:
+        text = self.text(text)
+        return ABSOLUTE if name not in _POINTERS and _ABSOLUTE.fullmatch(text) else text
+
+
+def _artifact(file: str, data: bytes, normalizer: SessionNormalizer) -> Any:
+    text = data.decode("utf-8", "replace")
+    if file.endswith((".json", ".yaml")):
+        document: Any = read_json(data) if file.endswith(".json") else read_yaml(data)
+        return normalizer.value(document.value) if document.readable else _digest(text, normalizer)
+    if file.endswith(".jsonl"):
+        return [normalizer.value(line.value) for line in read_jsonl(data).lines]
+    if file.endswith(".md"):
+        headings = [normalizer.text(heading.title) for heading in read_markdown(data).headings]
+        return {**_digest(text, normalizer), "headings": headings}
+    return _digest(text, normalizer)
+
+
+def _digest(text: str, normalizer: SessionNormalizer) -> dict[str, str]:
+    lines = [line.rstrip() for line in normalizer.text(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
+    return {"sha256": hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()}
+
+
+def event_shown(event: dict[str, Any]) -> dict[str, Any]:
+    """An event without what only the rules look at."""
+    return {name: value for name, value in event.items() if name not in FOR_RULES}
+
+
+_FINDING_ORDER = ("file", "pointer", "code")
+
+
+@dataclass(frozen=True)
+class TeamRun:
+    """A session that was played."""
+
+    scenario: str
+    mode: Mode
+    events: tuple[dict[str, Any], ...]
+    dispatches: tuple[dict[str, Any], ...]
+    status: dict[str, Any]  # status.json at the end; empty when there is none that can be read
+    tasks: dict[str, str]
+    final_state: WorkflowState
+    blockers: tuple[Blocker, ...]
+    findings: tuple[Finding, ...]
+    locks: dict[str, bool]  # those the scenario claims
+    problems: tuple[Fault, ...]  # what the scenario says and the run did not need, or the other way round
+    files: dict[str, bytes] = field(repr=False)  # of the session at the end
+    trace: dict[str, Any] = field(repr=False)  # the document that the rules about traces look at
+    normalizer: SessionNormalizer = field(repr=False)
+
+    @property
+    def states(self) -> list[str]:
+        """The states in the order they were entered."""
+        entered = [event["state"] for event in self.events if event["event"] == "enter_state"]
+        return entered or [self.final_state.value]
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.status.get("user_decisions", [])
+        return entries
+
+    @property
+    def retry_counts(self) -> dict[str, dict[str, int]]:
+        counts: dict[str, dict[str, int]] = self.status.get("retry_counts", {})
+        return counts
+
+    @property
+    def known_issues(self) -> list[str]:
+        issues: list[str] = self.status.get("known_issues", [])
+        return issues
+
+    def named(self, *names: str) -> list[dict[str, Any]]:
+        """The events of some kinds, in order."""
+        return [event for event in self.events if event["event"] in names]
+
+    @cached_property
+    def artifacts(self) -> dict[str, Any]:
+        """Return the normalised content of the session's files; of Markdown, its headings and a digest."""
+        names = self.normalizer
+        return {names.text(file): _artifact(file, data, names) for file, data in self.files.items()}
+
+    @cached_property
+    def golden(self) -> dict[str, Any]:
+        """The run as a golden says it."""
+        value = self.normalizer.value
+        findings = [finding_entry(each) for each in self.findings]
+        for entry in findings:
+            del entry["message"]
+        return {
+            "pack": PACK,
+            "scenario": self.scenario,
+            "mode": self.mode.value,
+            "trace": [value(event_shown(event)) for event in self.events],
+            "states": self.states,
+            "dispatches": [value(each) for each in self.dispatches],
+            "decisions": value(self.decisions),
+            "tasks": self.tasks,
+            "retryCounts": value(self.retry_counts),
+            "artifacts": self.artifacts,
+            "finalState": self.final_state.value,
+            "blockers": [value(blocker.to_json()) for blocker in self.blockers],
+            "findings": value(sorted(findings, key=lambda each: [each[name] for name in _FINDING_ORDER])),
+            "locks": self.locks,
+        }
+
+    @property
+    def demonstrated(self) -> list[str]:
+        """Return the locks that the scenario claims and the run demonstrates."""
+        return [lock for lock, is_shown in self.locks.items() if is_shown]
+
+    @property
+    def golden_bytes(self) -> bytes:
+        return dumps(self.golden, sort_keys=True)
+
+    def event_lines(self) -> list[str]:
+        """What happened, a line for each event."""
+        return [_event_line(self.normalizer.value(event_shown(event))) for event in self.events]
+
+
+def _event_line(event: dict[str, Any]) -> str:
+    rest = {name: value for name, value in event.items() if name not in ("n", "state", "event")}
+    shown = ", ".join(f"{name} {_plain(value)}" for name, value in rest.items())
+    return f"{event['n']:>4} {event['state']:<16} {event['event']}{': ' if shown else ''}{shown}"
+
+
+def _plain(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
 
 Files = dict[str, bytes]
 _LAST_YEAR = 9000
@@ -47,8 +204,8 @@ def run(scenario: Mapping[str, Any] | TeamScenario, *, folder: Path | None = Non
         model = TeamScenario.model_validate(scenario if "team" in scenario else {"team": dict(scenario)})
     if keep is not None:
         return _played(model, folder or Path(), keep)
-    with tempfile.TemporaryDirectory(prefix="team-") as place:
-        return _played(model, folder or Path(), Path(place))
+    with run_folder("team-") as root:
+        return _played(model, folder or Path(), Path(root))
 
 
 def _played(model: TeamScenario, folder: Path, root: Path) -> TeamRun:
@@ -72,7 +229,7 @@ def _session_files(team: Team, folder: Path) -> Files:
     if not isinstance(start, Resume):
         return {}
     if not isinstance(start.resume, str):
-        return {path: text_bytes(content) for path, content in start.resume.items()}
+        return {path: content_bytes(content) for path, content in start.resume.items()}
     source = folder / start.resume
     return {
         file: read_bytes(os.fspath(source / file))
@@ -127,7 +284,7 @@ def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
     try:
         for path, text in (team.repository or {}).items():
             pointer = child("/team/repository", path)
-            stage.store.seed(path, text_bytes(text))
+            stage.store.seed(path, content_bytes(text))
         for file, data in files.items():
             pointer = child("/team/start/mtimes", file)
             at = parse_time(times[file]) if file in times else EPOCH
@@ -143,8 +300,8 @@ def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
 
 
 def _result(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str, Any], halt: Halt | None) -> TeamRun:
-    status = stage.store.status() or {}
-    events = stage.trace.events
+    status = stage.status
+    events = stage.log.events
     trace = _trace(stage, mode, started_with)
     broken = [finding for finding in stage.linter.trace(trace) if finding.severity is Severity.ERROR]
     known = {(blocker.code, blocker.pointer.get("state")) for blocker in stage.blockers}
@@ -154,22 +311,21 @@ def _result(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[st
             text = f"{finding.code} {finding.message}"
             stage.blockers.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, state, text, _rule_text(finding.name)))
     findings = sorted([*stage.linter.folder(), *stage.findings, *broken], key=order)
-    normalizer = Normalizer(stage.store.root, stage.store.session)
     return TeamRun(
         scenario=model.name or "",
         mode=mode,
         events=tuple(events),
         dispatches=tuple(_dispatches(stage)),
         status=status,
-        tasks={str(task.get("id")): str(task.get("status")) for task in stage.store.tasks()},
-        artifacts=artifacts(stage.store, normalizer),
+        tasks={task.id: str(task.value.get("status")) for task in stage.store.tasks()},
         final_state=stage.state,
-        blockers=report(stage.blockers),
+        blockers=report(stage.blockers, every_message=True),
         findings=tuple(findings),
         locks=_locks(model, stage, mode, started_with),
         problems=tuple(_problems(stage, halt)),
+        files={file: stage.store.read(file) or b"" for file in stage.store.files()},
         trace=trace,
-        normalizer=normalizer,
+        normalizer=SessionNormalizer(stage.store.root, stage.store.session),
     )
 
 
@@ -178,7 +334,7 @@ def _rule_text(name: str) -> str:
 
 
 def _trace(stage: Stage, mode: Mode, started_with: dict[str, Any]) -> dict[str, Any]:
-    strategy = machine.strategy_of(stage.store.status() or {})
+    strategy = machine.strategy_of(stage.status)
     return {
         "pack": "team",
         "mode": mode.value,
@@ -191,12 +347,12 @@ def _trace(stage: Stage, mode: Mode, started_with: dict[str, Any]) -> dict[str, 
             if entry.get("status") == DecisionStatus.PENDING
         ],
         "required": stage.memory.required,
-        "trace": stage.trace.events,
+        "trace": stage.log.events,
     }
 
 
 def _dispatches(stage: Stage) -> Iterator[dict[str, Any]]:
-    for event in stage.trace.events:
+    for event in stage.log.events:
         if event["event"] == "dispatch":
             yield {
                 "agent": event["agent"],
@@ -208,29 +364,28 @@ def _dispatches(stage: Stage) -> Iterator[dict[str, Any]]:
 
 
 def _locks(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str, Any]) -> dict[str, bool]:
-    status = stage.store.status() or {}
+    status = stage.status
     given = {
         ident: [answer for answer in answers if isinstance(answer, str)]
         for ident, answers in (stage.team.user or {}).items()
     }
     evidence = RunEvidence(
-        stage.trace.events,
+        stage.log.events,
         machine.decisions_of(status),
         given,
         mode,
         isinstance(stage.team.start, Resume),
         started_with,
     )
-    claimed = [lock for lock in model.enforces or () if lock in lock_ids()]
-    return {lock: covered(lock, evidence) for lock in sorted(claimed)}
+    claimed = [lock for lock in model.enforces or () if lock in EVIDENCE.checks]
+    return {lock: EVIDENCE.checks[lock](evidence) for lock in sorted(claimed)}
 
 
 def _problems(stage: Stage, halt: Halt | None) -> Iterator[Fault]:
     if halt is not None and halt.problem:
         yield Fault(halt.problem, halt.pointer)
         return  # whatever was not used up comes from there
-    for pointer, message in (*stage.agents.unused(), *stage.user.unused()):
-        yield Fault(message, pointer)
+    yield from (*stage.agents.unused(), *stage.user.unused())
     unused = stage.store.unused_faults
     for index, fault in enumerate(stage.team.faults or ()):
         if any((fault.file, fault.nth) == (each.file, each.nth) for each in unused):

@@ -1,0 +1,1 @@
+"""What the drivers of the agent contracts share. A driver imports the kernel, and no other driver."""

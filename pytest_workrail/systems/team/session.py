@@ -1,0 +1,360 @@
+"""What the linter says about a run: the same rules that judge recorded sessions, over the files of this one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_workrail.scenarios.clock import SimulatedClock
+from pytest_workrail.systems.kernel.run import Blocker, json_bytes, text_bytes
+from pytest_workrail.systems.team.blockers import invalid, missing
+from pytest_workrail.systems.team.questions import topic_of
+from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_atomically, write_in_place
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.discovery import discover
+from workrail_lint.project.run import Plan, order, run
+from workrail_lint.project.selection import KnownRules, Selection
+from workrail_lint.systems.base import RunSettings
+from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.documents import SUFFIXES, TeamKind, kind_by_name
+from workrail_lint.systems.team.options import team_options
+from workrail_lint.systems.team.rules.walk import run_trace
+from workrail_lint.systems.team.scenario_words import WriteFault
+from workrail_lint.systems.team.session import list_files, plan_document, plan_tasks
+from workrail_lint.systems.team.system import TeamSystem, default_rules
+from workrail_lint.systems.team.trace import Trace
+from workrail_lint.systems.team.vocabulary import (
+    SESSIONS_FOLDER,
+    AgentName,
+    Mode,
+    TaskStatus,
+    items_of,
+    machine_reason,
+    strings_of,
+)
+
+REPO = "repo:"
+STATUS = "status.json"
+TASKS = "tasks.yaml"
+HISTORY = "approve-design-history.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class FailingWrite:
+    """The nth write of a file that a trace shows goes wrong; the first is 1."""
+
+    file: str
+    nth: int
+    kind: WriteFault
+
+
+class Task(NamedTuple):
+    """A task of the plan; a status that is no string is empty here."""
+
+    id: str
+    status: str
+    value: dict[str, Any]  # as the plan has it
+
+    def text(self, member: str) -> str | None:
+        value = self.value.get(member)
+        return value if type(value) is str else None
+
+    def strings(self, member: str) -> list[str]:
+        return strings_of(self.value.get(member))
+
+    @property
+    def commands(self) -> list[str]:
+        """Return the checks that are commands to run."""
+        return [check for check in self.strings("acceptance_checks") if check.startswith("cmd: ")]
+
+
+class Store:
+    """The files of one run."""
+
+    def __init__(self, root: Path, session: str, clock: SimulatedClock, faults: Sequence[FailingWrite] = ()) -> None:
+        self.root = root.resolve()
+        self.session = session
+        self.folder = self.root / SESSIONS_FOLDER / session
+        self._clock = clock
+        self._faults = {(fault.file, fault.nth): fault for fault in faults}
+        self._writes: dict[str, int] = {}
+        self._plan: tuple[bytes, list[Task]] | None = None  # the plan that was read last
+        make_folders(os.fspath(self.folder), os.fspath(self.root))
+
+    @property
+    def unused_faults(self) -> list[FailingWrite]:
+        return list(self._faults.values())
+
+    # ------------------------------------------------------------------------------------------------- paths
+
+    def refusal(self, file: str) -> str | None:
+        """Why no agent may touch a file; None if one may. A file of the session has no prefix."""
+        path = self.repo_path(file)
+        reason = machine_reason(file.removeprefix(REPO)) or machine_reason(path)
+        if reason is not None:
+            return reason
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        if not parts or "\0" in path:
+            return "is not a file"
+        if parts[0] == SESSIONS_FOLDER and (len(parts) < 3 or parts[1] != self.session):
+            return "belongs to another session"
+        target = self.root.joinpath(*parts)
+        try:
+            is_inside = target.parent.resolve().is_relative_to(self.root) and not target.is_symlink()
+        except OSError:
+            return "can't be a file"
+        return None if is_inside else "is a link out of the repository"
+
+    def repo_path(self, file: str) -> str:
+        """A file as it is named from the root of the repository."""
+        return file.removeprefix(REPO) if file.startswith(REPO) else f"{SESSIONS_FOLDER}/{self.session}/{file}"
+
+    def path(self, file: str) -> Path:
+        return self.root / self.repo_path(file)
+
+    # ----------------------------------------------------------------------------------------------- reading
+
+    def read(self, file: str) -> bytes | None:
+        try:
+            return read_bytes(os.fspath(self.path(file)))
+        except OSError:
+            return None
+
+    def exists(self, file: str) -> bool:
+        return self.path(file).is_file()
+
+    def files(self) -> list[str]:
+        """The files of the session, sorted."""
+        return list_files(os.fspath(self.folder))
+
+    def below(self, folder: str) -> list[str]:
+        """The Markdown files of a side folder, by their paths below the session."""
+        return [file for file in self.files() if file.startswith(folder) and file.endswith(".md")]
+
+    def status(self) -> dict[str, Any] | None:
+        """status.json as it stands on disk; None when it can't be read."""
+        data = self.read(STATUS)
+        document = None if data is None else read_json(data)
+        return document.value if document is not None and document.readable and type(document.value) is dict else None
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks of the plan as it is on disk; a task without an id can't be worked on."""
+        data = self.read(TASKS)
+        if data is None:
+            return []
+        if self._plan is None or self._plan[0] != data:
+            values = [value for value in plan_tasks(data) or [] if type(value.get("id")) is str]
+            tasks = [
+                Task(value["id"], value["status"] if type(value.get("status")) is str else "", value)
+                for value in values
+            ]
+            self._plan = data, tasks
+        return list(self._plan[1])
+
+    def age(self, file: str) -> float:
+        """When a file was last written, in the time of the run."""
+        return self.path(file).stat().st_mtime
+
+    # ----------------------------------------------------------------------------------------------- writing
+
+    def put(self, file: str, data: bytes, at: float | None = None) -> None:
+        """Write a file as a whole, by another name first, so that it is there as it was or as it shall be."""
+        reason = self.refusal(file)
+        if reason is not None:
+            raise ValueError(f"{file} {reason}")
+        self._replace(self.path(file), data, at)
+
+    def seed(self, path: str, data: bytes) -> None:
+        """Put a file into the repository before the run; older sessions belong to what is there."""
+        if machine_reason(path) is not None:
+            raise ValueError(f"{path} {machine_reason(path)}")
+        self._replace(self.root / path, data, None)
+
+    def _replace(self, path: Path, data: bytes, at: float | None) -> None:
+        # The repository of a simulated session does not outlive the run.
+        write_atomically(os.fspath(path), data, below=os.fspath(self.root), durable=False)
+        self._date(path, at)
+
+    def remove(self, file: str) -> None:
+        remove_file(os.fspath(self.path(file)))
+
+    def write(self, file: str, data: bytes) -> Ok[None] | Err[str]:
+        """A write that the trace shows. Ok says that no error came back, and no more."""
+        fault = self._fault(file)
+        if fault is WriteFault.IO_ERROR:
+            return Err("the disk refused")
+        try:
+            if fault is None:
+                self.put(file, data)
+            elif fault is WriteFault.CORRUPT:
+                write_in_place(os.fspath(self.path(file)), data[: len(data) // 2])
+        except OSError as problem:
+            return Err(problem.strerror or "the disk refused")
+        return Ok(None)
+
+    def append(self, file: str, kept: bytes, line: bytes) -> Ok[None] | Err[str]:
+        """The same for a line behind what was there; what an earlier try left behind it is dropped."""
+        fault = self._fault(file)
+        if fault is WriteFault.IO_ERROR:
+            return Err("the disk refused")
+        if fault is WriteFault.LOST:
+            return Ok(None)
+        try:
+            added = line[: len(line) // 2] if fault is WriteFault.CORRUPT else line
+            write_in_place(os.fspath(self.path(file)), added, keep=len(kept))
+            self._date(self.path(file))
+        except OSError as problem:
+            return Err(problem.strerror or "the disk refused")
+        return Ok(None)
+
+    def _fault(self, file: str) -> WriteFault | None:
+        self._writes[file] = self._writes.get(file, 0) + 1
+        fault = self._faults.pop((file, self._writes[file]), None)
+        return None if fault is None else fault.kind
+
+    def _date(self, path: Path, at: float | None = None) -> None:
+        moment = self._clock.now.timestamp() if at is None else at
+        os.utime(path, (moment, moment))
+
+    def save_status(self, status: dict[str, Any]) -> None:
+        """Store status.json where another event stands for the write."""
+        self.put(STATUS, json_bytes(status))
+
+    def set_task(self, ident: str, status: TaskStatus) -> None:
+        """Change the status of one task and nothing else in the text of the plan."""
+        data = self.read(TASKS)
+        changed = None if data is None else with_task_status(data, ident, status)
+        if changed is not None:
+            self.put(TASKS, changed)
+
+
+def with_task_status(data: bytes, ident: str, status: TaskStatus) -> bytes | None:
+    """The text of a plan with another status of a task; None when there is no such task."""
+    document = plan_document(data)
+    value = document.value
+    tasks = items_of(value.get("tasks")) if type(value) is dict else []
+    for index, task in enumerate(tasks):
+        node = document.node(f"/tasks/{index}/status")
+        if type(task) is dict and task.get("id") == ident and node is not None:
+            text = document.text
+            return f"{text[: node.start]}{status.value}{text[node.end :]}".encode("utf-8", "surrogatepass")
+    return None
+
+
+def content_bytes(content: Any) -> bytes:
+    """Return the content of a file as a scenario gives it: a string as it is, anything else as JSON."""
+    return text_bytes(content) if type(content) is str else json_bytes(content)
+
+
+# A reply with one of these is no reply: it is no single object, lacks members, or contradicts itself.
+_UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
+
+
+class SessionLinter:
+    """The linter, pointed at one session."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.mode = Mode.FULL
+        self._findings: dict[tuple[Any, ...], list[Finding]] = {}
+
+    @property
+    def _settings(self) -> Any:
+        asked = machine.decisions_of(self._store.status() or {})
+        others = [entry.get("decision_id") for entry in asked if not topic_of(entry.get("question")).is_from_security]
+        options: dict[str, object] = {
+            "team-simulated": True,
+            "team-mode": self.mode.value,
+            "team-not-from-security": others,
+        }
+        return RunSettings(options=options, workspace=os.fspath(self._store.root))
+
+    def _checked(self, name: str, data: bytes, kind: TeamKind) -> list[Finding]:
+        # A system remembers sessions by the times of their files, which are not real ones here: a new one each time.
+        path = os.fspath(self._store.folder / name)
+        found = TeamSystem().check(path, data, kind.value, self._settings).findings
+        return self._named(sorted(found, key=order))
+
+    def _named(self, found: list[Finding]) -> list[Finding]:
+        """The same findings with paths below the session; the folder itself is called `.`."""
+        for finding in found:
+            finding.path = os.path.relpath(finding.path, self._store.folder).replace(os.sep, "/")
+        return found
+
+    def input(self, number: int, agent: AgentName, task: str, data: bytes) -> list[Finding]:
+        return self._checked(f"{number:04d}-{agent.value}-{task}.input.json", data, TeamKind.INPUT)
+
+    def output(self, number: int, agent: AgentName, task: str, data: bytes) -> list[Finding]:
+        return self._checked(f"{number:04d}-{agent.value}-{task}.output.json", data, TeamKind.OUTPUT)
+
+    def plan(self, number: int, data: bytes) -> list[Finding]:
+        return self._checked(f"{number:04d}.plan.json", data, TeamKind.PLAN)
+
+    def artifact(self, file: str) -> list[Finding]:
+        """The findings about one file; every agent that is given it asks, so they are kept while nothing changes."""
+        data, kind = self._store.read(file), kind_by_name(file)
+        if data is None or kind is None:
+            return []
+        key = file, data, *self._around()
+        if key not in self._findings:
+            self._findings = {known: found for known, found in self._findings.items() if known[0] != file}
+            self._findings[key] = self._checked(file, data, kind)
+        return self._findings[key]
+
+    def _around(self) -> tuple[Any, ...]:
+        """What the findings about a file depend on besides the file: all of the session but the time."""
+        status = {name: value for name, value in (self._store.status() or {}).items() if name != "last_update"}
+        return self.mode, json.dumps(status), self._store.read("tasks.yaml"), *self._store.files()
+
+    def guard(self, name: str) -> list[Blocker]:
+        """What stands against a guard: files that are not there, and errors in those that are."""
+        guard = machine.GUARDS[name]
+        found: list[Blocker] = []
+        for file in guard.files:
+            if not self._store.exists(file):
+                found.append(missing(file, self.mode))
+            else:
+                found += self.errors(file, guard.codes)
+        return found
+
+    def errors(self, file: str, codes: tuple[str, ...] = ("TC",)) -> list[Blocker]:
+        """The errors in an artifact, of all rules whose codes begin like one of these; a broken text counts always."""
+        return [
+            invalid(file, finding)
+            for finding in self.artifact(file)
+            if finding.code.startswith((*codes, "TC0")) and _stops(finding)
+        ]
+
+    def folder(self) -> list[Finding]:
+        """Everything about the session folder, advice left out: it is about taste and not about the run."""
+        system = TeamSystem()
+        selection = system.choice = Selection(KnownRules([system]))
+        plan = Plan([system], self._settings, selection, complete=True)
+        found = run(discover([os.fspath(self._store.folder)], suffixes=SUFFIXES), plan).findings
+        return self._named(without_advice(found))
+
+    def trace(self, value: dict[str, Any]) -> list[Finding]:
+        found = run_trace(default_rules(), Trace(value), team_options(self._settings.options))
+        for finding in found:
+            finding.path = "trace"
+        return found
+
+
+def _stops(finding: Finding) -> bool:
+    """Whether a guard minds. What a report lacks is a mere warning before DONE, and DONE is what comes next."""
+    return finding.severity is Severity.ERROR or finding.code == "TC414"
+
+
+def without_advice(found: list[Finding]) -> list[Finding]:
+    return [finding for finding in found if finding.severity is not Severity.INFO]
+
+
+def is_unusable(finding: Finding) -> bool:
+    """Whether a finding about an output means that it can't be acted upon."""
+    return finding.severity is Severity.ERROR and (finding.code in _UNUSABLE or finding.code.startswith("TC0"))
