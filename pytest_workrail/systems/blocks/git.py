@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from pytest_workrail.systems.blocks.workspaces import remove_tree
+from pytest_workrail.systems.kernel.run import remove_tree
 from workrail_lint.base import git
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_in_place
 from workrail_lint.base.processes import Ran
