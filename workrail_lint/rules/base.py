@@ -7,7 +7,7 @@ result, does not load in the tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from workrail_lint.findings import Fix, Severity
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from workrail_lint.base.js import Json
+    from workrail_lint.documents.schema.engine import Violation
+    from workrail_lint.rules.describing import Description
 
 
 class Example(NamedTuple):
@@ -59,8 +61,9 @@ class Report(Protocol):
 class Rule:
     """The facts of a rule. Subclasses of a document system add the hooks their walk calls.
 
-    A rule without hooks is *reported*: an earlier phase (reader, schema, structure, compiler) detects it and
-    names it, and the class lends it its code, severity and documentation.
+    A rule that `describes` violations of the schema says what is wrong there. A rule without hooks is *reported*: an
+    earlier phase (reader, structure, compiler) detects it and names it, and the class lends it its code, severity and
+    documentation.
     """
 
     code: ClassVar[str]  # stable, never reused: two letters for the family, three digits
@@ -76,6 +79,13 @@ class Rule:
     # words in lower case. None: any document will do. A rule is imported, and run, only for documents that have both.
     needs: ClassVar[frozenset[str] | None] = None
     words: ClassVar[tuple[str, ...] | None] = None
+    # Violations of the schema that it speaks about: definition, keyword and member, or less of that; "*" is any
+    # definition. Of several rules the one that says most about its violations is asked first.
+    describes: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    def describe(self, violation: Violation, place: Any) -> Description | None:
+        """Return what is wrong, given what the document's system knows about the place; None leaves it to others."""
+        return None
 
     def examples(self) -> Iterable[Example]:
         """At least one document that triggers the rule, beside one that does not."""

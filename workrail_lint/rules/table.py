@@ -41,7 +41,19 @@ class RuleTexts(NamedTuple):
 class RuleInfo:
     """What is known about a rule without importing it; the members are those of the class."""
 
-    __slots__ = ("_texts", "code", "default_on", "hooks", "mends", "module", "name", "needs", "severity", "words")
+    __slots__ = (
+        "_texts",
+        "code",
+        "default_on",
+        "describes",
+        "hooks",
+        "mends",
+        "module",
+        "name",
+        "needs",
+        "severity",
+        "words",
+    )
 
     def __init__(
         self,
@@ -54,6 +66,7 @@ class RuleInfo:
         module: str,
         hooks: frozenset[str],
         mends: bool,
+        describes: tuple[tuple[str, ...], ...],
         texts: Callable[[str], RuleTexts],
     ) -> None:
         self.code = code
@@ -65,6 +78,7 @@ class RuleInfo:
         self.module = module  # where its class is, below the package of the table
         self.hooks = hooks  # which it has of its own; none: an earlier phase detects it
         self.mends = mends  # it has a fix for what an earlier phase detects
+        self.describes = describes
         self._texts = texts  # by name, read when they are asked for
 
     @property
@@ -126,6 +140,7 @@ def info_of(rule: Rule, module: str = "", hooks: frozenset[str] = _NO_HOOKS, men
         module,
         hooks,
         mends,
+        rule.describes,
         lambda _: texts,
     )
 
@@ -143,6 +158,7 @@ def row_of(info: RuleInfo) -> list[object]:
         info.module,
         sorted(info.hooks),
         info.mends,
+        info.describes,
     ]
 
 
@@ -175,9 +191,12 @@ class RuleTable(Generic[R]):
                 module,
                 names(hooks) if hooks else _NO_HOOKS,
                 mends,
+                tuple(map(tuple, describes)),
                 self._texts_of,
             )
-            for code, name, severity, default_on, needs, words, module, hooks, mends in loads(read_shipped(self.path))
+            for code, name, severity, default_on, needs, words, module, hooks, mends, describes in loads(
+                read_shipped(self.path)
+            )
         )
 
     @cached_property

@@ -54,6 +54,16 @@ class Violation(NamedTuple):
     value: Any
     schema: Schema
 
+    @property
+    def member(self) -> str:
+        """The member it is about: the missing one, or the one that holds the value, directly or in a list."""
+        if self.keyword == "required":
+            return str(self.expected)
+        tokens = pointer.decode(self.pointer)
+        if self.keyword == "additionalProperties":
+            return tokens[-1]
+        return next((token for token in reversed(tokens) if not token.isdecimal()), "")
+
 
 Matcher: TypeAlias = Callable[[str, str], bool]
 _Prefix: TypeAlias = "tuple[_Prefix, list[pointer.Token]] | None"

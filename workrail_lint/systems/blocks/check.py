@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.reading import reader_finding
-from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Levels, RuleSet
+from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Collector, Levels, RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.blocks.documents import BlockKind, validator
 from workrail_lint.systems.blocks.options import BlockOptions
@@ -29,9 +30,16 @@ _NO_SCHEMA = (BlockKind.TRACE, BlockKind.PROMPT, BlockKind.FOLDER)
 @cache
 def rules_for(kind: BlockKind | None) -> RuleSet[BlockRule]:
     """The rules about documents of a kind; None for those about a unit."""
-    infos = (info for info in RULES.infos if info.runs)
+    infos = (info for info in RULES.infos if info.runs or info.describes)
     rules = (rule for rule in RULES.rules(infos) if kind is None or kind in rule.kinds)
     return RuleSet(rules, BlockRule, MOST_OF_A_RULE)
+
+
+@cache
+def describers_for(kind: BlockKind) -> Describers[BlockRule]:
+    """The rules that describe violations in documents of a kind."""
+    rules = RULES.rules(info for info in RULES.infos if info.describes)
+    return Describers((rule for rule in rules if kind in rule.kinds), RULES.rule)
 
 
 def _levels(options: BlockOptions) -> Levels | None:
@@ -74,7 +82,7 @@ def _document_findings(document: BlockDocument) -> list[Finding]:
     rules = rules_for(document.kind)
     levels = _levels(document.options)
     rules.collector.begin(levels=levels, phase=Phase.SCHEMA)
-    _check_violations(document, rules)
+    _describe_violations(document, rules.collector)
     found += rules.collector.taken()
     rules.collector.begin(levels=levels)
     for check, report in rules.calls("check_document"):
@@ -98,14 +106,22 @@ def _read_findings(document: BlockDocument) -> list[Finding]:
     return found
 
 
-def _check_violations(document: BlockDocument, rules: RuleSet[BlockRule]) -> None:
-    """Offer each violation of the schema to the rules; exactly one takes it."""
+def _describe_violations(document: BlockDocument, collector: Collector) -> None:
+    """Report each violation of the schema under the one rule that describes it."""
     if document.kind in _NO_SCHEMA:
         return
-    calls = rules.calls("check_violation")
     for violation in validator(document.kind, document.options.extended).violations(document.value):
-        if not any(check(violation, document, report) for check, report in calls):
-            raise AssertionError(f"no rule takes {violation.keyword} at {violation.pointer} of a {document.kind.value}")
+        described = describers_for(document.kind).describe(violation, document)
+        assert described is not None, f"no rule describes {violation.keyword} at {violation.pointer}"
+        rule, description = described
+        if description.message:
+            collector.add(
+                rule,
+                violation.pointer if description.pointer is None else description.pointer,
+                description.message,
+                fix=description.fix,
+                severity=description.severity,
+            )
 
 
 def check_unit(unit: Unit) -> list[Finding]:

@@ -1,8 +1,7 @@
 """The hooks of a block rule and what they receive.
 
 A document is checked in two steps: alone, and together with the files of its unit (a definition, an output folder and
-the records beside it). Each violation of the schema is offered to the rules, and exactly one rule takes it, so every
-violation is reported once.
+the records beside it). Exactly one rule describes each violation of the schema, so every violation is reported once.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from workrail_lint.systems.blocks.options import BlockOptions
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.documents.schema.engine import Violation
+    from workrail_lint.rules.describing import Description
     from workrail_lint.systems.blocks.units import Unit
 
 CONTRACT = "fixed by the block contract"
@@ -50,9 +50,8 @@ class BlockRule(Rule):
 
     kinds: ClassVar[tuple[BlockKind, ...]] = ()  # the documents it checks
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        """Take a violation of the document's schema; False leaves it to the other rules."""
-        return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description | None:
+        return None
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         """Once per document whose root is an object, even if the document has other problems."""

@@ -9,6 +9,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.definition import Definition, text_of
 from workrail_lint.systems.blocks.expressions import parse_expression
 from workrail_lint.systems.blocks.plan import find_cycle, topological_order
@@ -185,10 +186,10 @@ class ExpressionMissing(DefinitionRule):
     origin = ENGINES
     summary = "A transition of the type `expression` has no expression, or (a warning) another type has one."
     why = "A missing expression is never true, and an expression on another type is never evaluated."
+    describes = (("ExpressionCondition", "required"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        # Reported below, where a blank expression counts as missing too.
-        return violation.keyword == "required" and violation.expected == "expression"
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return REPORTED_ELSEWHERE  # below, where a blank expression counts as missing too
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for transition in document.definition.transitions:

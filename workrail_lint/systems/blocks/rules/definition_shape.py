@@ -13,6 +13,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
@@ -43,30 +44,14 @@ _TEXT_LISTS = (
     "laneNodeIds",
     "bodyNodeIds",
 )
-_MOUNT_SOURCE = ("/source", "/localPath", "/githubUrl")
 _UUID = Pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_ENUMS = ("gateType", "gateMode", "backend", "type", "blockType", "status", "defaultScrutinyLevel", "kind")
+_CLOSED_SETS = ("Backend", "GateMode", "GateType", "NodeKind", "PortType", "Scrutiny", "VariableType", "WorkflowStatus")
 
 
 class DefinitionRule(BlockRule):
     """A rule about workflow definitions."""
 
     kinds = (BlockKind.WORKFLOW,)
-
-
-def last(pointer: str) -> str:
-    """The name of the member a pointer ends in; that of the list for an element."""
-    tokens = pointer.split("/")
-    return tokens[-2] if tokens[-1].isdigit() and len(tokens) > 2 else tokens[-1]
-
-
-def is_condition_type(pointer: str) -> bool:
-    return pointer.startswith("/transitions/") and pointer.endswith("/condition/type")
-
-
-def is_node_type(pointer: str) -> bool:
-    tokens = pointer.split("/")
-    return len(tokens) == 4 and tokens[1] == "nodes" and tokens[3] == "type"
 
 
 class WorkflowFieldMissing(BlockRule):
@@ -79,29 +64,20 @@ class WorkflowFieldMissing(BlockRule):
     fix = "Add an empty list for `gates`, `variables` or `tags`."
     fix_safety = "safe"
     kinds = (BlockKind.WORKFLOW,)
+    describes = ((ANY, "required"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "required" or _is_expression(violation):
-            return False
-        pointer, name = violation.pointer, str(violation.expected)
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        pointer, name = violation.pointer, violation.member
         place = child(pointer, name)
         fix = safe(f"add {name} as an empty list", Insert(pointer, name, None, [])) if place in _EMPTY_LISTS else None
-        report(place, f"{shown(name)} is missing from {_owner(pointer)}", fix=fix)
-        return True
+        owner = shown(pointer[1:]) if pointer else "the definition"
+        return Description(f"{shown(name)} is missing from {owner}", fix, pointer=place)
 
     def examples(self) -> Iterator[Example]:
         whole = workflow()
         last_out = {**{k: v for k, v in whole.items() if k != "gates"}, "gates": []}
         yield Example(workflow(gates=...), whole, last_out, path=WORKFLOW_PATH)
         yield Example(workflow(node("plan", label=...)), workflow(node("plan")), path=WORKFLOW_PATH)
-
-
-def _is_expression(violation: Violation) -> bool:
-    return violation.expected == "expression" and violation.pointer.endswith("/condition")
-
-
-def _owner(pointer: str) -> str:
-    return shown(pointer[1:]) if pointer else "the definition"
 
 
 class WorkflowFieldType(BlockRule):
@@ -114,22 +90,17 @@ class WorkflowFieldType(BlockRule):
     fix = "Wrap a single string in a list."
     fix_safety = "safe"
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
+    describes = ((ANY, "type"), ("Metadata", "pattern", "lastUsedAt"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        pointer, value, name = violation.pointer, violation.value, last(violation.pointer)
-        if document.kind is BlockKind.MOUNT and pointer in _MOUNT_SOURCE:
-            return False
-        if violation.keyword == "pattern" and name == "lastUsedAt":
-            report(pointer, f"{shown(value)} is not an ISO 8601 date and time")
-            return True
-        if violation.keyword != "type" or _is_closed_set(pointer):
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        pointer, value = violation.pointer, violation.value
+        if violation.keyword == "pattern":
+            return Description(f"{shown(value)} is not an ISO 8601 date and time")
         fix = None
-        if name in _TEXT_LISTS and isinstance(value, str) and violation.expected == ("array",):
+        if violation.member in _TEXT_LISTS and isinstance(value, str) and violation.expected == ("array",):
             fix = safe("wrap it in a list", Replace(pointer, [value]))
         wanted = " or ".join(type_in_words(kind) for kind in violation.expected)
-        report(pointer, f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix=fix)
-        return True
+        return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(rules=["Keep it small."])
@@ -139,13 +110,6 @@ class WorkflowFieldType(BlockRule):
         yield Example(mount(fileRestrictions="src/**"), right, right, path=MOUNT_PATH)
 
 
-def _is_closed_set(pointer: str) -> bool:
-    """Whether a field has a closed set of values, so a value of another type is simply not in the set."""
-    if is_condition_type(pointer) or is_node_type(pointer):
-        return True
-    return last(pointer) in (*_ENUMS, "mergeStrategy") and not pointer[-1].isdigit()
-
-
 class WorkflowIdUnsafe(DefinitionRule):
     code = "BC303"
     name = "workflow-id-unsafe"
@@ -153,13 +117,11 @@ class WorkflowIdUnsafe(DefinitionRule):
     origin = ENGINES
     summary = "An id can't be part of a file name."
     why = "Ids become names of files and folders; slashes, dots or blanks lead to another place or nowhere."
+    describes = ((ANY, "pattern", "id"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "pattern" or last(violation.pointer) != "id":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         what = "1 to 128 letters, digits, hyphens and underscores"
-        report(violation.pointer, f"the id {shown(violation.value)} must consist of {what}")
-        return True
+        return Description(f"the id {shown(violation.value)} must consist of {what}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="a b"), workflow(id="a-b"), path=WORKFLOW_PATH)
@@ -208,14 +170,10 @@ class NodeTypeUnknown(DefinitionRule):
     origin = ENGINES
     summary = "The type of a node is unknown."
     why = "No agent can be started for it, and the output of its block is not defined."
+    describes = (("AgentNodeType", "enum"), ("AgentNodeType", "type"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if not is_node_type(violation.pointer):
-            return False
-        report(
-            violation.pointer, f"unknown node type {written(violation.value)}{meant(violation.value, AgentNodeType)}"
-        )
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return Description(f"unknown node type {written(violation.value)}{meant(violation.value, AgentNodeType)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(node("dev", "coder")), workflow(node("dev", "coding")), path=WORKFLOW_PATH)
@@ -228,15 +186,10 @@ class LabelBlank(DefinitionRule):
     origin = ENGINES
     summary = "A label, or another name that people read, is blank."
     why = "The node, group, port or gate has no name in the editor and in the logs."
+    describes = tuple((ANY, "pattern", member) for member in ("label", "dataType", "prompt", "name"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        name = last(violation.pointer)
-        if violation.keyword != "pattern" or name not in ("label", "dataType", "prompt", "name"):
-            return False
-        if violation.pointer.startswith("/metadata/"):
-            return False
-        report(violation.pointer, f"{shown(name)} is blank")
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return Description(f"{shown(violation.member)} is blank")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(node("plan", label="")), workflow(node("plan", label="Plan")), path=WORKFLOW_PATH)
@@ -255,12 +208,10 @@ class WorkflowEmpty(DefinitionRule):
     origin = ENGINES
     summary = "The definition has no nodes."
     why = "There is nothing to run."
+    describes = (("StudioWorkflow", "minItems"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/nodes" or violation.keyword != "minItems":
-            return False
-        report("/nodes", "the definition has no nodes")
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return Description("the definition has no nodes")
 
     def examples(self) -> Iterator[Example]:
         yield Example({**workflow(), "nodes": [], "transitions": []}, workflow(), path=WORKFLOW_PATH)
@@ -273,12 +224,10 @@ class WorkflowNameBlank(DefinitionRule):
     origin = ENGINES
     summary = "The name or the version of the definition is blank."
     why = "People choose a workflow by its name; without a name it can't be identified."
+    describes = (("Metadata", "pattern", "name"), ("Metadata", "pattern", "version"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "pattern" or violation.pointer not in ("/metadata/name", "/metadata/version"):
-            return False
-        report(violation.pointer, f"the {last(violation.pointer)} is blank")
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return Description(f"the {violation.member} is blank")
 
     def examples(self) -> Iterator[Example]:
         whole = workflow()
@@ -292,13 +241,11 @@ class ConditionTypeUnknown(DefinitionRule):
     origin = ENGINES
     summary = "The condition of a transition has an unknown type."
     why = "The engine can't decide when the transition applies, so its target never runs."
+    describes = (("Transition", "enum"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if not is_condition_type(violation.pointer):
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         hint = meant(violation.value, ConditionType) or f"; expected one of {', '.join(members(ConditionType))}"
-        report(violation.pointer, f"unknown condition type {written(violation.value)}{hint}")
-        return True
+        return Description(f"unknown condition type {written(violation.value)}{hint}")
 
     def examples(self) -> Iterator[Example]:
         two = (node("a"), node("b"))
@@ -317,19 +264,16 @@ class EnumUnknown(DefinitionRule):
     summary = "A value is not one of the values that its field allows."
     why = "Studios refuse the definition, or silently fall back to an unintended default."
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        pointer = violation.pointer
-        if violation.keyword not in ("enum", "type") or last(pointer) not in _ENUMS or pointer[-1].isdigit():
-            return False
-        if is_condition_type(pointer) or is_node_type(pointer):
-            return False
+    # A value of another type is simply not in the set.
+    describes = ((ANY, "enum"), ("Config", "type", "blockType"), *((shape, "type") for shape in _CLOSED_SETS))
+
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         known = violation.expected if violation.keyword == "enum" else ()
         suggestion = nearest(violation.value, known) if isinstance(violation.value, str) else None
         hint = f"; expected one of {', '.join(known)}" if known else ""
         if suggestion:
             hint = f"; did you mean {shown(suggestion)}?"
-        report(pointer, f"unknown value {written(violation.value)} for {shown(last(pointer))}{hint}")
-        return True
+        return Description(f"unknown value {written(violation.value)} for {shown(violation.member)}{hint}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -348,14 +292,11 @@ class LimitNotPositive(BlockRule):
     summary = "A limit is zero or negative."
     why = "A block without time, turns or money can't do anything; a number of retries can't be negative."
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
+    describes = ((ANY, "exclusiveMinimum"), (ANY, "minimum"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword not in ("exclusiveMinimum", "minimum"):
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         least = "greater than 0" if violation.keyword == "exclusiveMinimum" else f"at least {violation.expected}"
-        name = last(violation.pointer)
-        report(violation.pointer, f"{shown(name)} must be {least}, not {js.number_text(violation.value)}")
-        return True
+        return Description(f"{shown(violation.member)} must be {least}, not {js.number_text(violation.value)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

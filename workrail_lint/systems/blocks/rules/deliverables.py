@@ -10,6 +10,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.definition import text_of, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
@@ -63,17 +64,18 @@ class DeliverablesKindMissing(OutputRule):
     why = "The kind decides which fields are read; without it the whole file is malformed."
     fix = "Add the kind that blocks of this type deliver."
     fix_safety = "unsafe"
+    describes = ((ANY, "required", "blockType"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "required" or violation.pointer != "/deliverables":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description | None:
+        if violation.pointer != "/deliverables":
+            return None  # that of the output itself
         written = document.value.get("blockType")
         fix = None
         if is_member(BlockType, written):
             expected = EXPECTED_KIND[BlockType(written)].value
             fix = unsafe(f"add the kind {expected}", Insert("/deliverables", "blockType", None, expected))
-        report("/deliverables/blockType", "'blockType' is missing from the deliverables; it names their kind", fix=fix)
-        return True
+        message = "'blockType' is missing from the deliverables; it names their kind"
+        return Description(message, fix, pointer="/deliverables/blockType")
 
     def examples(self) -> Iterator[Example]:
         good = output(deliverables={"blockType": "code"})
@@ -89,10 +91,9 @@ class DeliverablesKindUnknown(OutputRule):
     why = "Deliverables of an unknown kind can't be read, so the file is malformed."
     fix = "Replace `dev` with `code`."
     fix_safety = "unsafe"
+    describes = (("BlockOutput", "enum"), ("ExtendedBlockOutput", "enum"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/deliverables/blockType":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         value, extended = violation.value, document.options.extended
         known = ", ".join(kind.value for kind in kinds_of_profile(extended))
         hint = ""
@@ -100,10 +101,7 @@ class DeliverablesKindUnknown(OutputRule):
             hint = "; the extended profile allows it"
         fix = unsafe("replace with code", Replace(violation.pointer, "code")) if value == "dev" else None
         written = shown(value) if isinstance(value, str) else json_type(value)
-        report(
-            violation.pointer, f"the kind of deliverables can't be {written}; expected one of {known}{hint}", fix=fix
-        )
-        return True
+        return Description(f"the kind of deliverables can't be {written}; expected one of {known}{hint}", fix)
 
     def examples(self) -> Iterator[Example]:
         good = output(deliverables={"blockType": "code"})
@@ -173,23 +171,17 @@ class DeliverablesFieldType(OutputRule):
     why = "The file does not match the schema of the contract, so the harness marks the block as failed."
     fix = "Wrap a single string in a list."
     fix_safety = "safe"
+    describes = ((ANY, "type"), ("TestResults", "type", "testResults"), (ANY, "required"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if not violation.pointer.startswith("/deliverables/") or violation.pointer == "/deliverables/blockType":
-            return False
-        if violation.pointer.startswith("/deliverables/testResults/"):
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         pointer, value = violation.pointer, violation.value
         if violation.keyword == "required":
-            report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing")
-            return True
-        wanted = violation.expected[0] if isinstance(violation.expected, tuple) else violation.expected
-        name = pointer.split("/")[2]
+            return Description(f"{shown(violation.member)} is missing", pointer=child(pointer, violation.member))
         fix = None
-        if pointer == f"/deliverables/{name}" and name in _LISTS and isinstance(value, str):
+        if violation.member in _LISTS and isinstance(value, str) and violation.expected == ("array",):
             fix = safe("wrap it in a list", Replace(pointer, [value]))
-        report(pointer, f"{field_at(pointer)} must be {type_in_words(wanted)}, not {json_type(value)}", fix=fix)
-        return True
+        wanted = type_in_words(violation.expected[0])
+        return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
 
     def examples(self) -> Iterator[Example]:
         good = output("plan", "plan", deliverables={"blockType": "plan", "taskList": ["T01"]})
@@ -313,13 +305,10 @@ class TestResultsShape(OutputRule):
     origin = ENGINES
     summary = "A count of test results is not an integer, or is negative (extended profile)."
     why = "The counts are added up and shown; other values can't be."
+    describes = (("TestResults", "type"), ("TestResults", "minimum"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if not violation.pointer.startswith("/deliverables/testResults/"):
-            return False
-        name = violation.pointer.rpartition("/")[2]
-        report(violation.pointer, f"{shown(name)} must be a non-negative integer")
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return Description(f"{shown(violation.member)} must be a non-negative integer")
 
     def examples(self) -> Iterator[Example]:
         def tests(passed: object) -> dict[str, Any]:

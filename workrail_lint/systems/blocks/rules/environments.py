@@ -11,6 +11,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
 from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule
@@ -67,12 +68,11 @@ class EnvMissing(EnvironmentRule):
     origin = CONTRACT
     summary = "One of the nine environment variables is missing."
     why = "A block knows only its files, prompt and environment; an unset variable does not exist for it."
+    describes = ((ANY, "required"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "required":
-            return False
-        report(child("", violation.expected), f"{shown(violation.expected)} is missing from the environment")
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        name = violation.member
+        return Description(f"{shown(name)} is missing from the environment", pointer=child("", name))
 
     def examples(self) -> Iterator[Example]:
         yield Example(environment(OUTPUT_DIR=...), environment(), path=_FILE)
@@ -87,17 +87,14 @@ class EnvNotString(EnvironmentRule):
     why = "An environment holds only strings; a record with other types does not show what the block saw."
     fix = "Put the value in quotes."
     fix_safety = "safe"
+    describes = ((ANY, "type"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         value = violation.value
-        if violation.keyword != "type":
-            return False
         fix = None
         if isinstance(value, str | int | float | bool):
             fix = safe("put it in quotes", Replace(violation.pointer, js.text(value)))
-        name = violation.pointer[1:]
-        report(violation.pointer, f"{shown(name)} must be a string, not {json_type(value)}", fix=fix)
-        return True
+        return Description(f"{shown(violation.pointer[1:])} must be a string, not {json_type(value)}", fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(environment(STEP_INDEX=0), environment(), environment(), path=_FILE)
@@ -110,13 +107,11 @@ class EnvValue(EnvironmentRule):
     origin = CONTRACT
     summary = "An environment variable has an invalid value."
     why = "Agents take the values literally: another folder, or a flag like `true`, misleads them."
+    describes = ((ANY, "pattern"), (ANY, "enum"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        name = violation.pointer[1:]
-        if violation.keyword not in ("pattern", "enum"):
-            return False
-        report(violation.pointer, f"{name} must be {_WANTED[name]}, not {shown(violation.value)}")
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        name = violation.member
+        return Description(f"{name} must be {_WANTED[name]}, not {shown(violation.value)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         value = document.value.get("FILE_RESTRICTIONS")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.merging import (
     PathConflict,
@@ -178,9 +179,10 @@ class ConflictAppliedFrom(FanInRule):
     origin = CONTRACT
     summary = "A conflict applied a version that can't have won."
     why = "The first lane to finish wins, or the one a person chose; any other version in the workspace is a mistake."
+    describes = ((ANY, "required", "appliedFrom"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        return violation.keyword == "required" and violation.expected == "appliedFrom"  # reported below
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return REPORTED_ELSEWHERE  # below
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for pointer, item, path, names in _result(document).conflicts:

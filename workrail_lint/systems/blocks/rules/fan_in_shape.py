@@ -10,6 +10,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, safe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.definition import Group
 from workrail_lint.systems.blocks.documents import BlockKind, validator
 from workrail_lint.systems.blocks.paths import is_rel_path, normalized
@@ -46,21 +47,17 @@ class FanInShape(FanInRule):
     origin = CONTRACT
     summary = "A fan-in result does not have the shape that the contract defines."
     why = "Tools that show or check the merge can't read it."
+    describes = ((ANY,),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        pointer, value = violation.pointer, violation.value
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        value = violation.value
         if violation.keyword == "required":
-            if violation.expected == "appliedFrom":
-                return False
-            report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing")
-            return True
-        if violation.keyword == "pattern" and _is_path(pointer) and is_rel_path(normalized(value)):
-            return True  # a path that only has the mount point as prefix: reported with the output, or below
-        report(
-            pointer,
-            f"{_shown_value(value)} {_FAULTS.get(violation.keyword, 'does not match the schema')}{_wanted(violation)}",
-        )
-        return True
+            at = child(violation.pointer, violation.member)
+            return Description(f"{shown(violation.member)} is missing", pointer=at)
+        if violation.keyword == "pattern" and violation.member in _PATHS and is_rel_path(normalized(value)):
+            return REPORTED_ELSEWHERE  # a path that only has the mount point as prefix: with the output, or below
+        fault = _FAULTS.get(violation.keyword, "does not match the schema")
+        return Description(f"{_shown_value(value)} {fault}{_wanted(violation)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         conflicts = document.value.get("conflicts")
@@ -81,7 +78,9 @@ class FanInShape(FanInRule):
         for violation in validator(BlockKind.FAN_IN, document.options.extended).violations(alone):
             if violation.pointer.startswith(_FIRST):
                 place = f"/conflicts/{at}{violation.pointer.removeprefix(_FIRST)}"
-                self.check_violation(violation._replace(pointer=place), document, report)
+                description = self.describe(violation._replace(pointer=place), document)
+                if description.message and violation.member != "appliedFrom":
+                    report(description.pointer or place, description.message)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -93,9 +92,7 @@ class FanInShape(FanInRule):
 _FIRST = "/conflicts/0"
 
 
-def _is_path(pointer: str) -> bool:
-    """Whether the value at a pointer should be a path."""
-    return any(name in pointer for name in ("/filesModified/", "/filesCreated/", "/conflictingFile"))
+_PATHS = ("filesModified", "filesCreated", "conflictingFile")
 
 
 _FAULTS = {

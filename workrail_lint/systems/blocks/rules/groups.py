@@ -10,6 +10,7 @@ from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.blocks.definition import Definition, Group
 from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
@@ -30,16 +31,14 @@ class GroupTooSmall(DefinitionRule):
     origin = DECIDED
     summary = "A parallel group has fewer than two lanes (one lane: a warning)."
     why = "Nothing runs in parallel; a single lane only costs a separate workspace and a merge."
+    describes = (("ParallelGroup", "minItems"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "minItems" or not violation.pointer.endswith("/laneNodeIds"):
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         found = document.definition.groups
         ident = next((item.id for item in found if violation.pointer.startswith(f"{item.pointer}/")), "")
         one = len(violation.value) == 1
         text = f"the group {shown(ident)} has {'only one lane' if one else 'no lanes'}"
-        report(violation.pointer, text, severity=Severity.WARNING if one else None)
-        return True
+        return Description(text, severity=Severity.WARNING if one else None)
 
     def examples(self) -> Iterator[Example]:
         two = (node("a"), node("b"))
@@ -82,13 +81,11 @@ class GroupLaneDuplicate(DefinitionRule):
     why = "A node has one output file, so it can't be two lanes."
     fix = "Keep the first."
     fix_safety = "safe"
+    describes = (("ParallelGroup", "uniqueItems"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "uniqueItems":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         fix = safe("remove the duplicate", Remove(violation.pointer))
-        report(violation.pointer, f"{shown(violation.value)} is already a lane of this group", fix=fix)
-        return True
+        return Description(f"{shown(violation.value)} is already a lane of this group", fix)
 
     def examples(self) -> Iterator[Example]:
         two = (node("a"), node("b"))
@@ -199,13 +196,11 @@ class MergeStrategyUnknown(DefinitionRule):
     origin = CONTRACT
     summary = "The merge strategy of a group is not one of the three known values."
     why = "The engine can't merge the lanes; `custom` was never defined."
+    describes = (("MergeStrategy", "enum"), ("MergeStrategy", "type"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if not violation.pointer.endswith("/mergeStrategy"):
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         hint = meant(violation.value, MergeStrategy) or f"; expected one of {', '.join(members(MergeStrategy))}"
-        report(violation.pointer, f"unknown merge strategy {written(violation.value)}{hint}")
-        return True
+        return Description(f"unknown merge strategy {written(violation.value)}{hint}")
 
     def examples(self) -> Iterator[Example]:
         bad = lanes("coding", "coding", mergeStrategy="custom")

@@ -9,6 +9,7 @@ from workrail_lint.base import js
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.limits import RESTRICTION_CHARACTERS
@@ -38,18 +39,16 @@ class MountSource(MountRule):
     origin = ENGINES
     summary = "The source of a mount is unknown, has no path or address, or its address is not https."
     why = "There is no repository to mount, so no block can start."
+    describes = (
+        (ANY, "required"),
+        *((ANY, keyword, name) for keyword in ("type", "enum", "pattern") for name in _SOURCE_MEMBERS),
+    )
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        source = shown(document.value.get("source"))
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        source, name = shown(document.value.get("source")), violation.member
         if violation.keyword == "required":
-            name = str(violation.expected)
-            report(
-                child("", name), f"{shown(name)} is missing" + (f"; {source} requires it" if name != "source" else "")
-            )
-            return True
-        name = violation.pointer[1:]
-        if name not in _SOURCE_MEMBERS:
-            return False
+            hint = f"; {source} requires it" if name != "source" else ""
+            return Description(f"{shown(name)} is missing{hint}", pointer=child("", name))
         found = written(violation.value)
         if name == "source":
             message = f"unknown source {found}; expected one of {', '.join(members(RepoSource))}"
@@ -57,8 +56,7 @@ class MountSource(MountRule):
             message = (
                 f"{found} is not {'a path' if name == 'localPath' else 'an https address'}, which {source} requires"
             )
-        report(violation.pointer, message)
-        return True
+        return Description(message)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         path = document.value.get("localPath")

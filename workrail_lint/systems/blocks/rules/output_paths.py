@@ -9,6 +9,7 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, safe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
@@ -49,10 +50,10 @@ class OutputPathNotRelative(OutputRule):
     )
     fix = "Remove the mount point or the leading `./`."
     fix_safety = "safe"
+    describes = tuple((ANY, "pattern", member) for member in _LISTS)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        # Every path is checked below; here the rule only takes the violation.
-        return violation.keyword == "pattern" and violation.pointer.split("/")[1] in _LISTS
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        return REPORTED_ELSEWHERE  # every path is checked below
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for member in _LISTS:

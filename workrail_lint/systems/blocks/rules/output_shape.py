@@ -13,6 +13,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.limits import SUMMARY_SENTENCES
 from workrail_lint.systems.blocks.paths import is_safe_id
@@ -35,6 +36,7 @@ OUTPUT_MEMBERS = (
     "filesCreated",
     "timestamp",
 )
+_OUTPUTS = ("BlockOutput", "ExtendedBlockOutput")
 _ARRAYS = ("filesModified", "filesCreated")
 _LEGACY_KEYS = {
     "nodeId": "use 'blockId'",
@@ -60,14 +62,12 @@ class OutputFieldMissing(OutputRule):
     why = "The harness treats an incomplete file as malformed and marks the block as failed."
     fix = "Add an empty list, if the missing field is a list."
     fix_safety = "safe"
+    describes = tuple((shape, "required") for shape in _OUTPUTS)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "required" or violation.pointer:
-            return False
-        name = violation.expected
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        name = violation.member
         fix = safe(f"add {name} as an empty list", Insert("", name, None, [])) if name in _ARRAYS else None
-        report(child("", name), f"{shown(name)} is missing from the output", fix=fix)
-        return True
+        return Description(f"{shown(name)} is missing from the output", fix, pointer=child("", name))
 
     def examples(self) -> Iterator[Example]:
         whole = output()
@@ -85,20 +85,15 @@ class OutputFieldType(OutputRule):
     why = "The file does not match the schema of the contract, so the harness marks the block as failed."
     fix = "Wrap a single path in a list."
     fix_safety = "safe"
+    describes = tuple((shape, "type") for shape in _OUTPUTS)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.keyword != "type" or violation.pointer in ("/blockType", "/status", "/timestamp"):
-            return False
-        tokens = violation.pointer.split("/")[1:]
-        if tokens[0] == "deliverables" and len(tokens) > 1:
-            return False
-        value, name = violation.value, tokens[0]
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        pointer, value = violation.pointer, violation.value
         fix = None
-        if len(tokens) == 1 and name in _ARRAYS and isinstance(value, str):
-            fix = safe("wrap it in a list", Replace(violation.pointer, [value]))
+        if violation.member in _ARRAYS and isinstance(value, str) and violation.expected == ("array",):
+            fix = safe("wrap it in a list", Replace(pointer, [value]))
         wanted = type_in_words(violation.expected[0])
-        report(violation.pointer, f"{field_at(violation.pointer)} must be {wanted}, not {json_type(value)}", fix=fix)
-        return True
+        return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -116,18 +111,13 @@ class OutputBlockTypeUnknown(OutputRule):
     why = "Readers can't tell what the block was for; `code` is a kind of deliverables, not of blocks."
     fix = "Replace `code` with `dev`."
     fix_safety = "unsafe"
+    describes = (("BlockType", "enum"), ("BlockType", "type"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/blockType":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         value = violation.value
         fix = unsafe("replace with dev", Replace("/blockType", "dev")) if value == "code" else None
-        report(
-            "/blockType",
-            f"unknown block type {_written(value)}; expected one of {', '.join(members(BlockType))}",
-            fix=fix,
-        )
-        return True
+        known = ", ".join(members(BlockType))
+        return Description(f"unknown block type {_written(value)}; expected one of {known}", fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(blockType="code"), output(), output(), path=_FILE)
@@ -140,13 +130,11 @@ class OutputStatusUnknown(OutputRule):
     origin = CONTRACT
     summary = "The status of an output is not one of the three known values."
     why = "Transitions and gates depend on the status, and an unknown status makes the block fail."
+    describes = (("OutputStatus", "enum"), ("OutputStatus", "type"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/status":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         known = ", ".join(members(OutputStatus))
-        report("/status", f"unknown status {_written(violation.value)}; expected one of {known}")
-        return True
+        return Description(f"unknown status {_written(violation.value)}; expected one of {known}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(status="done"), output(), path=_FILE)
@@ -189,14 +177,11 @@ class OutputTimestampFormat(OutputRule):
     origin = CONTRACT
     summary = "The timestamp is not an ISO 8601 date and time."
     why = "Timestamps decide the order of blocks and lanes, and only one format is comparable."
+    describes = ((ANY, "pattern", "timestamp"), (ANY, "type", "timestamp"))
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/timestamp":
-            return False
-        report(
-            "/timestamp", f"{_written(violation.value)} is not an ISO 8601 date and time such as 2026-03-01T10:00:00Z"
-        )
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        value = _written(violation.value)
+        return Description(f"{value} is not an ISO 8601 date and time such as 2026-03-01T10:00:00Z")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(timestamp=1700000000), output(), path=_FILE)
@@ -233,16 +218,11 @@ class OutputSummaryLength(OutputRule):
     origin = CONTRACT
     summary = "The summary has more than three sentences or (an error) is blank."
     why = "A person reads it at the gate to see what the block produced; a blank summary makes the file unusable."
+    describes = ((ANY, "pattern", "summary"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/summary":
-            return False
-        report(
-            "/summary",
-            "the summary is blank; describe in one to three sentences what was done",
-            severity=Severity.ERROR,
-        )
-        return True
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        message = "the summary is blank; describe in one to three sentences what was done"
+        return Description(message, severity=Severity.ERROR)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         summary = document.value.get("summary")
@@ -345,13 +325,11 @@ class OutputIdUnsafe(OutputRule):
     origin = ENGINES
     summary = "The block id can't be part of a file name."
     why = "The id becomes part of paths; slashes or dots would lead to another place."
+    describes = ((ANY, "pattern", "blockId"),)
 
-    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        if violation.pointer != "/blockId" or violation.keyword != "pattern":
-            return False
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
         what = "1 to 128 letters, digits, hyphens and underscores"
-        report("/blockId", f"the block id {shown(violation.value)} must consist of {what}")
-        return True
+        return Description(f"the block id {shown(violation.value)} must consist of {what}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output("../x"), output("x"), path=output_path("x"))

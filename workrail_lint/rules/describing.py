@@ -1,0 +1,62 @@
+"""From a violation of a schema to the rule that speaks about it: one table for each kind of document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.rules.base import Rule
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
+    from workrail_lint.rules.table import RuleInfo
+
+R = TypeVar("R", bound=Rule)
+ANY = "*"
+
+
+class Description(NamedTuple):
+    """What a rule says about a violation. Without a message it says nothing, because another hook of it does."""
+
+    message: str = ""
+    fix: Fix | None = None
+    on_name: bool = False
+    severity: Severity | None = None
+    pointer: str | None = None  # another place than that of the violation
+    suggestion: str | None = None
+
+
+REPORTED_ELSEWHERE = Description()
+
+
+class Describers(Generic[R]):
+    """Finds the rule for a violation by `Rule.describes`: the most specific one that has something to say."""
+
+    def __init__(self, rules: Iterable[R | RuleInfo], rule: Callable[[str], R]) -> None:
+        """`rule` returns the rule of a name, of which only the metadata may be at hand."""
+        self._rule = rule
+        self._names: dict[tuple[str, ...], list[str]] = {}
+        for each in rules:
+            for key in each.describes:
+                self._names.setdefault(key, []).append(each.name)
+
+    def describe(self, violation: Violation, place: Any) -> tuple[R, Description] | None:
+        """Return the rule that speaks about a violation and what it says; None if there is none."""
+        for key in _keys(violation):
+            for name in self._names.get(key, ()):
+                rule = self._rule(name)
+                description = rule.describe(violation, place)
+                if description is not None:
+                    return rule, description
+        return None
+
+
+def _keys(violation: Violation) -> Iterator[tuple[str, ...]]:
+    """The keys that fit a violation, the most specific first."""
+    shape, keyword, member = violation.shape, violation.keyword, violation.member
+    yield shape, keyword, member
+    yield ANY, keyword, member
+    yield shape, keyword
+    yield ANY, keyword
+    yield (ANY,)
