@@ -91,7 +91,7 @@ def open_executor(jobs: int = 1, scheduler: str | None = None) -> Ok[AbstractCon
     if jobs <= 1:
         return Ok(nullcontext(Inline()))
     from pytest_workrail.explore.executor_processes import processes
-    from workrail_lint.base.pools import can_spawn
+    from workrail_lint.base.processes import can_spawn
 
     if not can_spawn():
         return Err("--jobs needs a Python that was started without -E, or with -P")

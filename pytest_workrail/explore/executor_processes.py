@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from pytest_workrail.explore.executor import Done, Task, WorkerLost, perform_piece
 from workrail_lint.base.js import Json
-from workrail_lint.base.pools import spawned_pool
+from workrail_lint.base.processes import spawned_pool
 
 
 def _leave_interrupts_to_parent() -> None:

@@ -12,7 +12,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_edit import Editor, apply_edit, apply_fix, apply_fixes, difference, fix_edits
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Cut, Edit, Insert, Operation, Remove, Rename, Replace, ReplaceText
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import unsafe
 
 TEXT = """{
   "id": "a",

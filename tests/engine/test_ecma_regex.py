@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.base.ecma_regex import compile_pattern
-from workrail_lint.base.ecma_regex.unicode import canonical_point, canonical_unit
+from workrail_lint.base.ecma_regex.escapes import canonical_point, canonical_unit
 
 
 def _found(pattern: str, flags: str, text: str) -> bool:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.base.files import write_atomically
-from workrail_lint.base.globs import matches
+from workrail_lint.base.files import matches, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.places import id_pointer, place_matches
 from workrail_lint.project.config import find_config, load_config

@@ -14,7 +14,7 @@ pytest_plugins = ["pytester"]
 PLUGIN = """
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import safe
 from workrail_lint.documents.operations import Replace
 from workrail_lint.project.plugins import hookimpl
 from workrail_lint.rules.base import Example, Rule

@@ -12,12 +12,21 @@ import pytest
 from test_files_door import sources
 
 import workrail_lint
-from workrail_lint.base.pools import spawned_pool
-from workrail_lint.base.processes import Child, Ending, Limits, environment, program, python, run, run_attached
+from workrail_lint.base.processes import (
+    Child,
+    Ending,
+    Limits,
+    environment,
+    program,
+    python,
+    run,
+    run_attached,
+    spawned_pool,
+)
 
 STARTERS = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "concurrent.futures.ProcessPoolExecutor"}
 STARTING_CALLS = re.compile(r"\b(os\.(exec|spawn|posix_spawn|popen|system|startfile)\w*|create_subprocess_\w+)\(")
-DOORS = {"workrail_lint/base/pools.py", "workrail_lint/base/processes.py"}
+DOORS = {"workrail_lint/base/processes.py"}
 
 
 def test_only_two_modules_start_programs() -> None:

@@ -101,7 +101,7 @@ class _Wanted(NamedTuple):
     def _is_named(self, path: str, patterns: list[str]) -> bool:
         if not patterns:
             return False
-        from workrail_lint.base.globs import matches  # here, because most projects have no pattern
+        from workrail_lint.base.files import matches  # here, because most projects have no pattern
 
         return matches(path, self.root, patterns)
 

@@ -134,7 +134,7 @@ class Selection:
             return False
         if not self.per_file_ignores:
             return True
-        from workrail_lint.base.globs import matches
+        from workrail_lint.base.files import matches
 
         for pattern, codes in self.per_file_ignores.items():
             if matches(finding.path, self.root, [pattern]) and pattern_matches(finding.code, finding.name, codes):

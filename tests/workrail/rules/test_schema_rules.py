@@ -8,8 +8,7 @@ import pytest
 from lint_probe import as_text, fixed, view
 
 from workrail_lint.documents.schema.engine import compile_schema
-from workrail_lint.findings import Finding
-from workrail_lint.findings.fix import Safety
+from workrail_lint.findings import Finding, Safety
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow

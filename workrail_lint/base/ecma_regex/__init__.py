@@ -18,9 +18,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.ecma_regex.escapes import InvalidPatternError, Modes
+from workrail_lint.base.ecma_regex.escapes import POINTS, UNITS, InvalidPatternError, Modes, join_units, split_units
 from workrail_lint.base.ecma_regex.syntax import Parser
-from workrail_lint.base.ecma_regex.unicode import POINTS, UNITS, join_units, split_units
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workrail_lint.base.ecma_regex.escapes import ANY, CharacterReader, Modes
-from workrail_lint.base.ecma_regex.unicode import join_units
+from workrail_lint.base.ecma_regex.escapes import ANY, CharacterReader, Modes, join_units
 
 # `regex` unrolls the lower bound of a repetition and recurses into groups, so both are bounded here.
 _MAX_WEIGHT = 50_000

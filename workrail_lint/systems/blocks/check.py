@@ -10,7 +10,7 @@ from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Describers
-from workrail_lint.rules.reading import reader_finding
+from workrail_lint.rules.locate import reader_finding
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Collector, Levels, RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.blocks.documents import BlockKind, validator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding
-from workrail_lint.rules.reading import reader_finding
+from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.base import ScenarioKind, resolved
 from workrail_lint.systems.scenario_findings import scenario_finding
 from workrail_lint.systems.schemas import load_schema

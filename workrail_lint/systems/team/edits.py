@@ -11,7 +11,7 @@ from workrail_lint.documents.json_reader import NodeSpan
 from workrail_lint.documents.operations import Respell
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.yaml_reader import YamlDocument
-from workrail_lint.findings.fix import Fix, Safety
+from workrail_lint.findings import Fix, Safety
 
 _PLAIN = Pattern(r"[A-Za-z][A-Za-z0-9_-]*")
 # Plain words that some readers do not parse as strings.

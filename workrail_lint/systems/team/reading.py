@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Respell
-from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.findings.fix import safe
-from workrail_lint.rules.reading import reader_finding
+from workrail_lint.findings import Finding, Phase, Severity, safe
+from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.walk import lowered

@@ -12,8 +12,7 @@ from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Remove
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
-from workrail_lint.findings import Finding, Phase
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Finding, Phase, unsafe
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.identity import is_valid
 from workrail_lint.systems.workrail.project_bindings import drifted

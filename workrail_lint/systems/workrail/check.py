@@ -14,7 +14,7 @@ from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.rules.reading import reader_finding
+from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling

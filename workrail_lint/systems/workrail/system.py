@@ -246,7 +246,7 @@ def _check_bindings(path: str, data: bytes | str) -> FileResult:
 
 
 def _check_catalog(path: str, data: bytes | str) -> FileResult:
-    from workrail_lint.rules.reading import reader_finding
+    from workrail_lint.rules.locate import reader_finding
     from workrail_lint.systems.workrail.catalog.checks import check_document
 
     document = read_json(data, max_bytes=None)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Finding, Phase, Severity, unsafe
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.identity import Variant
 from workrail_lint.systems.workrail.kinds import is_routine

@@ -10,8 +10,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind

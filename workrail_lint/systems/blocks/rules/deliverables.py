@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.definition import text_of, texts_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.base import js
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Fix, safe
+from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.definition import Group

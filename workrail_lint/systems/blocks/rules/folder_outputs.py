@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Transition
 from workrail_lint.systems.blocks.plan import Lanes, nodes_of

@@ -7,8 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from workrail_lint.documents.operations import Remove
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.blocks.definition import Definition, Group

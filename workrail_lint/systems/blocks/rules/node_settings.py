@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.documents.operations import Remove, ReplaceText
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Definition, text_of, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind

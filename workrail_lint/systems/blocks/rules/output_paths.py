@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.documents.operations import Remove, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Fix, safe
+from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.definition import texts_of

@@ -10,8 +10,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Insert, Rename, Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path

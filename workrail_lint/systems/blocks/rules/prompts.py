@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Respell
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule

@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator
 
 from workrail_lint.documents.operations import Insert, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import is_artifact_name

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Insert, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Fix, safe
+from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Cut, Respell
-from workrail_lint.findings import Fix, Safety, Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule

@@ -8,8 +8,7 @@ from typing import Any
 
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.pointer_patterns import places

@@ -10,8 +10,7 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.artifacts import type_problems
 from workrail_lint.systems.team.roles import LIST_KEYS, ROLE_KEYS, ROLES, UNIVERSAL_KEYS

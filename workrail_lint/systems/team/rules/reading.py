@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.documents.operations import Cut, ReplaceText
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Fix, safe
+from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team import edits
 from workrail_lint.systems.team.documents import TeamKind

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.documents.operations import Insert, Remove, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples

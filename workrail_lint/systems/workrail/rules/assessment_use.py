@@ -11,8 +11,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Operation, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.checks import declared_levels
 from workrail_lint.systems.workrail.rules import samples

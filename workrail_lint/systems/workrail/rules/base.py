@@ -153,7 +153,7 @@ class Workflow:
         patterns = self.options.get("new-files")
         if not isinstance(patterns, list) or not patterns:
             return False
-        from workrail_lint.base.globs import matches
+        from workrail_lint.base.files import matches
 
         return matches(self.path, str(self.options.get("root", ".")), [str(pattern) for pattern in patterns])
 

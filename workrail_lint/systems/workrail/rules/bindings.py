@@ -10,8 +10,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace, ReplaceText
-from workrail_lint.findings import Finding, Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind

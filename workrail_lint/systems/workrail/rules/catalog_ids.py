@@ -10,8 +10,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Finding, Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
 from workrail_lint.systems.workrail.rules import samples

@@ -9,8 +9,7 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Remove, Rename, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Fix, unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
 from workrail_lint.systems.workrail.rules.base import ConditionRule

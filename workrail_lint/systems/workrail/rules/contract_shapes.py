@@ -9,8 +9,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule

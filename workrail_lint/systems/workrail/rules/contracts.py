@@ -7,8 +7,7 @@ from typing import Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Rename, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.rules import samples

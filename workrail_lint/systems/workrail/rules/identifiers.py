@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Operation, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.nodes import walk

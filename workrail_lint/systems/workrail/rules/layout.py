@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.operations import Respell
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Fix, Safety, safe
+from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule

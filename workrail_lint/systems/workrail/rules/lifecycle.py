@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from workrail_lint.base import js
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.documents.operations import Remove, Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule

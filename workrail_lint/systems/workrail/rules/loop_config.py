@@ -10,8 +10,7 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import resolve
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules.base import LoopRule

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
-from workrail_lint.findings.fix import Fix, unsafe
+from workrail_lint.findings import Fix, unsafe
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, condition_source
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_name
 

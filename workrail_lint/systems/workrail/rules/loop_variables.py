@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.context_tokens import SUBSTITUTED_FIELDS

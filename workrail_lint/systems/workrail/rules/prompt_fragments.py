@@ -8,8 +8,7 @@ from typing import Any
 from workrail_lint.base import js
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.rules import samples

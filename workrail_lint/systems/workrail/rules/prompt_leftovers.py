@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowRule

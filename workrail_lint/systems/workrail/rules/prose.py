@@ -18,7 +18,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import unsafe
 from workrail_lint.systems.workrail.author_texts import ARGUMENT, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.nodes import step_name
 from workrail_lint.systems.workrail.rules.base import PROMPT_FIELDS, Text

@@ -13,8 +13,7 @@ from workrail_lint.base.result import Ok
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.scanner import loads
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.references import inside

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from workrail_lint.base import js
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH
 from workrail_lint.documents.operations import Respell
-from workrail_lint.findings import Phase, Severity
-from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.findings import Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule

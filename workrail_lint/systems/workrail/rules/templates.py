@@ -11,8 +11,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Remove, Rename
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Finding, Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Rename, Replace
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import characters
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule

@@ -12,8 +12,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
-from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule

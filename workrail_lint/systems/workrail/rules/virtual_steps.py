@@ -10,8 +10,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
 from workrail_lint.documents.pointer import parent
-from workrail_lint.findings import Finding, Fix, Severity
-from workrail_lint.findings.fix import unsafe
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.nodes import Node
