@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from test_hostile_git import git
 
+from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
+from workrail_lint.cli import PROGRAM as LINT_PROGRAM
+from workrail_lint.cli import Program
+from workrail_lint.cli.completion import Argument, commands
+from workrail_lint.server.commands import COMMANDS
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 TRAPS = (
@@ -24,6 +32,7 @@ TRAPS = (
     *("sitecustomize", "usercustomize", "conftest", "distributed", "mcp", "pygls", "regex", "yaml", "conf", "test_it"),
 )
 PROGRAMS = ("git", "node", "python", "python3", "pytest", "workrail-test", "workrail-lint", "sh")
+SCRIPTS = Path(sys.executable).parent
 PATIENCE = 60  # seconds until a command that waits for something is ended; none of them is judged by it
 
 REPORTER = """
@@ -80,9 +89,13 @@ class Trapped:
         text = REPORTER.format(folder=str(self.folder), log=str(self.log))
         (self._reporter / "sitecustomize.py").write_text(text)
         (self.folder / "workflows" / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
-        self.set()
+        (self.folder / "given.json").write_text("{}")
+        git(self.folder, "init", "--quiet")
+        git(self.folder, "add", ".")
+        git(self.folder, "commit", "--quiet", "--message=start")
+        self._set_traps()
 
-    def set(self) -> None:
+    def _set_traps(self) -> None:
         for name in TRAPS:
             for place in (self.folder, self.folder / "workflows", self.folder / "scenarios"):
                 (place / f"{name}.py").write_text("open(__file__ + '.ran', 'w').close()\n")
@@ -90,6 +103,8 @@ class Trapped:
             path = self.folder / name
             path.write_text('#!/bin/sh\n: > "$0.ran"\n')
             path.chmod(0o755)
+        for key in ("core.fsmonitor", "core.pager", "core.sshCommand", "gpg.program", "diff.external"):
+            git(self.folder, "config", key, "./sh")
 
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX", "SYSTEMROOT") if name in os.environ}
@@ -102,10 +117,12 @@ class Trapped:
             "XDG_CACHE_HOME": str(self._home / "cache"),
         }
 
-    def run(self, program: str, *arguments: str, before: Sequence[str] = ()) -> tuple[Observed, str]:
+    def run(
+        self, program: str, *arguments: str, before: Sequence[str] = (), patience: int = PATIENCE
+    ) -> tuple[Observed, str]:
         """Run a command in the folder; what its processes reported, and what it printed."""
         self.log.write_bytes(b"")
-        command = [*before, str(Path(sys.executable).parent / program), *arguments]
+        command = [*before, str(SCRIPTS / program), *arguments]
         with subprocess.Popen(
             command,
             cwd=self.folder,
@@ -115,7 +132,7 @@ class Trapped:
             stderr=subprocess.STDOUT,
         ) as process:
             try:
-                printed, _ = process.communicate(timeout=PATIENCE)
+                printed, _ = process.communicate(timeout=patience)
             except subprocess.TimeoutExpired:
                 process.kill()
                 printed, _ = process.communicate()
@@ -161,3 +178,160 @@ def test_the_reporter_reports(trapped: Trapped) -> None:
     seen = "\n".join(observed.violations(trapped.folder))
     assert "current folder on its path" in seen
     assert "mcp.py" in seen
+
+
+def test_a_configuration_can_not_name_a_module_of_the_folder(trapped: Trapped) -> None:
+    (trapped.folder / "conf.py").write_text(
+        "from workrail_lint.plugins import hookimpl\nopen(__file__ + '.ran', 'w')\n"
+    )
+    (trapped.folder / "workrail-lint.toml").write_text('plugins = ["conf"]\n')
+    observed, printed = trapped.run("workrail-lint", "check", "workflows")
+    assert list(observed.violations(trapped.folder)) == []
+    assert "conf" in printed
+
+
+# ------------------------------------------------------------------------------------------------------- all commands
+
+VALUES = {
+    "FILE": "given.json",
+    "DIR": "scenarios",
+    "PATH": "workflows",
+    "WORKFLOW": "workflows/a.json",
+    "REV": "HEAD",
+    "N": "2",
+    "S": "1",
+    "PERCENT": "1",
+    "DATE": "2020-01-01",
+    "CODE": "LP002",
+    "RULES": "LP",
+    "REGEX": "x",
+    "ADDRESS": "tcp://127.0.0.1:9",
+    "PROGRAM": "node",
+    "ID": "project.second",
+    "NAME": "tutorial",
+}
+WAITING = {"--watch"}  # until the user ends it
+
+
+def value_of(argument: Argument) -> str:
+    return argument.choices[0] if argument.choices else VALUES.get(argument.metavar, "x")
+
+
+def command_lines(program: Program, name: str) -> Iterator[list[str]]:
+    """Yield each action of a command: bare, with an argument, and with every option that no command before it has."""
+    known: set[Argument] = set()
+    for command in commands(program):
+        for action in command.actions or (command,):
+            words = action.name.split()
+            arguments = [value_of(action.positional)] if action.positional else []
+            options = [option for option in action.options if option not in known]
+            known.update(options)
+            if command.name == name:
+                yield words
+                yield [*words, *arguments]
+                for option in options:
+                    value = [value_of(option)] if option.metavar else []
+                    yield [*words, *arguments, option.names[-1], *value]
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [(program, command) for program in (LINT_PROGRAM, TEST_PROGRAM) for command in program.commands],
+    ids=lambda value: value.name if isinstance(value, Program) else value,
+)
+def test_no_command_runs_anything_of_the_folder(program: Program, command: str, trapped: Trapped) -> None:
+    lines = list(command_lines(program, command))
+    violations = {}
+    for line in lines:
+        observed, printed = trapped.run(program.name, *line, patience=5 if WAITING & set(line) else PATIENCE)
+        assert "internal error" not in printed, line
+        if found := list(observed.violations(trapped.folder)):
+            violations[" ".join(line)] = found
+        assert observed.pythons, "the command did not start"
+    assert violations == {}
+    assert len(lines) > 1
+
+
+# ------------------------------------------------------------------------------------------------- language server
+
+
+def test_a_lens_runs_nothing_of_the_folder(trapped: Trapped) -> None:
+    pytest.importorskip("pygls", reason="pygls is not installed")
+    path = trapped.folder / "workflows" / "a.json"
+    document = {"uri": path.as_uri(), "languageId": "json", "version": 1, "text": path.read_text()}
+    root = {"processId": None, "rootUri": trapped.folder.as_uri(), "capabilities": {}}
+    trapped.log.write_bytes(b"")
+    with subprocess.Popen(
+        [str(SCRIPTS / "workrail-lint"), "server"],
+        cwd=trapped.folder,
+        env=trapped.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        answer(server, "initialize", root)
+        send(server, {"method": "initialized", "params": {}})
+        send(server, {"method": "textDocument/didOpen", "params": {"textDocument": document}})
+        for command in COMMANDS:
+            result = answer(server, "workspace/executeCommand", {"command": command, "arguments": [str(path)]})
+            assert "error" not in result
+        server.kill()
+    observed = trapped.observed()
+    assert list(observed.violations(trapped.folder)) == []
+    assert len(observed.pythons) > len(COMMANDS)
+
+
+def send(server: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
+    assert server.stdin is not None
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    server.stdin.flush()
+
+
+def answer(server: subprocess.Popen[bytes], method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Ask, and wait for the answer; what the server asks or says meanwhile is left alone."""
+    assert server.stdout is not None
+    send(server, {"id": method, "method": method, "params": params})
+    while True:
+        size = 0
+        while header := server.stdout.readline().strip():
+            if header.lower().startswith(b"content-length:"):
+                size = int(header.partition(b":")[2])
+        assert size, "the server ended"
+        message: dict[str, Any] = json.loads(server.stdout.read(size))
+        if message.get("id") == method:
+            return message
+
+
+# ------------------------------------------------------------------------------------------------------- programs
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("workrail-lint", ["diff", "--git", "HEAD", "workflows"]),
+        ("workrail-lint", ["studio", "--git", "HEAD", "--output", "studio.html", "workflows"]),
+        ("workrail-lint", ["init", ".", "--generate"]),
+        ("workrail-test", ["generate", "workflows/a.json", "--jobs", "2"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_the_kernel_sees_no_other_programs_than_python_and_git(
+    program: str, arguments: list[str], trapped: Trapped, tmp_path: Path
+) -> None:
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("strace is not installed")
+    trace = tmp_path / "trace"
+    before = [strace, "-f", "-qq", "-e", "trace=execve", "-o", str(trace)]
+    if subprocess.run([*before, sys.executable, "-c", ""], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this system does not let strace trace")
+    _, printed = trapped.run(program, *arguments, before=before)
+    started = {
+        found[1]
+        for line in trace.read_text(errors="replace").splitlines()
+        if (found := re.search(r'execve\("([^"]+)".*= 0$', line))
+    }
+    assert started, printed
+    allowed = {os.path.realpath(path) for path in (sys.executable, shutil.which("git") or "", SCRIPTS / program)}
+    assert {path for path in started if not os.path.isabs(path) or os.path.realpath(path) not in allowed} == set()

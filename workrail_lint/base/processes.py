@@ -83,7 +83,12 @@ class Ran(NamedTuple):
 
 def program(name: str) -> str | None:
     """Return where a program is. Folders of the search path that depend on the current folder do not count."""
-    return shutil.which(name, path=_absolute(os.environ.get("PATH", os.defpath)))
+    if os.path.dirname(name):
+        return shutil.which(name)
+    # Folder by folder: on Windows `which` would look into the current folder first.
+    folders = _absolute(os.environ.get("PATH", os.defpath)).split(os.pathsep)
+    places = (shutil.which(os.path.join(folder, name)) for folder in folders if folder)
+    return next(filter(None, places), None)
 
 
 def python(*arguments: str) -> list[str]:

@@ -23,7 +23,7 @@ fs.mkdirSync(path.dirname(file), { recursive: true });
 fs.writeFileSync(file, broken);
 // The program as it would be on the path.
 const program = path.join(folder, "workrail-lint");
-fs.writeFileSync(program, `#!/bin/sh\nexec "${python}" -m workrail_lint "$@"\n`, { mode: 0o755 });
+fs.writeFileSync(program, `#!/bin/sh\nexec "${python}" -P -m workrail_lint "$@"\n`, { mode: 0o755 });
 
 const host = makeHost(folder, { "workrail.path": "./workrail-lint" });
 install(host);
