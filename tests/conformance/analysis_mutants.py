@@ -13,9 +13,9 @@ from workrail_lint.documents.pointer import resolve
 from workrail_lint.systems.workrail.analysis.records import AUTHORED, Use
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.compat import normalize
-from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.model.build import workflow_model
+from workrail_lint.systems.workrail.rules.base import WorkflowContext
 from workrail_lint.systems.workrail.rules.verdicts import verdicts
-from workrail_lint.systems.workrail.rules.walk import build_steps
 
 Json = Any
 
@@ -27,11 +27,11 @@ class Mutant(NamedTuple):
     meant: str  # the name or value that was there
 
 
-def view(document: Json, path: str) -> Workflow:
+def view(document: Json, path: str) -> WorkflowContext:
     normalized = normalize(document)
     definition: dict[str, Any] = normalized.document
     read = read_json(json.dumps(document))
-    return Workflow(read, definition, build_steps(definition, set()), load_core(), path, normalized=normalized)
+    return WorkflowContext(read, workflow_model(definition), load_core(), path, normalized=normalized)
 
 
 def findings(document: Json, path: str) -> dict[tuple[str, str], str]:

@@ -57,8 +57,10 @@ def test_generating_writes_every_kind(
     monkeypatch.setattr(
         "tools.models.workrail.generate.schema_path", lambda kind: str(tmp_path / f"{kind}.schema.json")
     )
+    monkeypatch.setattr("tools.models.workrail.runtime.PATH", tmp_path / "workflow.py")
     main()
-    assert capsys.readouterr().out.split() == list(KINDS)
+    assert capsys.readouterr().out.split() == [*KINDS, "model"]
+    assert "class Workflow" in (tmp_path / "workflow.py").read_text()
     for kind in KINDS:
         assert json.loads((tmp_path / f"{kind}.schema.json").read_bytes()) == load_schema(kind)
 

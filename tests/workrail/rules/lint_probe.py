@@ -11,8 +11,9 @@ from workrail_lint.findings import Finding
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.compat import normalize
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.walk import build_steps, run_rules
+from workrail_lint.systems.workrail.model.build import workflow_model
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.walk import run_rules
 
 PATH = "workflows/example.json"
 
@@ -21,15 +22,13 @@ def as_text(document: Any) -> str:
     return document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def view(document: Any, path: str = PATH, **settings: Any) -> Workflow:
+def view(document: Any, path: str = PATH, **settings: Any) -> WorkflowContext:
     """What a rule sees of a document."""
     read = read_json(as_text(document))
     assert read.readable
     normalized = normalize(read.value)
     definition: dict[str, Any] = normalized.document
-    return Workflow(
-        read, definition, build_steps(definition, set()), load_core(), path, normalized=normalized, **settings
-    )
+    return WorkflowContext(read, workflow_model(definition), load_core(), path, normalized=normalized, **settings)
 
 
 def lint(rule: type[WorkflowRule], document: Any, path: str = PATH, **settings: Any) -> list[Finding]:

@@ -14,7 +14,7 @@ from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.extend import with_routines
 from workrail_lint.systems.workrail.rules import catalog_ids
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 from workrail_lint.systems.workrail.rules.walk import run_rules
 
@@ -99,7 +99,7 @@ def lint_with(catalog: Catalog, document: dict[str, Any]) -> list[Finding]:
     from lint_probe import view
 
     shown = view(document)
-    judged = Workflow(shown.document, shown.definition, shown.steps, catalog, shown.path)
+    judged = WorkflowContext(shown.document, shown.model, catalog, shown.path)
     return run_rules(RuleSet([catalog_ids.CatalogHashNotEngine()], WorkflowRule), judged)
 
 

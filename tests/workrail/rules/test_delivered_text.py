@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from lint_probe import view
 
 from workrail_lint import check_text
-from workrail_lint.systems.workrail.rules.base import Step, Text
+from workrail_lint.systems.workrail.model.build import step_model
+from workrail_lint.systems.workrail.rules.base import Text
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, delivered
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 
 def passage(text: str) -> Passage:
-    return Passage(Step({}, "/steps/0", 0, None), Text(text, "/steps/0/prompt", "prompt"))
+    return Passage(step_model({}, "/steps/0"), Text(text, "/steps/0/prompt", "prompt"))
 
 
 @pytest.mark.parametrize(

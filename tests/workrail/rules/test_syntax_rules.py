@@ -13,8 +13,9 @@ from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.ruleset import RuleSet
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.rules.syntax import (
     JsonDuplicateKey,
@@ -76,7 +77,7 @@ def test_infinity(lexeme: str) -> None:
 def test_infinity_that_the_schema_refuses_is_not_told_twice() -> None:
     rules = RuleSet([NumberNotFinite()], WorkflowRule)
     document = read_json(spelled("1e400"))
-    view = Workflow(document, document.value, [], None, "a.json")  # type: ignore[arg-type]
+    view = WorkflowContext(document, workflow_model({}), None, "a.json")  # type: ignore[arg-type]
     assert len(run_rules(rules, view)) == 1
     view.found = [Finding("x", "schema-type", Severity.ERROR, "m", PLACE, phase=Phase.SCHEMA)]
     assert run_rules(rules, view) == []

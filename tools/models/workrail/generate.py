@@ -1,4 +1,4 @@
-"""Writes the shipped JSON Schemas: `python -m tools.models.workrail.generate`.
+"""Writes the shipped JSON Schemas and the classes of a workflow: `python -m tools.models.workrail.generate`.
 
 A further document kind is one more entry in KINDS. Its models stay unimported until its schema is
 asked for.
@@ -63,11 +63,15 @@ def render(kind: str) -> str:
 
 
 def main() -> None:
-    """Write the schemas of all kinds."""
+    """Write the schemas of all kinds, and the classes of a workflow."""
+    from tools.models.workrail import runtime
+
     for kind in KINDS:
         with open(schema_path(kind), "w", encoding="utf-8", newline="\n") as file:
             file.write(render(kind))
         sys.stdout.write(f"{kind}\n")
+    runtime.PATH.write_text(runtime.render(), encoding="utf-8", newline="\n")
+    sys.stdout.write("model\n")
 
 
 if __name__ == "__main__":

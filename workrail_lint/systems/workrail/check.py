@@ -6,20 +6,19 @@ does, and what two phases noticed alike is told once.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
-from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.locate import reader_finding
-from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
 from workrail_lint.systems.workrail.compiler.pipeline import compile_errors, run_passes
+from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
@@ -66,11 +65,6 @@ class CheckedDocument:
         self.consulted: dict[str, bool] = {}  # paths that some finding, or its absence, depends on
 
 
-@cache
-def workflow_validator() -> Validator:
-    return compile_schema(load_schema("workflow"), on_demand=True)
-
-
 def check_document(
     data: bytes | str | JsonDocument,
     path: str,
@@ -102,14 +96,16 @@ def _check_definition(
     normalized = normalize(value, Policy(settings.policy))
     definition: dict[str, Any] = normalized.document
     # What normalization already refused, the schema would only say again.
+    everywhere = workflow_validator().violations(definition)
     violations = [
         violation
-        for violation in workflow_validator().violations(definition)
+        for violation in everywhere
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
         and not (settings.pinned and _is_expanded_id(violation))
     ]
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
+    model = workflow_model(definition, everywhere, violations)
     nodes = authored_nodes(definition.get("steps"))
     found += structural_findings(definition, nodes)
     compiled, errors = _compile(definition, nodes, settings, normalized, checked.document, path)
@@ -121,7 +117,7 @@ def _check_definition(
     if rules is not None:
         from workrail_lint.systems.workrail.lint import lint  # here, because compiling alone does not need it
 
-        found = found + lint(checked, normalized, violations, refused, found, path, settings, rules, is_routine)
+        found = found + lint(checked, normalized, model, refused, found, path, settings, rules, is_routine)
     if normalized.document is not value:
         for finding in found:
             if not finding.details.get("original"):

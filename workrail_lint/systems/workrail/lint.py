@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.rules.base import WorkflowContext
 from workrail_lint.systems.workrail.rules.facts import facts_of
 from workrail_lint.systems.workrail.rules.prose import text_index
-from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, run_rules, valid_members
+from workrail_lint.systems.workrail.rules.walk import run_rules
 from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
 from workrail_lint.systems.workrail.source_kind import source_kind_of
 from workrail_lint.systems.workrail.workflow_registry import Entry, entry_of
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding
     from workrail_lint.rules.ruleset import LazyRules
     from workrail_lint.systems.workrail.check import CheckedDocument
     from workrail_lint.systems.workrail.compat import Normalized
+    from workrail_lint.systems.workrail.model.workflow import Workflow
     from workrail_lint.systems.workrail.rules.base import WorkflowRule
     from workrail_lint.systems.workrail.settings import Settings
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def lint(
     checked: CheckedDocument,
     normalized: Normalized,
-    violations: list[Violation],
+    model: Workflow,
     refused: list[Finding],
     found: list[Finding],
     path: str,
@@ -35,13 +35,10 @@ def lint(
     is_routine: bool,
 ) -> list[Finding]:
     """What the rules find in a document, given what was found before."""
-    definition = normalized.document
-    damaged = damaged_places(violations)
     checked.source_kind = _source_kind(path, settings)
-    workflow = Workflow(
+    workflow = WorkflowContext(
         checked.document,
-        valid_members(definition, damaged),
-        [] if "/steps" in damaged else build_steps(definition, damaged),
+        model,
         settings.catalog,
         path,
         bindings=settings.bindings,

@@ -14,9 +14,10 @@ from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.checks import declared_levels
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.assessments import assessment, consequence, dimension, rated
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, workflow
@@ -34,7 +35,7 @@ class AssessmentRule(WorkflowRule):
 class _AssessmentRule(AssessmentRule):
     """A rule about workflows that declare assessments."""
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "assessments" in workflow.definition
 
 
@@ -49,7 +50,7 @@ class AssessmentLevelCase(_AssessmentRule):
         "the submission is ambiguous and rejected."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for ident, item, pointer in _dimensions(workflow):
             seen: dict[str, str] = {}
             for index, level in enumerate(_strings(item.get("levels"))):
@@ -79,7 +80,7 @@ class ConsequenceUnscoped(_AssessmentRule):
         "meant. Guidance that names each assessment, or a dimension of each, is fine."
     )
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if "assessmentConsequences" not in step.step or step.calls_template:
             return
         refs = _strings(step.step.get("assessmentRefs"))
@@ -103,7 +104,7 @@ class ConsequenceUnscoped(_AssessmentRule):
         yield Example(asking(consequence("low")), asking(consequence("low", "depth"), consequence("low", "breadth")))
 
 
-def _names_each(step: Step, index: int, refs: list[str], workflow: Workflow) -> bool:
+def _names_each(step: Step, index: int, refs: list[str], workflow: WorkflowContext) -> bool:
     """Whether the guidance of a consequence names every one of the assessments, or a dimension of it."""
     effect = step.step["assessmentConsequences"][index].get("effect")
     guidance = effect.get("guidance") if isinstance(effect, dict) else None
@@ -125,7 +126,7 @@ class AssessmentNoConsequence(_AssessmentRule):
     summary = "A step asks for an assessment that has no consequences."
     why = "The rating is recorded but never used: the run continues the same way whatever the agent answers."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         levels = declared_levels(workflow.definition.get("assessments"))
         used = {ref for step in workflow.all_steps for ref in _with_consequence(step, levels)}
         for step in workflow.all_steps:
@@ -168,7 +169,7 @@ class AssessmentIdUnsafe(_AssessmentRule):
     fix = "Rewrite the id in lower case with hyphens, everywhere it is used."
     fix_safety = "unsafe"
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         involved = {
             ref
             for step in workflow.all_steps
@@ -200,7 +201,7 @@ class AssessmentIdUnsafe(_AssessmentRule):
         yield Example(named("Gate One"), named("gate-one"), named("gate-one"))
 
 
-def _renamed(workflow: Workflow, index: int, ident: str, slug: str) -> Iterator[Operation]:
+def _renamed(workflow: WorkflowContext, index: int, ident: str, slug: str) -> Iterator[Operation]:
     """Replace an id in its declaration and in every reference to it."""
     yield Replace(f"/assessments/{index}/id", slug)
     for step in workflow.all_steps:
@@ -223,7 +224,7 @@ class AssessmentMirrorDimension(_AssessmentRule):
         "dimension that mirrors a context variable is rated to match it."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for index, item in enumerate(_assessments(workflow)):
             dimensions = [entry for entry in _list(item.get("dimensions")) if isinstance(entry, dict)]
             for position, entry in enumerate(dimensions):
@@ -250,7 +251,7 @@ class AssessmentMirrorDimension(_AssessmentRule):
 
 
 @lru_cache(maxsize=4)
-def _condition_variables(workflow: Workflow) -> frozenset[str]:
+def _condition_variables(workflow: WorkflowContext) -> frozenset[str]:
     return frozenset(condition_facts(workflow).by_variable)
 
 
@@ -265,7 +266,7 @@ class AssessmentOnLoopControl(_AssessmentRule):
         "step before the decision it does."
     )
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.decides_loop and "assessmentRefs" in step.step and not step.calls_template:
             report(
                 step.at("assessmentRefs"),
@@ -293,7 +294,7 @@ class ConsequenceInescapable(_AssessmentRule):
         "step stays blocked forever, whatever the agent does."
     )
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if "assessmentConsequences" not in step.step or step.calls_template or step.decides_loop:
             return
         refs = _strings(step.step.get("assessmentRefs"))
@@ -324,11 +325,11 @@ class ConsequenceInescapable(_AssessmentRule):
 # ------------------------------------------------------------------------------------------------ helpers
 
 
-def _assessments(workflow: Workflow) -> list[dict[str, Any]]:
+def _assessments(workflow: WorkflowContext) -> list[dict[str, Any]]:
     return [item if isinstance(item, dict) else {} for item in _list(workflow.definition.get("assessments"))]
 
 
-def _dimensions(workflow: Workflow) -> Iterator[tuple[object, dict[str, Any], str]]:
+def _dimensions(workflow: WorkflowContext) -> Iterator[tuple[object, dict[str, Any], str]]:
     for index, item in enumerate(_assessments(workflow)):
         for position, entry in enumerate(_list(item.get("dimensions"))):
             if isinstance(entry, dict):

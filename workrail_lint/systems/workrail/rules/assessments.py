@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import use_suggestion, value_at
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
@@ -103,7 +103,7 @@ class AssessmentRefUnknown(WorkflowRule):
     fix = "Use the closest declared assessment id."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
@@ -136,7 +136,7 @@ class ConsequenceLevelUnknown(WorkflowRule):
     fix = "Use the closest declared level."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         place, is_own, _ = finding.pointer.partition("/when/anyEqualsLevel")
         holder, _, index = place.rpartition("/")
         consequences = value_at(workflow.definition, holder)

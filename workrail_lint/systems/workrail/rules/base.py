@@ -1,24 +1,24 @@
-"""The hooks of a workflow rule and the views they receive.
+"""The hooks of a workflow rule, and the context they receive beside steps and conditions.
 
-One walk over the document calls the hooks; a rule overrides only those it needs. Views hold what rules share. Values
-of a wrong type never reach a hook: the schema findings report them, and the walk skips such steps and members. A
-required member may still be missing.
+One walk over the document calls the hooks; a rule overrides only those it needs. Steps and conditions are nodes of the
+model. Values of a wrong type never reach a hook: the schema findings report them, and the walk skips steps and
+members of the workflow that have some. A required member may still be missing.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
-from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of, top_groups
+from workrail_lint.systems.workrail.author_texts import step_groups, texts_of, top_groups
 from workrail_lint.systems.workrail.compiler.bindings import declared_slots
 from workrail_lint.systems.workrail.compiler.builtin_uses import Use, builtin_uses
-from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+    from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow
     from workrail_lint.systems.workrail.rules.verdicts import Verdict
 
 
@@ -33,82 +34,13 @@ if TYPE_CHECKING:
 ROUTINE, BINDINGS = "<routine>", "<bindings>"
 
 
-class Step:
-    """A step as rules see it."""
-
-    def __init__(self, step: dict[str, Any], pointer: str, index: int, around: Step | None) -> None:
-        self.step = step
-        self.pointer = pointer
-        self.index = index  # in its list
-        self.around = around  # the loop whose inline body contains it
-        self.inline: list[Step] = []  # of a loop with an inline body
-        ident, kind = step.get("id"), step.get("type")
-        self.id: str = ident if isinstance(ident, str) else ""
-        self.kind: str = kind if kind in ("loop", "parallel") else "standard"  # or loop, or parallel
-        self.calls_template = "templateCall" in step
-        output = step.get("outputContract")
-        ref = output.get("contractRef") if isinstance(output, dict) else None
-        self.contract: str | None = ref if isinstance(ref, str) else None  # of its output
-
-    @property
-    def decides_loop(self) -> bool:
-        return self.contract == LOOP_CONTROL
-
-    def at(self, *tokens: str | int) -> str:
-        """The pointer of something below the step."""
-        pointer = self.pointer
-        for token in tokens:
-            pointer = child(pointer, token)
-        return pointer
-
-    @cached_property
-    def texts(self) -> list[Text]:
-        """Every author text of the step, prompt parts and configuration blocks included."""
-        return texts_of(self.text_groups, self.pointer)
-
-    @cached_property
-    def text_groups(self) -> list[Group]:
-        """The same without pointers, which is enough to search them."""
-        return step_groups(self.step)
-
-    @cached_property
-    def prompt_texts(self) -> list[Text]:
-        """Those that become part of this step's prompt (fragments included)."""
-        return [text for text in self.texts if text.field in PROMPT_FIELDS]
-
-    @cached_property
-    def prompt_text(self) -> str:
-        """The prompt as one string, for rules that search for words."""
-        return "\n".join(strings_of([group for group in self.text_groups if group[1] in PROMPT_FIELDS]))
-
-
-PROMPT_FIELDS = frozenset(
-    ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
-)
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-class Condition(NamedTuple):
-    """A condition and its place."""
-
-    condition: dict[str, Any]
-    pointer: str
-    role: str  # run, loop, gate, fragment, delegation, rule
-    root: bool  # false inside and, or, not
-    step: Step
-
-
-class Workflow:
-    """Everything a rule may need to know about a document."""
+class WorkflowContext:
+    """The model of a document, and everything else that a rule may need to know about it."""
 
     def __init__(
         self,
         document: JsonDocument,
-        definition: dict[str, Any],
-        steps: list[Step],
+        model: Workflow,
         catalog: Catalog,
         path: str,
         *,
@@ -122,8 +54,10 @@ class Workflow:
         options: dict[str, object] | None = None,
     ) -> None:
         self.document = document
-        self.definition = definition  # in the shipping form, without members of a wrong type
-        self.steps = steps  # top level
+        self.whole = model
+        self.model = model.sound()  # in the shipping form, without members of a wrong type
+        self.definition = self.model.raw
+        self.steps = self.model.steps  # top level, without those that have something of a wrong type
         self.catalog = catalog
         self.path = path
         self.bindings = bindings  # the content of the project's bindings file, None if there is none
@@ -139,8 +73,7 @@ class Workflow:
 
     @property
     def id(self) -> str:
-        ident = self.definition.get("id")
-        return ident if isinstance(ident, str) else ""
+        return self.model.id
 
     def consult(self, path: str, *, reads: bool = False) -> str:
         """The path, noted as one that decides: whoever keeps the findings has to look at it again."""
@@ -168,10 +101,8 @@ class Workflow:
 
     @cached_property
     def step_ids(self) -> set[str]:
-        """All ids, including those of steps without a view because something else is wrong with them."""
-        top = _list(self.definition.get("steps"))
-        items = [*top, *(inner for item in top if isinstance(item, dict) for inner in _list(item.get("body")))]
-        return {item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)}
+        """All ids, including those of steps that are skipped because something else is wrong with them."""
+        return {step.id for step in self.whole.all_steps if step.id}
 
     @cached_property
     def slots(self) -> dict[str, str]:
@@ -218,11 +149,11 @@ class Workflow:
             steps.setdefault(step.id, step)
         return steps
 
-    def body_of(self, loop: Step) -> list[Step]:
+    def body_of(self, loop: Step) -> Sequence[Step]:
         """The steps a loop runs, inline or by reference."""
-        if loop.inline:
+        if loop.inline or loop.kind != "loop" or not isinstance(loop.body, str):
             return loop.inline
-        target = self.by_id.get(loop.step["body"]) if isinstance(loop.step.get("body"), str) else None
+        target = self.by_id.get(loop.body)
         return [target] if target is not None and target.kind != "loop" else []
 
     @cached_property
@@ -248,32 +179,32 @@ class WorkflowRule(Rule):
     that can't find anything in them.
     """
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return True
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         """The fix for a finding of this name that an earlier phase reported."""
         return None
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         """Once per document."""
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         """Every step of any kind, inline bodies included."""
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         """Every loop step."""
 
-    def check_condition(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_condition(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         """Every condition in every place, nested ones included."""
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         """Every author text; `step` is None for those outside the steps."""
 
-    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         """Every string of the document, member names included."""
 
-    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
         """Once, if the workflow compiles."""
 
 

@@ -16,9 +16,10 @@ from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import BINDINGS, Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import BINDINGS, Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, value_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
@@ -51,7 +52,7 @@ class Slot:
         return f"{self.pointer}/slotId" if self.overridden else f"{self.pointer}/default"
 
 
-def slots_of(workflow: Workflow) -> Iterator[Slot]:
+def slots_of(workflow: WorkflowContext) -> Iterator[Slot]:
     """The extension points; the first declaration of a slot counts."""
     points = workflow.definition.get("extensionPoints")
     overrides = project_overrides(workflow.bindings, workflow.id).overrides
@@ -80,7 +81,7 @@ class BindingRule(WorkflowRule):
 
 
 class _SlotRule(BindingRule):
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "extensionPoints" in workflow.definition
 
 
@@ -94,7 +95,7 @@ class BindingNoExtensionPoints(BindingRule):
     fix = "Declare the slots with placeholder values to fill in."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         first = next((found for found in workflow.found if found.name == self.name), finding)
         if finding is not first:
             return None  # one declaration serves all tokens
@@ -135,7 +136,7 @@ class BindingSlotUndeclared(BindingRule):
     fix = "Use the closest declared slot."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         suggestion = finding.details.get("suggestion")
         text = value_at(workflow.definition, finding.pointer)
         if not isinstance(suggestion, str) or not isinstance(text, str):
@@ -181,7 +182,7 @@ class BindingDefaultToken(_SlotRule):
         "the tokens in the prompt; if it is not, compiling fails."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for slot in slots_of(workflow):
             default = slot.point.get("default")
             sources = [(default, f"{slot.pointer}/default", "the default")]
@@ -214,7 +215,7 @@ class BindingOverrideEmpty(_SlotRule):
     fix = "Remove the entry from the bindings file, if that file is checked too."
     fix_safety = "unsafe"
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.bindings is None or workflow.options.get(BINDINGS_CHECKED):
             return
         for slot in slots_of(workflow):
@@ -244,13 +245,13 @@ class BindingOverrideUnknownSlot(BindingRule):
     fix = "Remove the entry from the bindings file, if that file is checked too."
     fix_safety = "unsafe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         if workflow.options.get(BINDINGS_CHECKED):
             return False
         # Without sections the file is meant for all workflows, and need not fit this one.
         return isinstance(workflow.bindings, dict) and isinstance(workflow.bindings.get(workflow.id), dict)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         declared = workflow.slots
         place = "/extensionPoints" if "extensionPoints" in workflow.definition else ""
         for slot in project_overrides(workflow.bindings, workflow.id).overrides:
@@ -278,7 +279,7 @@ class BindingOverrideUnknownSlot(BindingRule):
         )
 
 
-def _bound_routine(slot: Slot, workflow: Workflow) -> Routine | None:
+def _bound_routine(slot: Slot, workflow: WorkflowContext) -> Routine | None:
     from workrail_lint.systems.workrail.catalog.routine import template_id_of
 
     return workflow.catalog.templates.get(template_id_of(slot.value))
@@ -292,7 +293,7 @@ class BindingKindMismatch(_SlotRule):
     summary = "A slot is bound to a workflow or routine of a kind that it does not accept."
     why = "A prompt that says how to run a workflow does not work for a routine, and vice versa."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for slot in slots_of(workflow):
             accepted = slot.point.get("acceptedKinds")
             if not isinstance(accepted, list) or not accepted or not slot.value:
@@ -305,7 +306,7 @@ class BindingKindMismatch(_SlotRule):
                 )
 
     @staticmethod
-    def _kind(slot: Slot, workflow: Workflow) -> str | None:
+    def _kind(slot: Slot, workflow: WorkflowContext) -> str | None:
         """routine or workflow; None if the value is unknown here."""
         if _bound_routine(slot, workflow) is not None or workflow_kind(slot.value) == "routine":
             return "routine"
@@ -326,7 +327,7 @@ class BindingContractMismatch(_SlotRule):
     summary = "A slot is bound to a routine that lacks context or artifacts which the slot's contract requires."
     why = "A later step waits for an artifact that is never produced, or the routine ignores the context it receives."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         contracts = workflow.normalized.side.extension_contracts if workflow.normalized else {}
         for slot in slots_of(workflow) if contracts else ():
             wanted, routine = contracts.get(slot.id), _bound_routine(slot, workflow)
@@ -394,7 +395,7 @@ class BindingHardcoded(_SlotRule):
     fix = "Use the token."
     fix_safety = "unsafe"
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         slots: dict[str, str] = {}
         for slot in slots_of(workflow):
             default = slot.point.get("default")

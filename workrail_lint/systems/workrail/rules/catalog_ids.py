@@ -13,8 +13,9 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class FeatureUnknown(WorkflowRule):
     fix = "Use the closest known feature id."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         authored = value_at(workflow.definition, finding.pointer)
         if isinstance(authored, str) and authored in workflow.catalog.features:
             return None
@@ -58,7 +59,7 @@ class RefUnknown(WorkflowRule):
     fix = "Use the closest known ref id."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
@@ -78,7 +79,7 @@ class TemplateUnknown(WorkflowRule):
     fix = "Use the closest known template id."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
@@ -104,10 +105,10 @@ class ContractUnknown(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"templateCall"})
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         ref = step.contract
         if not step.calls_template or ref is None or ref in workflow.catalog.contracts:
             return
@@ -158,14 +159,14 @@ class CatalogHashNotEngine(WorkflowRule):
     )
     needs = frozenset({"promptBlocks", "templateCall"})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         used, text = step_members(workflow), workflow.document.text
         # A name may be written with escapes, but hardly ever is.
         adds_text = "features" in workflow.definition or '"refId"' in text or "\\u00" in text
         is_concerned = "templateCall" in used or ("promptBlocks" in used and adds_text)
         return is_concerned and workflow.catalog.engine_version is None
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         has_blocks = "promptBlocks" in step_members(workflow)
         for use in workflow.builtin_uses:
             if use.kind == "contract" or (use.kind == "feature" and not has_blocks):
@@ -205,7 +206,7 @@ class FeatureConfigNotAllowed(WorkflowRule):
     fix = "Remove the configuration, or the unknown setting."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return unsafe("remove it", Remove(finding.pointer))
 
     def examples(self) -> Iterable[Example]:
@@ -229,7 +230,7 @@ class CapabilityUnknown(WorkflowRule):
     why = "An unknown capability can't be probed, so a step that needs it could never be unlocked."
     needs = frozenset({"templateCall"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         """A call that names a capability itself; top-level capabilities are checked while reading the document."""
         call = step.step.get("templateCall")
         args = call.get("args") if isinstance(call, dict) else None
@@ -271,7 +272,7 @@ class GateKindUnknown(WorkflowRule):
     fix = "Use the closest gate kind."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
         kind = value_at(workflow.document.value, pointer)
         suggestion = nearest(kind, GATE_KINDS) if isinstance(kind, str) else None

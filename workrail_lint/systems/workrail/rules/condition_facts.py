@@ -13,7 +13,8 @@ from workrail_lint.systems.workrail.condition_logic import COMPARISONS
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.rules.base import Condition, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Condition
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _COMPARISONS = frozenset(COMPARISONS)
 
@@ -26,7 +27,7 @@ class ConditionFacts(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def condition_facts(workflow: Workflow) -> ConditionFacts:
+def condition_facts(workflow: WorkflowContext) -> ConditionFacts:
     facts = ConditionFacts([], {})
     for condition in conditions_of(workflow):
         members = condition.condition

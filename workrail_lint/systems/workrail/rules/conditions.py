@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from workrail_lint.base.js import Json
     from workrail_lint.findings import Finding
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Condition, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Condition
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # Common wrong spellings, by the operator they mean.
 _MEANT = {
@@ -70,11 +71,11 @@ class _FormRule(ConditionRule):
 
     needs = frozenset({UNUSUAL_CONDITION})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for condition in condition_facts(workflow).unusual:
             self.check_form(condition, workflow, report)
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         raise NotImplementedError
 
 
@@ -88,7 +89,7 @@ class ConditionOperatorUnknown(ConditionRule):
     fix = "Replace a common wrong spelling with the operator."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         place, _, token = finding.pointer.rpartition("/")
         name = token.replace("~1", "/").replace("~0", "~")
         operator = _ALIASES.get(name)
@@ -147,7 +148,7 @@ class ConditionEmptyNested(_FormRule):
     fix = "Remove the empty condition from its list."
     fix_safety = "unsafe"
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if condition.root or condition.condition:
             return
         in_list = not condition.pointer.endswith("/not")
@@ -173,7 +174,7 @@ class ConditionEmpty(_FormRule):
     fix = "Remove the condition; replace the empty condition of a confirmation with `true`."
     fix_safety = "unsafe"
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if not condition.root or condition.condition:
             return
         pointer = condition.pointer
@@ -200,7 +201,7 @@ class ConditionNoOperator(_FormRule):
     summary = "A condition has neither `var` nor `and`, `or` or `not`."
     why = "There is nothing to compare. At run time this is an error, and the whole condition counts as false."
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.condition
         if "var" in members or any(name in members for name in LOGIC) or not comparisons(members):
             return
@@ -224,7 +225,7 @@ class ConditionMultipleOperators(_FormRule):
     fix = "Split it into one condition for each comparison, joined by `and`."
     fix_safety = "unsafe"
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.condition
         named = comparisons(members)
         if "var" not in members or len(named) < 2:
@@ -254,7 +255,7 @@ class ConditionVarAndLogic(_FormRule):
     fix = "Join the comparison and the logical operators with `and`."
     fix_safety = "unsafe"
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.condition
         ignored = [name for name in LOGIC if name in members]
         if "var" not in members or not ignored:
@@ -283,7 +284,7 @@ class ConditionMultipleLogic(_FormRule):
     summary = "A condition has two or more of `and`, `or` and `not`."
     why = "The engine evaluates only the first of `and`, `or` and `not`, and ignores the others."
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.condition
         named = [name for name in LOGIC if name in members]
         if "var" not in members and len(named) > 1:
@@ -305,7 +306,7 @@ class ConditionDottedVar(_FormRule):
     summary = "The variable of a condition has a dot in its name."
     why = "Conditions look up a name, not a path, so the variable is unset unless its name contains the dot."
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         name = condition.condition.get("var")
         if isinstance(name, str) and "." in name:
             report(
@@ -328,7 +329,7 @@ class ConditionVarBlank(_FormRule):
     fix = "Remove the spaces around the name."
     fix_safety = "unsafe"
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         name = condition.condition.get("var")
         if not isinstance(name, str) or (name and js.trim(name) == name):
             return
@@ -353,7 +354,7 @@ class ConditionEqualsStructure(_FormRule):
     summary = "A condition compares with an object or a list."
     why = "Objects and lists equal nothing, so `equals` and `in` are never true, and `not_equals` is always true."
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.condition
         literals = [(members.get(name), f"{condition.pointer}/{name}") for name in ("equals", "not_equals")]
         if isinstance(members.get("in"), list):
@@ -380,7 +381,7 @@ class ConditionInEmpty(_FormRule):
     summary = "A condition tests whether its variable is in an empty list."
     why = "No value is in an empty list, so the condition is never true."
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if condition.condition.get("in") == []:
             report(
                 f"{condition.pointer}/in",
@@ -399,7 +400,7 @@ class ConditionLogicEmpty(_FormRule):
     summary = "The list of an `and` or `or` is empty."
     why = "An empty `and` is always true and an empty `or` is never true, so the condition has no purpose."
 
-    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         for name, verdict in (("and", "always true"), ("or", "never true")):
             if condition.condition.get(name) != []:
                 continue

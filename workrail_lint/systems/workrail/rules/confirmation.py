@@ -16,7 +16,8 @@ from workrail_lint.systems.workrail.rules.samples import parallel, step, workflo
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _WHEN = {"var": "goal", "contains": "review"}
 
@@ -40,7 +41,7 @@ class GateConditionSelf(ConfirmationRule):
 
     needs = frozenset({CONDITIONS})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if "requireConfirmation" in step_members(workflow):
             for verdict in workflow.verdicts.get(self.name, ()):
                 report(verdict.pointer, verdict.message)
@@ -59,7 +60,7 @@ def _conditional(step: Step) -> bool:
     return bool(step.step.get("runCondition"))
 
 
-def _top_level(workflow: Workflow) -> list[Step]:
+def _top_level(workflow: WorkflowContext) -> list[Step]:
     """The steps that are not the body of a loop."""
     return [step for step in workflow.steps if step.pointer not in workflow.loop_of]
 
@@ -75,7 +76,7 @@ class FirstStepConditional(ConfirmationRule):
         "starts at a later step, and returns to the first one when the variable is set."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = next(iter(_top_level(workflow)), None)
         if first is not None and _conditional(first):
             report(
@@ -99,7 +100,7 @@ class AllStepsConditional(ConfirmationRule):
     summary = "Every step has a `runCondition`."
     why = "If none of the conditions is true, there is no step to run, and the workflow can't even start."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         steps = _top_level(workflow)
         if steps and all(map(_conditional, steps)):
             report(
@@ -124,7 +125,7 @@ class ConfirmationOnParallel(ConfirmationRule):
     fix = "Remove `requireConfirmation`."
     fix_safety = "unsafe"
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind == "parallel" and step.step.get("requireConfirmation") not in (None, False):
             pointer = step.at("requireConfirmation")
             report(
@@ -148,7 +149,7 @@ class ConfirmationOveruse(ConfirmationRule):
     summary = "More than half of the steps, and at least three, always ask for confirmation."
     why = "Users who must confirm every step stop reading what they confirm. Ask only where a decision is hard to undo."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         steps = [step for step in workflow.all_steps if step.kind != "loop"]
         asking = sum(map(_always_asks, steps))
         if asking >= 3 and asking * 2 > len(steps):

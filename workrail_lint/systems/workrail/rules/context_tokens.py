@@ -12,8 +12,9 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
 
 # The texts that are rendered with the run's context, including those of generated steps.
@@ -59,7 +60,7 @@ class ContextTokenSpaced(WorkflowRule):
     fix_safety = "unsafe"
     words = ("{{",)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
             return
         spaced: dict[str, str] = {}
@@ -89,7 +90,7 @@ class ContextTokenExpression(WorkflowRule):
     why = "The engine can't evaluate expressions: it replaces only a name, or names joined by dots."
     words = ("{{",)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
             return
         odd = [
@@ -121,7 +122,7 @@ class ContextTokenField(WorkflowRule):
     why = "Tokens are replaced only in prompts, titles and fragments; elsewhere the agent sees them literally."
     words = ("{{",)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
             return
         found = [match[0] for match in _tokens(text, _NEVER) if _PATH.fullmatch(js.trim(match[1]))]

@@ -11,8 +11,9 @@ from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM
 from workrail_lint.systems.workrail.rules.prose import label, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -35,10 +36,10 @@ class ContractDesignOutput(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({DESIGN_FORM})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.normalized is not None and bool(workflow.normalized.warnings)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_HINTS
 
         assert workflow.normalized is not None
@@ -96,7 +97,7 @@ class CoordinatorResultShape(WorkflowRule):
     why = "A coordinator reads only `outcome`, `summary`, `sessionId` and `error`; every other field is lost."
     words = (COORDINATOR_RESULT,)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         names = [name for members in example_members(text.text, COORDINATOR_RESULT) for name in members]
         spoken = [sentence for sentence in _SENTENCE_END.split(text.text) if COORDINATOR_RESULT in sentence]
         names += [name for sentence in spoken for name in instructed_members(sentence)]

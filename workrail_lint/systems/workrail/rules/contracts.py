@@ -9,7 +9,8 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -46,14 +47,14 @@ class ContractNotSatisfiable(ContractRule):
     fix_safety = "unsafe"
     needs = frozenset({"outputContract", "synthesis"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if judged(step):
             self._judge(step, step.step.get("outputContract"), "outputContract", workflow, report)
         synthesis = step.step.get("synthesis")
         if step.kind == "parallel" and isinstance(synthesis, dict):
             self._judge(step, synthesis.get("outputContract"), "synthesis/outputContract", workflow, report)
 
-    def _judge(self, step: Step, output: object, place: str, workflow: Workflow, report: Report) -> None:
+    def _judge(self, step: Step, output: object, place: str, workflow: WorkflowContext, report: Report) -> None:
         ref = output.get("contractRef") if isinstance(output, dict) else None
         contract = workflow.catalog.contracts.get(ref) if isinstance(ref, str) else None
         if contract is None or contract.runtime_validated:
@@ -77,7 +78,7 @@ class ContractNotSatisfiable(ContractRule):
         )
 
 
-def _use_assessment(step: Step, workflow: Workflow) -> Fix | None:
+def _use_assessment(step: Step, workflow: WorkflowContext) -> Fix | None:
     """Replace the contract with a reference to the only assessment."""
     place = step.at("outputContract")
     if "assessmentRefs" in step.step:
@@ -107,10 +108,10 @@ class ContractAndCriteria(ContractRule):
     fix = "Remove the criteria."
     fix_safety = "unsafe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"outputContract", "validationCriteria"}
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if judged(step) and "outputContract" in step.step and "validationCriteria" in step.step:
             place = step.at("validationCriteria")
             report(
@@ -137,10 +138,10 @@ class ContractShadowsAssessment(ContractRule):
         "the run. Only the consequences of a submitted assessment do."
     )
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"outputContract", "assessmentRefs"}
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if judged(step) and "outputContract" in step.step and "assessmentRefs" in step.step:
             report(
                 step.at("assessmentRefs"),
@@ -168,10 +169,10 @@ class AssessmentShadowsCriteria(ContractRule):
     fix = "Remove the criteria."
     fix_safety = "unsafe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"assessmentRefs", "validationCriteria"}
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         members = step.step
         if not judged(step) or "outputContract" in members:
             return
@@ -202,7 +203,7 @@ class ContractOptional(ContractRule):
     )
     needs = frozenset({"outputContract", "synthesis"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         # LP026 reports an optional loop decision.
         if judged(step) and not (step.decides_loop and step.pointer in workflow.loop_of):
             self._judge(step, step.step.get("outputContract"), "outputContract", workflow, report)
@@ -210,7 +211,7 @@ class ContractOptional(ContractRule):
         if step.kind == "parallel" and isinstance(synthesis, dict):
             self._judge(step, synthesis.get("outputContract"), "synthesis/outputContract", workflow, report)
 
-    def _judge(self, step: Step, output: object, place: str, workflow: Workflow, report: Report) -> None:
+    def _judge(self, step: Step, output: object, place: str, workflow: WorkflowContext, report: Report) -> None:
         if not isinstance(output, dict) or output.get("required") is not False:
             return
         contract = workflow.catalog.contracts.get(str(output.get("contractRef")))
@@ -256,10 +257,10 @@ class ContractNotesOptional(ContractRule):
     fix = "Remove `notesOptional`."
     fix_safety = "unsafe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"outputContract", "notesOptional"}
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if judged(step) and "outputContract" in step.step and "notesOptional" in step.step:
             place = step.at("notesOptional")
             report(

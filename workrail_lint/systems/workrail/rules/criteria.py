@@ -11,7 +11,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria_facts import MEMBERS, SHARED, Criteria, all_criteria
 from workrail_lint.systems.workrail.rules.evidence import fitting_contract
 from workrail_lint.systems.workrail.rules.prose import label
@@ -30,10 +30,10 @@ class CriteriaRule(WorkflowRule):
     # Next to a contract or an assessment the result of criteria is ignored, but their evaluation can still fail.
     even_if_ignored: ClassVar[bool] = False
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return bool(all_criteria(workflow))
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for criteria in all_criteria(workflow):
             if criteria.decides or self.even_if_ignored:
                 self.check_criteria(criteria, report)
@@ -59,7 +59,7 @@ class CriteriaPreferContract(CriteriaRule):
         "on; new workflows should use one."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for criteria in all_criteria(workflow):
             title = str(criteria.step.step.get("title", "")).lower()
             contract = fitting_contract(title, workflow) if criteria.decides else None

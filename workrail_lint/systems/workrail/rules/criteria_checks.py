@@ -10,7 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Step
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.criteria import CriteriaRule, checked
 from workrail_lint.systems.workrail.rules.criteria_facts import Criteria, demanded, never_holds
 from workrail_lint.systems.workrail.rules.prose import excerpt, label

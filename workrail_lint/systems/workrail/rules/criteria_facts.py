@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.systems.workrail.rules.prose import step_members
-from workrail_lint.systems.workrail.rules.walk import criteria_rules
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import StandardStep
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # The members of each kind of rule, besides its type, message and condition.
 MEMBERS: dict[str, tuple[str, ...]] = {
@@ -30,11 +30,11 @@ class Criteria:
 
     __slots__ = ("_judgement", "_verdicts", "pointer", "rules", "step", "value")
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: StandardStep) -> None:
         self.step = step
         self.value: Any = step.step["validationCriteria"]
         self.pointer = step.at("validationCriteria")
-        self.rules = [(rule, place) for rule, place in criteria_rules(self.value, self.pointer) if _kind(rule)]
+        self.rules = [(rule.raw, rule.pointer) for rule in step.validation_rules() if rule.type is not None]
         self._judgement: EvidenceJudgement | None = None
         self._verdicts: list[str] | None = None
 
@@ -68,21 +68,13 @@ class Criteria:
         return any(leaf.leaf_class.value == "INVALID" for leaf in self.judgement.leaves)
 
 
-def _kind(rule: Rule) -> str | None:
-    kind = rule.get("type")
-    return kind if isinstance(kind, str) and kind in MEMBERS else None
-
-
 @lru_cache(maxsize=4)
-def all_criteria(workflow: Workflow) -> tuple[Criteria, ...]:
+def all_criteria(workflow: WorkflowContext) -> tuple[Criteria, ...]:
     """The criteria of every step except template calls, which the engine drops."""
     return tuple(
         Criteria(step)
         for step in (workflow.all_steps if "validationCriteria" in step_members(workflow) else ())
-        if "validationCriteria" in step.step
-        and step.kind == "standard"
-        and not step.calls_template
-        and isinstance(step.step["validationCriteria"], list | dict)
+        if step.kind == "standard" and step.validation_criteria is not None and not step.calls_template
     )
 
 

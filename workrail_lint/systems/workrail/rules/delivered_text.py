@@ -18,7 +18,8 @@ from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search, Tex
 if TYPE_CHECKING:
     import re
 
-    from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext
 
 # Beyond this a clause is not read.
 _CLAUSE = 400
@@ -268,5 +269,5 @@ class Delivered(Prompts):
 
 
 @lru_cache(maxsize=4)
-def delivered(workflow: Workflow) -> Delivered:
+def delivered(workflow: WorkflowContext) -> Delivered:
     return Delivered(text_index(workflow))

@@ -16,7 +16,8 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import BRACES, UNSURE_START
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
@@ -36,7 +37,7 @@ class EngineDefectRule(WorkflowRule):
     origin = "runtime"
     severity = Severity.WARNING
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.engine and not workflow.is_routine and bool(workflow.steps)
 
 
@@ -50,7 +51,7 @@ class EngineFirstStep(EngineDefectRule):
     )
     needs = frozenset({UNSURE_START})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = workflow.steps[0]
         if first.kind == "loop":
             what = "is a loop, which the public engine leaves out when it starts without onboarding"
@@ -74,7 +75,7 @@ class EngineLongFix(EngineDefectRule):
     why = "Blocked on a review verdict, or with a long follow-up guidance, the engine answers with `INTERNAL_ERROR`."
     needs = frozenset({"outputContract", "assessmentConsequences"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
             if each.contract == _VERDICT and not _shows_verdict(each):
                 what = "without a valid verdict the public engine fails with INTERNAL_ERROR instead of blocking"
@@ -134,7 +135,7 @@ class EngineLongNotes(EngineDefectRule):
     summary = "A step takes notes, and the public engine can cut long ones inside a character."
     why = "Notes of more than 4096 bytes that are not ASCII can make the session unreadable. Ask for short notes."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
             if each.kind == "standard" and not each.calls_template and not each.step.get("notesOptional"):
                 what = "notes of more than 4096 bytes that are not ASCII can make the session unreadable"
@@ -152,7 +153,7 @@ class EngineLongIssue(EngineDefectRule):
     why = "An issue of more than 512 bytes makes the session unreadable; with more than 4096 the call fails."
     needs = frozenset({"validationCriteria"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
             for pointer, message in _messages(each):
                 if len(message.encode("utf-8", "surrogatepass")) > _ISSUE_BYTES:
@@ -188,7 +189,7 @@ class EngineLongEcho(EngineDefectRule):
     )
     needs = frozenset({"outputContract", "assessmentRefs"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
             member = "outputContract" if each.contract is not None else "assessmentRefs"
             if each.step.get(member):
@@ -210,7 +211,7 @@ class EngineFirstPrompt(EngineDefectRule):
     )
     needs = frozenset({BRACES})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = workflow.steps[0]
         for text in first.prompt_texts if first.kind == "standard" else ():
             found = _TOKEN.search(text.text)
@@ -234,7 +235,7 @@ class EngineDottedId(EngineDefectRule):
     why = "Submitted without notes, a step with a dot in its id makes the engine fail with `INTERNAL_ERROR`, not block."
     needs = frozenset({"templateCall"})
 
-    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
         prompts: list[str] = []  # up to the step
         for node in walk(compiled.nodes):
             prompts.append(str(node.step.get("prompt", "")))
@@ -270,7 +271,7 @@ class EngineParallelNotes(EngineDefectRule):
     why = "The engine asks for notes on every other kind of step. Here the agent learns about them only from a block."
     needs = frozenset({"parallelDelegations"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
             if each.kind == "parallel" and each.step.get("notesOptional") is not True:
                 what = "needs notes, but the prompt of a parallel step does not ask for them"
@@ -288,7 +289,7 @@ class EngineLoopVariable(EngineDefectRule):
     why = "The engine shows `[unset: …]` there. It fills in loop variables only for an inline body."
     needs = frozenset({"body"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.steps:
             if each.kind != "loop" or not isinstance(each.step.get("body"), str):
                 continue
@@ -326,7 +327,7 @@ class EngineMetricsMisplaced(EngineDefectRule):
     why = "It asks for them in the last step only, and not in loops by id, decision steps, parallel or skipped steps."
     needs = frozenset({"metricsProfile"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.definition.get("metricsProfile", "none") == "none":
             return
         last = workflow.steps[-1]
@@ -343,7 +344,7 @@ class EngineMetricsMisplaced(EngineDefectRule):
             )
 
 
-def _misplaced(last: Step, workflow: Workflow) -> str | None:
+def _misplaced(last: Step, workflow: WorkflowContext) -> str | None:
     never = "so the public engine never asks for the final metrics"
     if last.kind == "parallel":
         return f"is parallel, {never}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria_facts import Criteria, all_criteria
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -61,10 +61,10 @@ class _EvidenceRule(WorkflowRule):
 
     raised: ClassVar[bool] = False  # an error if a project sets strict evidence
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return bool(all_criteria(workflow))
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         strict = self.raised and workflow.options.get("evidence") == "strict"
         for criteria in all_criteria(workflow):
             if self.name in criteria.verdicts:
@@ -82,7 +82,7 @@ class _EvidenceRule(WorkflowRule):
         raise NotImplementedError
 
 
-def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Workflow) -> str:
+def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: WorkflowContext) -> str:
     """One thing to do: use a contract for such a step, require evidence, or require a length."""
     title = str(criteria.step.step.get("title", "")).lower()
     contract = fitting_contract(title, workflow)
@@ -96,7 +96,7 @@ def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Wor
     return f"require {idea}"
 
 
-def fitting_contract(title: str, workflow: Workflow) -> str | None:
+def fitting_contract(title: str, workflow: WorkflowContext) -> str | None:
     """A contract for workflows whose artifact fits the topic of a step's title, given in lower case."""
     words = re.findall(r"[a-z]{4,}", title)
     for ident, topics in _topics(workflow.catalog, workflow.engine) if words else ():

@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.rules.prose import has_braces, sentences, te
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
     from workrail_lint.systems.workrail.rules.prose import TextIndex
 
 LOOP = "<loop>"
@@ -69,7 +69,7 @@ _TAKEN_IN = frozenset(("templateCall", "features", "extensionPoints", REFS))
 _TERSE = 12
 
 
-def facts_of(workflow: Workflow) -> set[str]:
+def facts_of(workflow: WorkflowContext) -> set[str]:
     """The members of the document and its steps, and what else is true of it."""
     present = set(workflow.definition)
     for step in workflow.all_steps:
@@ -88,7 +88,7 @@ def facts_of(workflow: Workflow) -> set[str]:
     return present
 
 
-def _about_settings(workflow: Workflow) -> Iterator[str]:
+def _about_settings(workflow: WorkflowContext) -> Iterator[str]:
     if workflow.is_routine:
         yield ROUTINE
     if workflow.bindings is not None:
@@ -101,7 +101,7 @@ def _about_settings(workflow: Workflow) -> Iterator[str]:
         yield DESIGN_FORM
 
 
-def _about_names(workflow: Workflow) -> Iterator[str]:
+def _about_names(workflow: WorkflowContext) -> Iterator[str]:
     top, ident = workflow.definition, workflow.id
     for member, fact in _MISSING:
         if member not in top:
@@ -128,7 +128,7 @@ def folded(ident: str) -> str:
     return ident.replace("_", "-").replace("0", "o").replace("1", "l")
 
 
-def _about_prompts(workflow: Workflow) -> Iterator[str]:
+def _about_prompts(workflow: WorkflowContext) -> Iterator[str]:
     texts = text_index(workflow)
     if "metricsProfile" not in workflow.definition and (
         texts.has(DELIVERED) or any(step.contract == VERDICT for step in workflow.all_steps)
@@ -161,7 +161,7 @@ def repeated_sentences(texts: TextIndex) -> frozenset[str]:
     )
 
 
-def _about_text(workflow: Workflow) -> Iterator[str]:
+def _about_text(workflow: WorkflowContext) -> Iterator[str]:
     """What can be seen in the text of the file."""
     text = workflow.document.text
     if "\r" in text:
@@ -181,7 +181,7 @@ def _about_text(workflow: Workflow) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def character_kinds(workflow: Workflow) -> frozenset[str]:
+def character_kinds(workflow: WorkflowContext) -> frozenset[str]:
     """The kinds of unusual characters that the strings of the document may contain."""
     from workrail_lint.systems.workrail.rules.characters import kinds_in
 
@@ -189,7 +189,7 @@ def character_kinds(workflow: Workflow) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def long_tokens(workflow: Workflow) -> set[bytes]:
+def long_tokens(workflow: WorkflowContext) -> set[bytes]:
     """What may be a credential. Names have few capitals and digits, credentials have some.
 
     Translating bytes and searching them for a fixed row is many times faster than any pattern.

@@ -13,8 +13,9 @@ from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.facts import REFS
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members
@@ -27,17 +28,17 @@ MEMORY = "wr.features.memory_context"
 CAPABILITIES = "wr.features.capabilities"
 
 
-def features_of(workflow: Workflow) -> list[str]:
+def features_of(workflow: WorkflowContext) -> list[str]:
     features = workflow.definition.get("features")
     return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
 
 
-def in_blocks(workflow: Workflow) -> list[Step]:
+def in_blocks(workflow: WorkflowContext) -> list[Step]:
     """The steps that features reach."""
     return [step for step in workflow.all_steps if "promptBlocks" in step.step and not step.calls_template]
 
 
-def is_authored(workflow: Workflow) -> bool:
+def is_authored(workflow: WorkflowContext) -> bool:
     """Whether the author wrote a list of features; capabilities imply some."""
     return isinstance(workflow.document.value, dict) and "features" in workflow.document.value
 
@@ -57,7 +58,7 @@ class FeatureNoEffect(WorkflowRule):
     why = "Features are added to `promptBlocks` only, never to a plain `prompt`."
     needs = frozenset({"features"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         features = features_of(workflow)
         if features and is_authored(workflow) and not in_blocks(workflow):
             report(
@@ -80,7 +81,7 @@ class FeaturePartialEffect(WorkflowRule):
     why = "The agent follows a feature in some steps but not in others, which is easy to overlook."
     needs = frozenset({"features"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if not features_of(workflow) or not is_authored(workflow) or not in_blocks(workflow):
             return
         plain = [step.id for step in workflow.all_steps if "prompt" in step.step and not step.calls_template]
@@ -107,7 +108,7 @@ class FeatureOrder(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"features"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         features = features_of(workflow)
         ordered = js.u16_sorted(features)
         if features == ordered or not is_authored(workflow):
@@ -143,7 +144,7 @@ _DELEGATING = (
 )
 
 
-def _evidence(workflow: Workflow, *searches: Search) -> Evidence | None:
+def _evidence(workflow: WorkflowContext, *searches: Search) -> Evidence | None:
     texts = delivered(workflow)
     hits = (hit for search in searches for hit in prompts(workflow).hits(search))
     hit = next((hit for hit in hits if not texts.passage(hit.step, hit.text).is_negated(hit.start, hit.end)), None)
@@ -162,15 +163,15 @@ class _MissingFeature(WorkflowRule):
     fix = "Add the feature, if a step has `promptBlocks`."
     fix_safety = "unsafe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         # Features of a routine are not passed on with its steps.
         known = self.feature in workflow.catalog.features and not workflow.is_routine
         return known and self.feature not in features_of(workflow)
 
-    def evidence(self, workflow: Workflow) -> Evidence | None:
+    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
         raise NotImplementedError
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         found = self.evidence(workflow)
         if found is None:
             return
@@ -183,7 +184,7 @@ class _MissingFeature(WorkflowRule):
             fix=self._added(workflow) if reached else None,
         )
 
-    def _added(self, workflow: Workflow) -> Fix | None:
+    def _added(self, workflow: WorkflowContext) -> Fix | None:
         authored = workflow.document.value.get("features") if isinstance(workflow.document.value, dict) else None
         if authored is None:
             return unsafe("declare the feature", Insert("", "features", None, [self.feature]))
@@ -200,7 +201,7 @@ class FeatureMissingSubagent(_MissingFeature):
     why = "Without the guidance agents let subagents decide, or accept their results unchecked."
     feature = SUBAGENTS
 
-    def evidence(self, workflow: Workflow) -> Evidence | None:
+    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
         for found in workflow.all_steps:
             if found.kind == "parallel":
                 return found.pointer, f"{label(found)}: a parallel step delegates work"
@@ -229,7 +230,7 @@ class FeatureMissingMemory(_MissingFeature):
     why = "Without it an agent that has no memory tools stops or improvises instead of continuing without them."
     feature = MEMORY
 
-    def evidence(self, workflow: Workflow) -> Evidence | None:
+    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
         found = _evidence(workflow, _MEMORY_TOOLS)
         if found and any(use.kind == "ref" and ".memory_" in use.id for use in workflow.builtin_uses):
             return None  # the same guidance, included by name
@@ -254,7 +255,7 @@ class FeatureMissingCapabilities(_MissingFeature):
     why = "Not every agent can browse or delegate. With the feature it probes first and reports what it can't do."
     feature = CAPABILITIES
 
-    def evidence(self, workflow: Workflow) -> Evidence | None:
+    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
         return _evidence(workflow, *_WEB, *_DELEGATING)
 
     def examples(self) -> Iterable[Example]:
@@ -276,10 +277,10 @@ class FeatureDuplicatedText(WorkflowRule):
     why = "The agent reads it twice, and the copy goes stale when the catalog changes."
     needs = frozenset({"features"})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return bool(features_of(workflow))
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         raw = workflow.document.text
         lines = {
             line: feature
@@ -300,7 +301,7 @@ class FeatureDuplicatedText(WorkflowRule):
         yield Example(blocks(CAPABILITIES, procedure=[line]), blocks(CAPABILITIES))
 
 
-def _delivered_texts(workflow: Workflow) -> Iterator[Text]:
+def _delivered_texts(workflow: WorkflowContext) -> Iterator[Text]:
     yield from (text for text in workflow.top_texts if text.field == "metaGuidance")
     for found in workflow.all_steps:
         yield from found.prompt_texts
@@ -342,7 +343,7 @@ class RefInRawPrompt(WorkflowRule):
     why = "Only a part of kind `ref` is replaced with the text; elsewhere the agent sees a name it can't look up."
     words = _REF_NAME.words
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         named: dict[str, tuple[Step, str]] = {}
         for hit in prompts(workflow).hits(_REF_NAME):
             named.setdefault(hit.text.pointer, (hit.step, hit.phrase))
@@ -374,10 +375,10 @@ class RefRepeated(WorkflowRule):
     why = "The agent reads the same lines twice, and they count twice against the limit for injected text."
     needs = frozenset({REFS})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "promptBlocks" in step_members(workflow) and '"refId"' in workflow.document.text
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         from_features = {
             part["refId"]: feature
             for feature in features_of(workflow)

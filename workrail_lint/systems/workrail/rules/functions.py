@@ -12,7 +12,8 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.structural.functions import has_type, named_functions
@@ -42,7 +43,7 @@ class Definition(NamedTuple):
                 yield item, f"{self.pointer}/parameters/{index}"
 
 
-def _scopes(workflow: Workflow) -> Iterator[list[Definition]]:
+def _scopes(workflow: WorkflowContext) -> Iterator[list[Definition]]:
     """The definitions of the workflow, and of each loop and step that has some."""
     yield _definitions(workflow.definition, "", "workflow")
     for found in workflow.all_steps:
@@ -85,7 +86,7 @@ class _DefinitionRule(FunctionRule):
 
     needs = frozenset({"functionDefinitions"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for scope in _scopes(workflow):
             self.check_scope(scope, report)
 
@@ -107,7 +108,7 @@ class FunctionUnknown(FunctionRule):
     fix = "Use the closest visible function name."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
@@ -268,7 +269,7 @@ class FunctionReferenceUnknown(FunctionRule):
     fix_safety = "unsafe"
     needs = frozenset({"functionReferences"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         references = _list(step.step.get("functionReferences"))
         if not references or step.calls_template:
             return
@@ -306,7 +307,7 @@ class FunctionReferenceFiltered(FunctionRule):
     )
     needs = frozenset({"functionReferences"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.step.get("functionReferences") and not step.calls_template:
             report(
                 step.at("functionReferences"),

@@ -13,7 +13,8 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import PLAIN_ID, RESERVED_ID
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
@@ -37,7 +38,7 @@ class WorkflowIdPattern(WorkflowRule):
     fix = "Write the id in lower case, with `_` instead of every invalid character."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         ident = finding.details.get("suggestion")
         return unsafe(f"rename it to {ident}", Replace("/id", ident)) if isinstance(ident, str) else None
 
@@ -81,10 +82,10 @@ class WorkflowIdReserved(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({RESERVED_ID})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if identity.judge(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
@@ -109,10 +110,10 @@ class WorkflowIdLegacy(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({PLAIN_ID})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return _is_legacy(workflow) and not workflow.is_new
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         message = f"id {quoted(workflow.id)} has no namespace"
         _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
@@ -132,10 +133,10 @@ class WorkflowIdLegacyNew(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({PLAIN_ID})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return _is_legacy(workflow) and workflow.is_new
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         message = f"id {quoted(workflow.id)} of a new workflow has no namespace"
         _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
@@ -146,7 +147,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
         )
 
 
-def _is_legacy(workflow: Workflow) -> bool:
+def _is_legacy(workflow: WorkflowContext) -> bool:
     ident = workflow.id
     if "." in ident or not identity.is_valid(ident):
         return False
@@ -174,7 +175,7 @@ class StepIdPattern(WorkflowRule):
     fix = "Write the id in lower case with `-` instead of invalid characters, also where a loop refers to it."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         new = finding.details.get("suggestion")
         place = finding.pointer.removesuffix("/id")
         renamed = workflow.by_pointer.get(place)
@@ -193,13 +194,13 @@ class StepIdPattern(WorkflowRule):
 
 
 @lru_cache(maxsize=1)
-def _first_to_become(workflow: Workflow) -> dict[object, Finding]:
+def _first_to_become(workflow: WorkflowContext) -> dict[object, Finding]:
     """The suggested ids, each with the first finding that suggests it."""
     found = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
     return {finding.details.get("suggestion"): finding for finding in reversed(found)}
 
 
-def _step_rename(renamed: Step, new: str, workflow: Workflow) -> Iterator[Operation]:
+def _step_rename(renamed: Step, new: str, workflow: WorkflowContext) -> Iterator[Operation]:
     """Rename a step, in the step and in everything that refers to it."""
     yield Replace(renamed.at("id"), new)
     if renamed.around is None:
@@ -260,7 +261,7 @@ class ExpandedIdTooLong(WorkflowRule):
     why = "The id consists of the ids of the calling step and the routine's step; all events and tokens contain it."
     needs = frozenset({"templateCall"})
 
-    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
         for node in walk(compiled.nodes):
             from_template = node.origin is not None and node.origin.source == "template"
             if from_template and len(node.id) > _LONGEST_EXPANDED:

@@ -12,7 +12,7 @@ from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import CARRIAGE_RETURN
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ class LineEndings(WorkflowRule):
     fix_safety = "safe"
     needs = frozenset({CARRIAGE_RETURN})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "\r" in workflow.document.text
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         text = workflow.document.text
         pairs, feeds, returns = text.count("\r\n"), text.count("\n"), text.count("\r")
         kind = "CR LF" if pairs == feeds == returns else "CR" if not feeds else "a mixture of CR and LF"
@@ -58,10 +58,10 @@ class FormatNoncanonical(WorkflowRule):
     fix = "Format the file."
     fix_safety = "safe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return not workflow.document.problems
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         text = workflow.document.text
         line = None if _is_as_written(workflow.document) else layout_problem(text)
         workflow.document.is_laid_out = line is None and "\r" not in text

@@ -10,7 +10,7 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM, NO_ABOUT, NO_EXAMPLES, OTHER_SPEC_VERSION, TERSE
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -70,7 +70,7 @@ class FileNameMismatch(WorkflowRule):
     why = "Any file name works, but people search for a workflow by its id."
     default_on = False
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         parsed = identity.parse(workflow.id)
         stem = identity.plain_stem(workflow.path)
         if parsed is None or not stem or not _is_file(workflow.path):
@@ -99,7 +99,7 @@ class FileExtension(WorkflowRule):
     summary = "The file name of a workflow does not end in `.json`."
     why = "Discovery finds only files that end in `.json`."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if _is_file(workflow.path) and not workflow.path.endswith(".json"):
             name = workflow.path.replace("\\", "/").rpartition("/")[2]
             report("", f"file {quoted(name)} is not discovered; rename it so that it ends in .json")
@@ -127,7 +127,7 @@ class SpecVersionStale(WorkflowRule):
     why = "Rules were added since then; the engine lists such a workflow as probably stale."
     needs = frozenset({OTHER_SPEC_VERSION})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         validated, current = _spec_versions(workflow)
         if validated is not None and validated < current:
             report(
@@ -149,11 +149,11 @@ class SpecVersionMissing(WorkflowRule):
     why = "It is unknown whether it follows the current rules; the engine lists it as possibly stale."
     default_on = False
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         missing = "validatedAgainstSpecVersion" not in workflow.definition
         return missing and not workflow.is_routine and not identity.is_test(workflow.id)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         current = workflow.catalog.authoring_spec_version
         report("", f"validatedAgainstSpecVersion is missing; the current version of the authoring rules is {current}")
 
@@ -170,7 +170,7 @@ class SpecVersionFuture(WorkflowRule):
     why = "Either the number is wrong, or the catalog is too old to check the workflow."
     needs = frozenset({OTHER_SPEC_VERSION})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         validated, current = _spec_versions(workflow)
         if validated is not None and validated > current:
             report(
@@ -182,7 +182,7 @@ class SpecVersionFuture(WorkflowRule):
         yield Example(workflow(validatedAgainstSpecVersion=99), workflow())
 
 
-def _spec_versions(workflow: Workflow) -> tuple[float | None, int]:
+def _spec_versions(workflow: WorkflowContext) -> tuple[float | None, int]:
     """The version a workflow was validated against, if it is to be checked, and the catalog's version."""
     current = workflow.catalog.authoring_spec_version
     validated = workflow.definition.get("validatedAgainstSpecVersion")
@@ -204,7 +204,7 @@ class DeprecatedMember(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset(_DEPRECATED)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         found = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step.step]
         if not found:
             return
@@ -236,10 +236,10 @@ class DesignFormConstruct(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({DESIGN_FORM})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.normalized is not None and bool(workflow.normalized.warnings)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.normalized is None:
             return
         messages = _compat_messages()
@@ -278,7 +278,7 @@ class DescriptionPlaceholder(WorkflowRule):
     why = "Users and agents choose a workflow by its name and description."
     needs = frozenset({TERSE})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for member in ("name", "description"):
             text = workflow.definition.get(member)
             if isinstance(text, str) and text and _is_placeholder(text, member, workflow.id):
@@ -305,10 +305,10 @@ class AboutMissing(WorkflowRule):
     why = "Without it users can't see what the workflow is for and what it needs before they run it."
     needs = frozenset({NO_ABOUT})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "about" not in workflow.definition and _is_user_facing(workflow)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         report("", f"workflow {quoted(workflow.id)} has no 'about'; describe when to use it and what it needs")
 
     def examples(self) -> Iterator[Example]:
@@ -324,17 +324,17 @@ class ExamplesMissing(WorkflowRule):
     why = "A user's request is matched against the example goals to find a workflow."
     needs = frozenset({NO_EXAMPLES})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "examples" not in workflow.definition and _is_user_facing(workflow)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         report("", f"workflow {quoted(workflow.id)} has no 'examples'; add some goals as users would state them")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(examples=...), workflow())
 
 
-def _is_user_facing(workflow: Workflow) -> bool:
+def _is_user_facing(workflow: WorkflowContext) -> bool:
     """Whether users find the workflow in a listing."""
     if workflow.is_routine or identity.is_test(workflow.id):
         return False

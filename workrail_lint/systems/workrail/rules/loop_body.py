@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _WHEN = {"var": "mode", "equals": "deep"}
 # After this many attempts to select the next step the engine gives up.
@@ -66,7 +67,7 @@ class _ReferencedBody(LoopRule):
     fix = "Move the step into the body of the loop, if no other loop refers to it."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         target = next((step for step in workflow.steps if finding.pointer.startswith(f"{step.pointer}/")), None)
         loops = [
             step for step in workflow.steps if step.kind == "loop" and target and step.step.get("body") == target.id
@@ -121,7 +122,7 @@ class LoopBodyRefSynthesis(LoopRule):
     fix = "Move the step into the body of the loop, if no other loop refers to it."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         if not isinstance(loop.step.get("body"), str):
             return
         for target in workflow.body_of(loop):
@@ -149,7 +150,7 @@ class LoopBodyAllConditional(LoopRule):
         "nothing can change the conditions either."
     )
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         # An empty condition is always true, so it does not count, and neither does null.
         if loop.inline and all(inner.step.get("runCondition") for inner in loop.inline):
             report(
@@ -176,7 +177,7 @@ class LoopGuardExceeded(LoopRule):
         "step counts. If none of the conditions is true, the run ends with an error that the agent can't fix."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         rounds: int | float = 1
         for top in workflow.steps:
             if top.kind == "loop":
@@ -208,7 +209,7 @@ class LoopGuardExceeded(LoopRule):
         )
 
 
-def _idle_passes(top: Step, workflow: Workflow) -> int | float:
+def _idle_passes(top: Step, workflow: WorkflowContext) -> int | float:
     """How many iterations a loop can make without a step."""
     if not all(inner.step.get("runCondition") for inner in workflow.body_of(top)):
         return 1
@@ -217,7 +218,7 @@ def _idle_passes(top: Step, workflow: Workflow) -> int | float:
     return min((value for value in (limit, count) if value is not None), default=1)
 
 
-def _surely_runs(top: Step, workflow: Workflow) -> bool:
+def _surely_runs(top: Step, workflow: WorkflowContext) -> bool:
     """Whether a loop always runs a step: it is entered, and a step of its body has no condition."""
     count = number(top, "count")
     is_entered = settings(top).get("type") == "for" and count is not None and count >= 1
@@ -239,7 +240,7 @@ class LoopRefBodyMany(LoopRule):
         "separate steps with a `runCondition` each make that visible."
     )
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         count = number(loop, "count")
         if not isinstance(loop.step.get("body"), str) or settings(loop).get("type") != "for":
             return

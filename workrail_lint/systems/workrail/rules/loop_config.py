@@ -20,7 +20,8 @@ from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # The schema's bounds of maxIterations and count.
 _LIMIT = 1000
@@ -84,7 +85,7 @@ class LoopMaxIterationsFraction(LoopRule):
     fix = "Round the number down."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         limit = number(loop, "maxIterations")
         if not isinstance(limit, float) or limit.is_integer() or not 1 <= limit <= _LIMIT:
             return
@@ -112,7 +113,7 @@ class LoopMaxIterationsHigh(LoopRule):
         "limit this high has no practical effect."
     )
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         limit = number(loop, "maxIterations")
         if limit is not None and _MANY < limit <= _LIMIT:
             report(
@@ -138,7 +139,7 @@ class LoopConditionMissing(LoopRule):
     fix = "Use the loop-control artifact as `conditionSource`, if a step of the body submits it."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         # The step is invalid, so there is no view of it.
         place = finding.pointer if finding.pointer.endswith("/loop") else finding.pointer.rpartition("/")[0]
         try:
@@ -196,7 +197,7 @@ class LoopCountFraction(LoopRule):
     summary = "The `count` of a `for` loop is not a whole number."
     why = "The loop continues while the iteration is below the count, so 1.5 means two iterations."
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         count = number(loop, "count")
         if settings(loop).get("type") == "for" and isinstance(count, float) and not count.is_integer() and count > 0:
             report(
@@ -219,7 +220,7 @@ class LoopCountExceedsMax(LoopRule):
     fix = "Raise `maxIterations` to the count, if that is at most 1000."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         count, limit = number(loop, "count"), number(loop, "maxIterations")
         if settings(loop).get("type") != "for" or count is None or not isinstance(limit, int) or limit < 1:
             return
@@ -284,7 +285,7 @@ class LoopMemberIgnored(LoopRule):
     fix = "Remove the setting."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         config = settings(loop)
         kind = config.get("type")
         for member, owners in _OWNERS.items():

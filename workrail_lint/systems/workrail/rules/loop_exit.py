@@ -28,7 +28,8 @@ from workrail_lint.systems.workrail.rules.samples import controlled_loop, decisi
 if TYPE_CHECKING:
     from workrail_lint.findings import Fix
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # What decides the loops that no agent decides.
 _DECIDED_BY: dict[object, str] = {"for": "the count", "forEach": "the list"}
@@ -46,7 +47,7 @@ class LoopNoExitStep(WorkflowRule):
     )
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         decided = source(loop, workflow)
         if decided is None or decided.get("kind") != "artifact_contract" or not workflow.body_of(loop):
             return
@@ -71,7 +72,7 @@ class LoopExitStepNotLast(WorkflowRule):
     why = "A `stop` ends the loop at once, so the last iteration skips the steps after the decision."
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         found = decisions(loop, workflow)
         body = workflow.body_of(loop)
         if found and found[-1].step is not body[-1]:
@@ -98,7 +99,7 @@ class LoopMultipleExitSteps(WorkflowRule):
     why = "Each of them can end the loop, and a later step can overrule the `continue` of an earlier one."
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         # An empty condition is always true.
         always = [found for found in decisions(loop, workflow) if not found.step.step.get("runCondition")]
         for again in always[1:]:
@@ -129,7 +130,7 @@ class LoopExitOptional(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"outputContract", "synthesis"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if "outputContract" in step.step and step.decides_loop:
             # A routine's step may decide a loop of its caller.
             if (workflow.is_routine or step.pointer in workflow.loop_of) and not step.calls_template:
@@ -165,7 +166,7 @@ class LoopControlOutsideLoop(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"outputContract", "synthesis"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if workflow.is_routine or step.calls_template:
             return
         if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
@@ -175,7 +176,7 @@ class LoopControlOutsideLoop(WorkflowRule):
             self._judge(step, step.around, step.at("synthesis", "outputContract"), removable, workflow, report)
 
     def _judge(
-        self, step: Step, loop: Step | None, pointer: str, removable: bool, workflow: Workflow, report: Report
+        self, step: Step, loop: Step | None, pointer: str, removable: bool, workflow: WorkflowContext, report: Report
     ) -> None:
         fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
         if loop is None:
@@ -206,7 +207,7 @@ class LoopControlOutsideLoop(WorkflowRule):
         )
 
 
-def _decides_the_next(step: Step, workflow: Workflow) -> bool:
+def _decides_the_next(step: Step, workflow: WorkflowContext) -> bool:
     """Whether the artifact decides if a loop that follows is entered at all.
 
     Steps generated for a verification or an audit come in between, with separate artifacts.
@@ -216,7 +217,7 @@ def _decides_the_next(step: Step, workflow: Workflow) -> bool:
     return any(is_artifact_decided(following, workflow) for following in may_come_next(step, workflow))
 
 
-def _between(loop: Step, following: Step, workflow: Workflow) -> Iterator[Step]:
+def _between(loop: Step, following: Step, workflow: WorkflowContext) -> Iterator[Step]:
     """The steps from a loop to a later step that are no loop's body."""
     for found in steps_after(loop, workflow):
         if found.index >= following.index:
@@ -236,7 +237,7 @@ class LoopStopSkipsNext(LoopRule):
         "loop, that is still the `stop` of the first one, so the second loop never starts."
     )
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         if loop.around is not None or not is_artifact_decided(loop, workflow) or not decisions(loop, workflow):
             return
         if not any(other.kind == "loop" for other in steps_after(loop, workflow)):
@@ -260,7 +261,7 @@ class LoopStopSkipsNext(LoopRule):
         yield Example(bad=workflow(first, second), good=workflow(first, step("summarize"), second))
 
 
-def _named_by_any_loop(step: Step, workflow: Workflow) -> bool:
+def _named_by_any_loop(step: Step, workflow: WorkflowContext) -> bool:
     """Whether a loop names the step, even a loop without a view because something else is wrong with it."""
     steps = workflow.definition.get("steps") or ()
     return any(isinstance(item, dict) and item.get("type") == "loop" and item.get("body") == step.id for item in steps)

@@ -16,7 +16,8 @@ from workrail_lint.systems.workrail.compiler.nodes import Node, step_name
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 
 # A run that skips more steps in a row than these is not foreseen: each pair of conditions costs a search.
@@ -64,7 +65,7 @@ def variables(loop: Step) -> LoopVariables:
 
 
 @lru_cache(maxsize=8)
-def decisions(loop: Step, workflow: Workflow) -> tuple[Decision, ...]:
+def decisions(loop: Step, workflow: WorkflowContext) -> tuple[Decision, ...]:
     """Where the body submits a decision, in the order of its steps."""
     found: list[Decision] = []
     for step in workflow.body_of(loop):
@@ -92,7 +93,7 @@ def _decides(step: dict[str, Any]) -> bool:
     return isinstance(contract, dict) and contract.get("contractRef") == LOOP_CONTROL
 
 
-def called_routine(step: Step, workflow: Workflow) -> Routine | None:
+def called_routine(step: Step, workflow: WorkflowContext) -> Routine | None:
     """The routine that a template call expands to."""
     call = step.step.get("templateCall")
     template_id = call.get("templateId") if isinstance(call, dict) else None
@@ -100,7 +101,7 @@ def called_routine(step: Step, workflow: Workflow) -> Routine | None:
 
 
 @lru_cache(maxsize=8)
-def source(loop: Step, workflow: Workflow) -> dict[str, Any] | None:
+def source(loop: Step, workflow: WorkflowContext) -> dict[str, Any] | None:
     """What decides a while or until loop, as the compiler will see it."""
     body = tuple(
         Node({"outputContract": {"contractRef": LOOP_CONTROL}}, decision.contract)
@@ -113,18 +114,18 @@ def artifact_source(loop_id: str) -> dict[str, Any]:
     return {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": loop_id}
 
 
-def is_artifact_decided(loop: Step, workflow: Workflow) -> bool:
+def is_artifact_decided(loop: Step, workflow: WorkflowContext) -> bool:
     decided = source(loop, workflow) if loop.kind == "loop" else None
     return decided is not None and decided.get("kind") == "artifact_contract"
 
 
-def steps_after(top: Step, workflow: Workflow) -> Iterator[Step]:
+def steps_after(top: Step, workflow: WorkflowContext) -> Iterator[Step]:
     """The top-level steps after one."""
     start = bisect_right(workflow.steps, top.index, key=lambda step: step.index)
     return islice(workflow.steps, start, None)
 
 
-def may_come_next(top: Step, workflow: Workflow) -> Iterator[Step]:
+def may_come_next(top: Step, workflow: WorkflowContext) -> Iterator[Step]:
     """The top-level steps that the engine may select right after one: all up to the first that certainly runs.
 
     A step that is the body of a loop is never selected alone, and a step whose condition follows from that of `top`
@@ -143,7 +144,7 @@ def may_come_next(top: Step, workflow: Workflow) -> Iterator[Step]:
             return
 
 
-def from_named_condition(loop: Step, workflow: Workflow) -> bool:
+def from_named_condition(loop: Step, workflow: WorkflowContext) -> bool:
     """Whether the loop's condition was a named one of the design form."""
     if workflow.normalized is None or not workflow.normalized.step_codes:
         return False
@@ -153,13 +154,13 @@ def from_named_condition(loop: Step, workflow: Workflow) -> bool:
     return CONDITION_REF.name in codes
 
 
-def only_user(loop: Step, workflow: Workflow) -> bool:
+def only_user(loop: Step, workflow: WorkflowContext) -> bool:
     """Whether no other loop names the same step as its body."""
     body = loop.step.get("body")
     return [step.step.get("body") for step in workflow.steps if step.kind == "loop"].count(body) == 1
 
 
-def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
+def move_inline(loop: Step, workflow: WorkflowContext) -> Fix | None:
     """Move the step that a body names into that body; None if something else needs it where it is."""
     body = loop.step.get("body")
     named = [step for step in workflow.all_steps if step.id == body]

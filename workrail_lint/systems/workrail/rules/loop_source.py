@@ -23,7 +23,8 @@ from workrail_lint.systems.workrail.rules.variables import mentions
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
 _AGAIN = {"var": "openFindings", "gt": 0}
@@ -49,7 +50,7 @@ class LoopContextControlled(LoopRule):
     fix = "Let an artifact decide, and add its contract to the last step of the body."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         decided = source(loop, workflow)
         if decided is None or decided.get("kind") != "context_variable" or from_named_condition(loop, workflow):
             return
@@ -61,7 +62,7 @@ class LoopContextControlled(LoopRule):
             fix=self._fix(loop, member, workflow),
         )
 
-    def _fix(self, loop: Step, member: str, workflow: Workflow) -> Fix | None:
+    def _fix(self, loop: Step, member: str, workflow: WorkflowContext) -> Fix | None:
         body = workflow.body_of(loop)
         # On any step but the last, a stop would skip the steps after it.
         if not body or body[-1].kind != "standard" or body[-1].calls_template:
@@ -104,7 +105,7 @@ class LoopConditionShadowed(LoopRule):
     fix = "Replace the condition with the `conditionSource` that decides, or remove it if there is one."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         config = settings(loop)
         decided = source(loop, workflow)
         if "condition" not in config or decided is None:
@@ -147,7 +148,7 @@ class LoopUntilArtifact(LoopRule):
     fix = "Change the type to `while`, which behaves the same."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         if settings(loop).get("type") != "until":
             return
         decided = source(loop, workflow)
@@ -175,7 +176,7 @@ class LoopSourceContractIgnored(LoopRule):
     fix = "Use the loop-control contract."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         written = _authored_artifact(loop)
         if written is None or written.get("contractRef") == LOOP_CONTROL:
             return
@@ -208,10 +209,10 @@ class LoopSourceLoopIdMismatch(LoopRule):
     fix = "Set `loopId` to the loop's id."
     fix_safety = "unsafe"
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return not workflow.engine  # the public engine ignores loopId
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         written = _authored_artifact(loop)
         if written is None or written.get("loopId") == loop.id or not loop.id:
             return

@@ -20,7 +20,8 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # UTF-16 code units, as the engine counts them.
 _LONG = 1500
@@ -59,7 +60,7 @@ class LoopPromptLong(WorkflowRule):
     )
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         for inner in loop.inline:
             length, pointer = _measured(inner)
             if length > _LONG:
@@ -88,7 +89,7 @@ class LoopPatternProgressive(WorkflowRule):
     )
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         if settings(loop).get("type") != "for" or not loop.inline:
             return
         first = loop.inline[0]
@@ -156,7 +157,7 @@ class LoopManualIteration(WorkflowRule):
         "early. A loop step solves all of that."
     )
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         index = text_index(workflow)
         # The texts of a step that calls a template are not in the order of its prompt.
         is_counted = "templateCall" in step_members(workflow) or any(

@@ -21,7 +21,8 @@ from workrail_lint.systems.workrail.rules.variables import expressions
 if TYPE_CHECKING:
     from workrail_lint.findings import Fix
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # Names of loop variables in old documentation, by their meaning.
 _DOCUMENTED = {
@@ -48,7 +49,7 @@ class _Use(NamedTuple):
     expressions: dict[str, list[str]]  # by the name they start with
 
 
-def _uses(loop: Step, workflow: Workflow, fields: tuple[str, ...]) -> Iterator[_Use]:
+def _uses(loop: Step, workflow: WorkflowContext, fields: tuple[str, ...]) -> Iterator[_Use]:
     """The texts of a body that use variables; a referenced body is part of its loop."""
     for inner in workflow.body_of(loop):
         for text in inner.texts:
@@ -74,7 +75,7 @@ class LoopVariableDocName(LoopRule):
     fix = "Use the loop's name for the variable."
     fix_safety = "unsafe"
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         own = variables(loop)
         old = _DOCUMENTED.keys() - {*own, settings(loop).get("items")}
         for use in _uses(loop, workflow, (*SUBSTITUTED_FIELDS, "agentRole")):

@@ -17,7 +17,8 @@ from workrail_lint.systems.workrail.rules.samples import controlled_loop, decisi
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext
 
 # The decisions, and the stem that all forms of the word share.
 _STEMS = {"continue": "continu", "stop": "stop"}
@@ -50,7 +51,7 @@ class LoopDecisionOneSided(LoopTextRule):
         "`stop` it ends after one iteration, whatever the results are."
     )
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         texts = _decision_texts(step)
         if not texts:
             return
@@ -163,7 +164,7 @@ class LoopVagueExit(LoopTextRule):
         "done after the first iteration."
     )
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         for text in loop.texts:
             if text.field == "title":
                 self._judge([text], text.text.lower(), loop, report)

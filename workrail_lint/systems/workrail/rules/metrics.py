@@ -10,7 +10,8 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import DELIVERED, UNCOUNTED, VERDICT
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -28,13 +29,13 @@ class MetricsProfileMissing(WorkflowRule):
     why = "Without a profile the engine never asks for the outcome, so nothing that a run produces is counted."
     needs = frozenset({UNCOUNTED})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         if "metricsProfile" in workflow.definition or workflow.is_routine:
             return False
         text = workflow.document.text
         return any(word in text for word in ("ommit", "ull request", "PR", "icket", "eview"))
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for found in workflow.all_steps:
             profile = _profile_of(found)
             if profile is not None:
@@ -100,7 +101,7 @@ class MetricsKeyPartial(WorkflowRule):
     why = "Each report replaces the previous one. An agent that reports only its latest commits loses the earlier ones."
     words = (_SHAS,)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
             report(
                 text.pointer,
@@ -134,7 +135,7 @@ class MetricsOutcomeEarly(WorkflowRule):
     why = "The outcome is known only at the end. Reported earlier, it is a guess."
     words = (_OUTCOME,)
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         top = step.around or step
         if not any(later.index > top.index and "runCondition" not in later.step for later in workflow.steps):
             return
@@ -159,11 +160,11 @@ class ModelIdHardcoded(WorkflowRule):
     why = "Models are retired, and not every host offers this one. `modelTier` says how capable a model the work needs."
     words = ("claude-", "gpt-", "gemini-", "llama", "mistral-", "-mini")
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         text = workflow.document.text
         return any(vendor in text for vendor in _VENDORS)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         match = _models().search(text.text) if text.field != "examples" else None
         if match is not None and not _is_example(text.text, match.start()):
             where = label(step) if step is not None else text.field

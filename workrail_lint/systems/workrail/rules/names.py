@@ -9,8 +9,9 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Condition, Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import RESERVED_NAME, SIMILAR_IDS, folded
 from workrail_lint.systems.workrail.rules.prose import label
 
@@ -33,7 +34,7 @@ class LoopVarCollision(WorkflowRule):
     why = "Each round sets the counter, the item and the index; the one set last overwrites the other."
     needs = frozenset({"loop"})
 
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
         config = loop.step.get("loop")
         if not isinstance(config, dict) or config.get("type") != "forEach":
             return
@@ -74,7 +75,7 @@ class ReservedObjectKey(WorkflowRule):
     )
     needs = frozenset({RESERVED_NAME})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.step.keys().isdisjoint(_NAME_HOLDERS):
             return
         for name, pointer, what, is_key in _names(step):
@@ -85,7 +86,7 @@ class ReservedObjectKey(WorkflowRule):
                     on_name=is_key,
                 )
 
-    def check_condition(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+    def check_condition(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         name = condition.condition.get("var")
         if name in RESERVED_KEYS:
             report(
@@ -137,7 +138,7 @@ class IdConfusable(WorkflowRule):
     why = "They are hard to tell apart when reading, and a reference to the wrong one is still valid."
     needs = frozenset({SIMILAR_IDS, "promptFragments", "functionDefinitions", *(member for member, _, _ in _TOP_IDS)})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for what, ids in _namespaces(workflow):
             seen: dict[str, str] = {}
             for ident, pointer in ids:
@@ -153,7 +154,7 @@ class IdConfusable(WorkflowRule):
         )
 
 
-def _namespaces(workflow: Workflow) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
+def _namespaces(workflow: WorkflowContext) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
     """Every set of ids that share a namespace."""
     top = workflow.definition
     yield "step id", ((step.id, step.at("id")) for step in workflow.all_steps if step.id)

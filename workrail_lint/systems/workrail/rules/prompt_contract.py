@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _REFS = "wr.contracts."
 _ASSESSMENT_KIND = "wr.assessment"
@@ -55,7 +56,7 @@ class ExampleViolatesContract(WorkflowRule):
     )
     words = (IN_PROMPTS, *_KIND_MEMBER)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         packs = _packs(workflow.catalog)
         for passage in delivered(workflow).passages(_KIND_MEMBER):
             for artifact in _fenced_artifacts(passage):
@@ -201,7 +202,7 @@ class ContractProseMismatch(WorkflowRule):
     )
     words = (IN_PROMPTS, *_KIND.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         packs = _packs(workflow.catalog)
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_KIND, in_code=True):
@@ -333,7 +334,7 @@ class ContractPackMismatch(WorkflowRule):
     why = "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing."
     needs = frozenset({"outputContract"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         pack = _required_pack(step, workflow)
         if pack is None:
             return
@@ -370,7 +371,7 @@ class ArtifactNotRequested(WorkflowRule):
     )
     needs = frozenset({"outputContract"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         pack = _required_pack(step, workflow)
         if pack is None or pack.artifact_kind == _ASSESSMENT_KIND or _has_refs(step):
             return
@@ -397,7 +398,7 @@ class ArtifactNotRequested(WorkflowRule):
         )
 
 
-def _required_pack(step: Step, workflow: Workflow) -> Contract | None:
+def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
     """The pack that a step requires."""
     if "outputContract" not in step.step or not judged(step):
         return None
@@ -405,7 +406,7 @@ def _required_pack(step: Step, workflow: Workflow) -> Contract | None:
     return pack if pack is not None and _requires(step, pack) else None
 
 
-def _kinds(step: Step, workflow: Workflow) -> dict[str, bool]:
+def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
     """The artifact kinds that the prompt of a step names, and whether it asks for them."""
     found: dict[str, bool] = {}
     packs = _packs(workflow.catalog)
@@ -452,7 +453,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
     needs = frozenset({"assessmentRefs"})
     words = (IN_PROMPTS, *_DIMENSION.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         declared = _dimensions(workflow)
         if not declared:
             return
@@ -491,7 +492,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
         yield Example(rating("tone"), rating("clarity"))
 
 
-def _dimensions(workflow: Workflow) -> dict[str, list[str]]:
+def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:
     """The dimensions of the declared assessments."""
     declared = workflow.definition.get("assessments")
     found: dict[str, list[str]] = {}

@@ -11,8 +11,9 @@ from workrail_lint.documents.operations import Insert, Operation, Remove, Replac
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label
 
@@ -39,7 +40,7 @@ class FragmentBlank(FragmentRule):
     why = "When its condition holds, the fragment adds nothing, so what it was meant to say is missing."
     needs = frozenset({"promptFragments"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         for index, item in enumerate(_fragments(step)) if not step.calls_template else ():
             text = item.get("text")
             if isinstance(text, str) and text and js.is_blank(text):
@@ -64,7 +65,7 @@ class FragmentUnconditional(FragmentRule):
     why = "The engine always adds it, so the text belongs in the prompt, where authors look for it."
     needs = frozenset({"promptFragments"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.calls_template:
             return
         for index, item in enumerate(_fragments(step)):
@@ -92,7 +93,7 @@ class FragmentOnTemplateCall(FragmentRule):
     why = "The routine's steps replace the calling step and its fragments, so the agent never sees them."
     needs = frozenset({"promptFragments"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.calls_template and _fragments(step):
             report(
                 step.at("promptFragments"),
@@ -120,7 +121,7 @@ class GuidanceBlank(FragmentRule):
     fix_safety = "unsafe"
     needs = frozenset({"guidance"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         items = step.step.get("guidance")
         for index, item in enumerate(items if isinstance(items, list) else ()):
             if isinstance(item, str) and js.is_blank(item):
@@ -147,7 +148,7 @@ class GuidanceNotDelivered(FragmentRule):
     fix_safety = "unsafe"
     needs = frozenset({"metaGuidance", "guidance"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         steps = [
             step
             for step in workflow.all_steps
@@ -184,7 +185,7 @@ class GuidanceNotDelivered(FragmentRule):
         yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
 
 
-def _moved(step: Step, items: list[str], workflow: Workflow) -> Fix | None:
+def _moved(step: Step, items: list[str], workflow: WorkflowContext) -> Fix | None:
     """The guidance as bullets after the prompt, or as constraints of its blocks."""
     if any("{{" in item and "wr." in item.lower() for item in items):
         return None  # a token that had no effect there would be resolved in a prompt

@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excer
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _PERSON = r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|me)"
 _APPROVAL = Search(
@@ -46,7 +46,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
     )
     words = (IN_PROMPTS, *_APPROVAL.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
         found = [phrase for phrase in delivered(workflow).phrases(_APPROVAL) if not phrase.is_negated]
         for phrase in sorted(found, key=lambda phrase: phrase.is_conditional):
@@ -92,7 +92,7 @@ class PromptLeftover(WorkflowRule):
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
     words = (IN_PROMPTS, *_MARK.words, *_OPEN.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
         seen: set[str] = set()
         for search in (_MARK, _OPEN):
@@ -134,7 +134,7 @@ class NumberedTwice(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"promptBlocks"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         found: list[Replace] = []
         steps: list[str] = []
         for step in workflow.all_steps:
@@ -178,7 +178,7 @@ class RoleInPrompt(WorkflowRule):
     why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
     words = (IN_PROMPTS, *_ROLE.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
         texts = delivered(workflow)
         for phrase in texts.phrases(_ROLE):
@@ -216,7 +216,7 @@ class DisplayNameDecorated(WorkflowRule):
     )
     needs = frozenset({DECORATED_NAME})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         name = workflow.definition.get("name")
         match = _DECORATION.search(name) if isinstance(name, str) and len(name) < 1000 else None
         if match is not None:

@@ -30,7 +30,7 @@ from workrail_lint.systems.workrail.rules.step_numbers import (
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # ------------------------------------------------------------------------------------------------- steps
 
@@ -67,7 +67,7 @@ class StepReferenceUnknown(WorkflowRule):
     why = "The agent looks for work that was never done, or uses another step's result instead."
     words = (IN_PROMPTS, *_STEP_BEFORE.words, *_STEP_AFTER.words, *_PHASE.words, *_TITLED.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         for phrase, said, message in _unknown_steps(workflow):
             if (phrase.pointer, said) not in seen and not phrase.is_negated:
@@ -92,7 +92,7 @@ class StepReferenceUnknown(WorkflowRule):
         yield Example(building_on("Phase 1b"), building_on("Phase 1"))
 
 
-def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
+def _unknown_steps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
     """References to steps that do not exist: the phrase, what it names, and the message."""
     texts = delivered(workflow)
     if texts.has(*_STEP_BEFORE.words, *_STEP_AFTER.words):
@@ -111,7 +111,7 @@ def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
             yield phrase, phrase.words, message
 
 
-def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: Workflow) -> str | None:
+def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: WorkflowContext) -> str | None:
     known = known_step_ids(workflow)
     if ident in known or any(name.startswith(f"{ident}-") or name.endswith(f".{ident}") for name in known):
         return None
@@ -128,7 +128,7 @@ def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: Workflow) -> 
     return f"there is no step {quoted(ident)}{hint}"
 
 
-def _near_id(ident: str, workflow: Workflow) -> str | None:
+def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
     ids = sorted(workflow.step_ids)
     bare = ident.replace("_", "-")
     same = [known for known in ids if known.replace("_", "-") == bare]
@@ -136,7 +136,7 @@ def _near_id(ident: str, workflow: Workflow) -> str | None:
 
 
 @lru_cache(maxsize=4)
-def known_step_ids(workflow: Workflow) -> frozenset[str]:
+def known_step_ids(workflow: WorkflowContext) -> frozenset[str]:
     """The ids an author may mean: those in the file, of called routines, and of the compiled workflow."""
     ids = set(workflow.step_ids)
     for step in workflow.all_steps:
@@ -147,7 +147,7 @@ def known_step_ids(workflow: Workflow) -> frozenset[str]:
     return frozenset(ids)
 
 
-def _unknown_phases(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
+def _unknown_phases(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
     known = numbered_parts(workflow, "phase")
     if len({base_number(number) for number in known}) < 2:
         return  # a single numbered title is not a numbering
@@ -169,7 +169,7 @@ def _phases(numbers: list[str]) -> str:
     return listed(shown) if more <= 0 else f"{', '.join(shown)} and {more} more"
 
 
-def _judge_title(phrase: Phrase, workflow: Workflow) -> str | None:
+def _judge_title(phrase: Phrase, workflow: WorkflowContext) -> str | None:
     """Whether "Title (Step n)" gives a title and the number of another step."""
     kind, number = phrase.hit.match.groups()
     before = phrase.passage.low[max(0, phrase.start - 80) : phrase.start].rstrip()
@@ -235,7 +235,7 @@ class ToolUnavailable(WorkflowRule):
     )
     words = (IN_PROMPTS, *_TOOL.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
         found: dict[str, list[Phrase]] = {}
         for phrase in delivered(workflow).phrases(_TOOL, in_code=True):
@@ -292,10 +292,10 @@ class ProseFileMissing(WorkflowRule):
     needs = frozenset({WORKSPACE})
     words = (IN_PROMPTS, *_FILE.words)
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.workspace is not None and delivered(workflow).has("/")
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
         for phrase in delivered(workflow).phrases(_FILE):
             path = phrase.group(1)
@@ -319,13 +319,13 @@ class ProseFileMissing(WorkflowRule):
         )
 
 
-def _exists(path: str, workflow: Workflow) -> bool:
+def _exists(path: str, workflow: WorkflowContext) -> bool:
     assert workflow.workspace is not None
     found = inside(workflow.workspace, path)
     return found is None or os.path.lexists(workflow.consult(found))
 
 
-def _is_written(path: str, phrase: Phrase, workflow: Workflow) -> bool:
+def _is_written(path: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
     """Whether a prompt says that the file is written, or a reference provides it."""
     references = workflow.definition.get("references")
     plain = path.removeprefix("./")

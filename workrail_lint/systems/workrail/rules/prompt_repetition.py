@@ -9,8 +9,9 @@ from typing import Any
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LONG_SENTENCE, OFTEN, REPETITION, repeated_sentences
 from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, sentences, text_index
 
@@ -29,7 +30,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."
     needs = frozenset({REPETITION})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         repeated = repeated_sentences(text_index(workflow))
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
         for step, text in prompts(workflow).having([sentence.lower() for sentence in repeated]):
@@ -108,7 +109,7 @@ class PromptVariantDuplication(WorkflowRule):
     why = "The shared part must be kept in sync by hand. One step with conditional fragments says it once."
     needs = frozenset({"runCondition"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         lists = [workflow.steps, *(step.inline for step in workflow.steps if step.inline)]
         for steps in lists:
             for first, second in _variants([step for step in steps if _is_variant(step)]):

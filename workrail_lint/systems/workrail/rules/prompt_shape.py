@@ -13,8 +13,9 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LONG_PROMPT, MAX_PROMPT
 from workrail_lint.systems.workrail.rules.prose import label
 
@@ -79,7 +80,7 @@ class PromptBlockBlank(WorkflowRule):
     why = "The heading, bullet or number is still rendered, with nothing after it."
     needs = frozenset({"promptBlocks"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         blocks = step.step.get("promptBlocks")
         if not isinstance(blocks, dict) or step.calls_template:
             return
@@ -151,7 +152,7 @@ class PromptTooLarge(WorkflowRule):
     )
     needs = frozenset({LONG_PROMPT})
 
-    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
         for node in walk(compiled.nodes):
             prompt = node.step.get("prompt")
             if isinstance(prompt, str) and len(prompt) > MAX_PROMPT:
@@ -206,7 +207,7 @@ class PromptNearLimit(WorkflowRule):
     summary = f"An authored prompt uses more than 90 percent of the {MAX_PROMPT} characters allowed."
     why = "The next small addition makes the document invalid; splitting the step now is easier."
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         prompt = step.step.get("prompt")
         if isinstance(prompt, str) and _NEAR < len(prompt) <= MAX_PROMPT:
             report(

@@ -14,8 +14,9 @@ from workrail_lint.documents.pointer import parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import is_reported, label, value_at
 
 # Where binding tokens are resolved, and where an author might expect them to be.
@@ -37,7 +38,7 @@ _WHOLE = Pattern(r"\{\{" + _SPACE + r"*(wr\.[^{}]*)\}\}", re.IGNORECASE)
 SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "routine-check"}]
 
 
-def normalized_tokens(text: str, workflow: Workflow) -> list[tuple[str, str]]:
+def normalized_tokens(text: str, workflow: WorkflowContext) -> list[tuple[str, str]]:
     """The misspelled binding tokens of a text, each with its correct spelling, for declared slots."""
     found: dict[str, str] = {}
     for match in _WHOLE.finditer(text):
@@ -74,7 +75,7 @@ class TokenInPart(WorkflowRule):
     fix = "Turn a list with only that part into a plain string."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         part = parent(finding.pointer)
         value = value_at(workflow.definition, parent(part))
         text = value_at(workflow.definition, finding.pointer)
@@ -104,7 +105,7 @@ class TokenUnsupportedField(WorkflowRule):
     )
     words = ("{{",)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template or text.field not in UNRESOLVED_FIELDS or "{{" not in text.text:
             return
         match = _OPENING.search(text.text)
@@ -138,11 +139,11 @@ class TokenMalformed(WorkflowRule):
     fix_safety = "unsafe"
     words = ("{{",)
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         text = value_at(workflow.definition, finding.pointer)
         return _corrected(finding.pointer, text, workflow) if isinstance(text, str) else None
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         value = text.text
         if step is None or step.calls_template or "{{" not in value:
             return
@@ -176,7 +177,7 @@ class TokenMalformed(WorkflowRule):
         yield Example(prompt("{{wr.bindings.checker"), good)
 
 
-def _corrected(pointer: str, text: str, workflow: Workflow) -> Fix | None:
+def _corrected(pointer: str, text: str, workflow: WorkflowContext) -> Fix | None:
     tokens = normalized_tokens(text, workflow)
     if not tokens:
         return None

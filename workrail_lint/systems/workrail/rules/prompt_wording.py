@@ -8,8 +8,9 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import ENGINE_VOICE, MARKUP
 from workrail_lint.systems.workrail.rules.prose import (
     IN_PROMPTS,
@@ -65,7 +66,7 @@ class PromptLazyWording(WorkflowRule):
     )
     words = (IN_PROMPTS, *_LAZY.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         loose: dict[str, dict[str, Hit]] = {}
         for hit in prompts(workflow).hits(_LAZY):
             found = loose.setdefault(hit.text.pointer, {})
@@ -113,7 +114,7 @@ class PromptEngineVoice(WorkflowRule):
     why = "Agents follow direct instructions more closely than sentences about `the agent` or `this step`."
     needs = frozenset({ENGINE_VOICE})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
         if opening is None:
             return
@@ -161,7 +162,7 @@ class PromptSelfCertify(WorkflowRule):
     )
     words = (IN_PROMPTS, *_SELF_CERTIFY.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
         for hit in prompts(workflow).hits(_SELF_CERTIFY):
             step, text = hit.step, hit.text
@@ -200,7 +201,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
     why = "Without a tool or an executor to call, some agents only pretend to delegate the work."
     words = (IN_PROMPTS, *_SPAWN.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
         for hit in prompts(workflow).hits(_SPAWN):
             step, text = hit.step, hit.text
@@ -237,7 +238,7 @@ class MetaGuidancePseudoCode(WorkflowRule):
     why = "Nothing runs it. Agents follow rules in plain sentences; pseudo-code only looks as if it were enforced."
     needs = frozenset({"metaGuidance"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         items = workflow.definition.get("metaGuidance")
         for index, item in enumerate(items if isinstance(items, list) else ()):
             match = _CODE.search(item) if isinstance(item, str) and _may_be_code(item) else None
@@ -266,7 +267,7 @@ class ClarificationHeavy(WorkflowRule):
     why = "A user who must answer a long questionnaire first gives up, or answers anything."
     needs = frozenset({"clarificationPrompts"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         questions = workflow.definition.get("clarificationPrompts")
         if isinstance(questions, list) and len(questions) > _MANY_QUESTIONS:
             report(

@@ -21,12 +21,14 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import unsafe
 from workrail_lint.systems.workrail.author_texts import ARGUMENT, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.nodes import step_name
-from workrail_lint.systems.workrail.rules.base import PROMPT_FIELDS, Text
+from workrail_lint.systems.workrail.model.nodes import PROMPT_FIELDS
+from workrail_lint.systems.workrail.rules.base import Text
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.systems.workrail.author_texts import Group
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
@@ -271,7 +273,7 @@ def sentences(text: str, at_least: int) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def text_index(workflow: Workflow) -> TextIndex:
+def text_index(workflow: WorkflowContext) -> TextIndex:
     delivered: list[_Owned] = []
     others: list[_Owned] = [(None, group) for group in workflow.top_groups]
     for step in workflow.all_steps:
@@ -292,24 +294,24 @@ def text_index(workflow: Workflow) -> TextIndex:
 
 
 @lru_cache(maxsize=4)
-def prompts(workflow: Workflow) -> Prompts:
+def prompts(workflow: WorkflowContext) -> Prompts:
     """All prompt texts. Steps that only call a template have none."""
     return Prompts(text_index(workflow))
 
 
 @lru_cache(maxsize=4)
-def author_text(workflow: Workflow) -> str:
+def author_text(workflow: WorkflowContext) -> str:
     """All author text of a workflow as one string."""
     return "\n".join(strings_of([*workflow.top_groups, *[g for step in workflow.all_steps for g in step.text_groups]]))
 
 
 @lru_cache(maxsize=4)
-def step_members(workflow: Workflow) -> frozenset[str]:
+def step_members(workflow: WorkflowContext) -> frozenset[str]:
     """The names of all members that some step has."""
     return frozenset().union(*[step.step for step in workflow.all_steps])
 
 
-def has_braces(workflow: Workflow) -> bool:
+def has_braces(workflow: WorkflowContext) -> bool:
     """Whether some text of a step has what a token starts with."""
     texts = text_index(workflow)
     if not texts.has(("{{",)):
@@ -343,7 +345,7 @@ def label(step: Step) -> str:
     return f"{kind} {step_name(step.id, step.pointer)}{inside}"
 
 
-def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:
+def is_reported(name: str, pointer: str, workflow: WorkflowContext) -> bool:
     """Whether an earlier phase already reported the rule at a place."""
     return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
 
@@ -356,7 +358,7 @@ def value_at(root: object, pointer: str) -> object:
         return None
 
 
-def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
+def use_suggestion(finding: Finding, workflow: WorkflowContext) -> Fix | None:
     """Replace the name at the finding's place by the nearest known one.
 
     Text from a template is not in this document: there the place is the whole call.

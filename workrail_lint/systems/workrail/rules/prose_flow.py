@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.rules.variables import mentions
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _PART = r"(?:steps?|phases?|stages?)"
 _QUOTE = "[\"'`*]{0,3}"
@@ -62,7 +62,7 @@ class ProseJump(WorkflowRule):
     )
     words = (IN_PROMPTS, *_JUMP.words, *_SKIP.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         for phrase, target, is_skip in _jumps(workflow):
             if phrase.hit.text.field == "outputRequired" or (phrase.pointer, target) in seen:
@@ -97,7 +97,7 @@ class ProseJump(WorkflowRule):
         )
 
 
-def _jumps(workflow: Workflow) -> Iterator[tuple[Phrase, str, bool]]:
+def _jumps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
     """Everything that reads like a jump, with its target, and whether it only skips."""
     texts = delivered(workflow)
     for phrase in texts.phrases(_JUMP):
@@ -132,14 +132,14 @@ def _jumps(workflow: Workflow) -> Iterator[tuple[Phrase, str, bool]]:
             yield phrase, subject, True
 
 
-def _names_step(ident: str, workflow: Workflow) -> bool:
+def _names_step(ident: str, workflow: WorkflowContext) -> bool:
     """Whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
     if ident in workflow.step_ids:
         return True
     return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
 
 
-def _is_step(kind: str, target: str, phrase: Phrase, workflow: Workflow) -> bool:
+def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
     """Whether a step or phase of the workflow is meant: by id, or by a number that the text's own lists don't use."""
     if not target[0].isdigit():
         # "go back to step through the code" does not name a step.
@@ -151,7 +151,7 @@ def _is_step(kind: str, target: str, phrase: Phrase, workflow: Workflow) -> bool
     return base_number(first) not in own_numbers(phrase.step, kind.rstrip("s"))
 
 
-def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: Workflow) -> bool:
+def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
     """Whether a condition skips what the prompt says is skipped."""
     if target.startswith("this") and phrase.step.step.get("runCondition"):
         return True
@@ -166,7 +166,7 @@ _SKIPS = tuple(f"{verb} {which}" for verb in ("skip", "skipping") for which in (
 _GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "and", "of", "for", "to"))
 
 
-def _subject(workflow: Workflow) -> str:
+def _subject(workflow: WorkflowContext) -> str:
     """What the workflow is about by its name, when that is more than one word."""
     name = workflow.definition.get("name")
     plain = name.split("(")[0].lower().split() if isinstance(name, str) else []
@@ -210,7 +210,7 @@ class ProseExitInCountedLoop(LoopRule):
     )
     words = (IN_PROMPTS, *_EXIT.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if not any(settings(loop).get("type") in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
             return
         seen: set[str] = set()
@@ -259,7 +259,7 @@ class ProseRoundsDiffer(LoopRule):
     why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
     words = (IN_PROMPTS, *_ROUNDS.words)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, int]] = set()
         for phrase in delivered(workflow).phrases(_ROUNDS):
             loop = workflow.loop_of.get(phrase.step.pointer)

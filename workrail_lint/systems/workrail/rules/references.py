@@ -17,7 +17,7 @@ from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.references import inside
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class LoopBodyMissingStep(WorkflowRule):
     fix = "Name the existing step with the closest id."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         ident = finding.details.get("suggestion")
         return unsafe(f"use {quoted(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
 
@@ -115,10 +115,10 @@ class ReferenceMissingFile(WorkflowRule):
     why = "The engine starts the run anyway, marks the reference as unresolved, and the agent works without it."
     needs = frozenset({"references"})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.workspace is not None and "references" in workflow.definition
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for pointer, source, path in _workspace_files(workflow):
             if not os.path.lexists(path):
                 message = f"the referenced file {quoted(source)} does not exist in the workspace; correct the path"
@@ -142,10 +142,10 @@ class ReferenceIsDirectory(WorkflowRule):
     why = "The engine only resolves files; it treats a folder like a missing file."
     needs = frozenset({"references"})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.workspace is not None and "references" in workflow.definition
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for pointer, source, path in _workspace_files(workflow):
             if os.path.lexists(path) and not os.path.isfile(path):
                 what = "is a folder" if os.path.isdir(path) else "is not a regular file"
@@ -160,7 +160,7 @@ class ReferenceIsDirectory(WorkflowRule):
         )
 
 
-def _workspace_files(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
+def _workspace_files(workflow: WorkflowContext) -> Iterator[tuple[str, str, str]]:
     """References to files of the workspace: pointer, source and path. Sources outside the base are another finding."""
     for pointer, reference in _references(workflow):
         source = reference.get("source")
@@ -173,7 +173,7 @@ def _workspace_files(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
             yield pointer, source, workflow.consult(path)
 
 
-def _references(workflow: Workflow) -> Iterator[tuple[str, dict[str, Any]]]:
+def _references(workflow: WorkflowContext) -> Iterator[tuple[str, dict[str, Any]]]:
     for index, reference in enumerate(_list(workflow.definition.get("references"))):
         if isinstance(reference, dict):
             yield f"/references/{index}", reference
@@ -193,7 +193,7 @@ class ReferencePackageScope(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"references"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         bundled = workflow.source_kind == "bundled"
         package = _package_of(workflow) if bundled and workflow.workspace is not None else None
         for pointer, reference in _references(workflow):
@@ -227,7 +227,7 @@ class ReferencePackageScope(WorkflowRule):
 _ENGINE_FOLDERS = ("docs", "spec", "workflows")
 
 
-def _is_of_engine(source: str, workflow: Workflow) -> bool:
+def _is_of_engine(source: str, workflow: WorkflowContext) -> bool:
     """Whether a file may belong to the engine: its folder has such files, and the workspace does not have this one."""
     if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
         return False
@@ -246,7 +246,7 @@ class _Package:
         self.root = root
         self.files = files  # None: everything is published
 
-    def problem_with(self, source: str, workflow: Workflow) -> str | None:
+    def problem_with(self, source: str, workflow: WorkflowContext) -> str | None:
         """What is wrong with a reference to a file of the package."""
         path = inside(self.root, source)
         if path is None:
@@ -274,7 +274,7 @@ def _is_listed(path: str, item: str) -> bool:
     return fnmatchcase(path, plain)
 
 
-def _package_of(workflow: Workflow) -> _Package | None:
+def _package_of(workflow: WorkflowContext) -> _Package | None:
     """The package around the folder of bundled workflows; None when there is no readable package.json."""
     root = os.path.dirname(identity.source_root(os.path.abspath(workflow.path).replace(os.sep, "/")))
     read = read_file(workflow.consult(os.path.join(root, "package.json"), reads=True)) if root else None
@@ -299,7 +299,7 @@ class ReferenceAuthoringOnly(WorkflowRule):
     why = "The schema, authoring rules and provenance help authors; they distract an agent that runs the workflow."
     needs = frozenset({"references"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         about = " ".join(text.text for text in workflow.top_texts if text.field in ("name", "description"))
         if re.search(_ABOUT_AUTHORING, about, re.IGNORECASE):
             return

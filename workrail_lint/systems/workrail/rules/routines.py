@@ -11,8 +11,9 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import ROUTINE, Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import ROUTINE, Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
 
 _PATH = "workflows/routines/check.json"
@@ -34,7 +35,7 @@ class RoutineRule(WorkflowRule):
 class _RoutineRule(RoutineRule):
     """A rule about a routine's own file; what goes wrong at a call is found by compiling the caller."""
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.is_routine
 
 
@@ -46,7 +47,7 @@ class RoutineRecursive(_RoutineRule):
     summary = "A step of a routine calls a template."
     why = "Routines can't be nested: the engine does not register this one, and every call to it fails."
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.around is None and js.truthy(step.step.get("templateCall")):
             report(
                 step.at("templateCall"),
@@ -71,7 +72,7 @@ class RoutineStepNoPrompt(_RoutineRule):
     summary = "A step of a routine has no plain prompt: it uses blocks, or is a loop or a parallel step."
     why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other step."
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.around is not None or js.truthy(step.step.get("prompt")) or "templateCall" in step.step:
             return
         if step.kind != "standard":
@@ -99,7 +100,7 @@ class RoutineLiteralBraces(_RoutineRule):
     summary = "Braces in a routine's prompt or title contain what looks like literal JSON."
     why = "Everything in single braces is treated as an argument, and a brace can't be escaped."
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.around is not None or text.field not in ("prompt", "title") or "{" not in text.text:
             return
         literal = [match[0] for match in PLACEHOLDER.finditer(text.text) if _LITERAL.search(match[1])]
@@ -125,7 +126,7 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
     summary = "A routine uses an argument where arguments are not replaced."
     why = "Arguments are replaced in prompts and titles only. Elsewhere the placeholder remains."
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if "{" not in text.text or text.field not in ("guidance", "agentRole", "fragment", "metaGuidance"):
             return
         names = [match[0] for match in _NAME.finditer(text.text)]
@@ -169,7 +170,7 @@ class RoutineFeatureIgnored(_RoutineRule):
     summary = "A routine declares features, functions or assessments, which a template call does not inject."
     why = "A call injects only the steps and `metaGuidance`; the rest applies when the routine runs as a workflow."
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for member in _NOT_INJECTED:
             if workflow.definition.get(member):
                 report(

@@ -10,7 +10,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class SchemaUnknownMember(WorkflowRule):
     fix = "Rename the member if exactly one known name is close to it."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         name = _suggested(finding)
         return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name)) if name else None
 
@@ -75,7 +75,7 @@ class SchemaEnum(WorkflowRule):
     fix = "Write the closest allowed value."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         value = _suggested(finding)
         return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
 
@@ -94,7 +94,7 @@ class SchemaPattern(WorkflowRule):
     fix = "Write the intended spelling if it is certain, such as the missing parentheses of a function reference."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         value = _suggested(finding)
         return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
 
@@ -163,7 +163,7 @@ class SchemaNotUnique(WorkflowRule):
     fix = "Remove the later of the two items."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return unsafe("remove the repeated item", Remove(finding.pointer))
 
     def examples(self) -> Iterator[Example]:
@@ -209,7 +209,7 @@ class StepTypeUnknown(WorkflowRule):
     fix = "Remove the member if its value is `standard`."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         if _value(workflow.definition, finding.pointer) != "standard":
             return None
         return unsafe("remove `type`", Remove(finding.pointer))
@@ -242,7 +242,7 @@ class VersionNotSemver(WorkflowRule):
     fix = "Pad a version of plain numbers to three parts."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         version = _suggested(finding)
         return unsafe(f"write {quoted(version)}", Replace(finding.pointer, version)) if version else None
 
@@ -293,7 +293,7 @@ class CriteriaBareRule(WorkflowRule):
     fix = "Wrap the rule in a list."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         rule: Any = _value(workflow.definition, finding.pointer)
         return unsafe("wrap the rule in a list", Replace(finding.pointer, [rule])) if isinstance(rule, dict) else None
 

@@ -9,7 +9,8 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import CONTROL
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
@@ -24,10 +25,10 @@ class IdNullByte(WorkflowRule):
     why = "Lookups and file systems cut the name there or reject it, so it is not found, or another one is."
     needs = frozenset({CONTROL})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "\\u0000" in workflow.document.text
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for ident, pointer in _looked_up(workflow):
             if "\x00" in ident:
                 report(pointer, f"{quoted(ident)} contains the character U+0000 and can't be looked up; remove it")
@@ -39,7 +40,7 @@ class IdNullByte(WorkflowRule):
         yield Example(delegating("demo.left\x00"), delegating("demo.left"))
 
 
-def _looked_up(workflow: Workflow) -> Iterator[tuple[str, str]]:
+def _looked_up(workflow: WorkflowContext) -> Iterator[tuple[str, str]]:
     """The ids that are used for lookups, with their places."""
     top = workflow.definition
     found: list[tuple[object, str]] = [(top.get("id"), "/id")]
@@ -95,7 +96,7 @@ class _CommandRule(WorkflowRule):
 
     needs = frozenset({"verification"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         verification = step.step.get("verification")
         command = verification.get("command") if isinstance(verification, dict) else None
         if isinstance(command, str) and not step.calls_template:
@@ -156,7 +157,7 @@ class AllowedToolsHint(WorkflowRule):
     why = "The engine shows the list to the agent but does not enforce it."
     needs = frozenset({"parallelDelegations"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         delegations = step.step.get("parallelDelegations")
         for index, item in enumerate(delegations if isinstance(delegations, list) else ()):
             if isinstance(item, dict) and "allowedTools" in item:

@@ -14,7 +14,7 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.references import inside
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import workflow
 
 _ABSOLUTE = Pattern(r"[/~\\]|[A-Za-z]:")
@@ -35,10 +35,10 @@ class ReferenceRule(WorkflowRule):
 class _ReferenceRule(ReferenceRule):
     """A rule about the source of a reference."""
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "references" in workflow.definition
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         references = workflow.definition.get("references")
         for index, reference in enumerate(references if isinstance(references, list) else ()):
             source = reference.get("source") if isinstance(reference, dict) else None
@@ -46,7 +46,7 @@ class _ReferenceRule(ReferenceRule):
                 self.check_source(source, f"/references/{index}/source", reference, workflow, report)
 
     def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
+        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
     ) -> None:
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ class ReferencePathEscape(_ReferenceRule):
     )
 
     def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
+        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
     ) -> None:
         if _is_relative(source):
             path = posixpath.normpath(source.replace("\\", "/"))
@@ -87,7 +87,7 @@ class ReferenceAbsolutePath(_ReferenceRule):
     why = "The path exists on one machine at most, and the engine does not read outside the base folder anyway."
 
     def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
+        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
     ) -> None:
         if _ABSOLUTE.match(source):
             report(pointer, f"the reference {quoted(source)} is not relative to the workspace; write a relative path")
@@ -107,7 +107,7 @@ class ReferenceUrl(_ReferenceRule):
     why = "References are resolved as files; nothing is downloaded, and the engine reports it as missing."
 
     def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
+        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
     ) -> None:
         if _SCHEME.match(source):
             report(pointer, f"the reference {quoted(source)} is a URL; keep a copy in the workspace and name that")
@@ -124,11 +124,11 @@ class ReferenceSymlinkEscape(_ReferenceRule):
     summary = "A reference leads outside its base folder through a symbolic link."
     why = "The path looks as if it were inside the workspace, but the file that is read is somewhere else."
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.workspace is not None and super().applies(workflow)
 
     def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
+        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
     ) -> None:
         base = workflow.workspace
         if base is None or not _is_relative(source) or reference.get("resolveFrom") == "package":
@@ -169,7 +169,7 @@ class PathBackslash(_ReferenceRule):
     fix_safety = "unsafe"
 
     def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
+        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
     ) -> None:
         if "\\" in source and _is_relative(source):
             report(

@@ -12,7 +12,8 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LEAST_RARE, LONG_TOKEN, long_tokens
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts, text_index
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -123,11 +124,11 @@ class SecretLiteral(WorkflowRule):
     )
     needs = frozenset({LONG_TOKEN})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         tokens = (token.decode("ascii") for token in long_tokens(workflow))
         return "PRIVATE KEY" in workflow.document.text or any(map(_suspicious, tokens))
 
-    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         if len(value) < 20:
             return
         found = dict.fromkeys(credentials(value))
@@ -170,11 +171,11 @@ class PrivatePathLiteral(WorkflowRule):
     why = "The path exists on one machine and reveals who works there. Write it relative to the workspace."
     needs = frozenset({HOME_PATH})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         text = workflow.document.text
         return "/home/" in text or ("Users" in text and ("Users/" in text or "Users\\" in text))
 
-    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         if pointer.startswith("/references/") and pointer.endswith("/source"):
             return  # another rule reports an absolute source
         match = next((found for found in _HOME.finditer(value) if found[1].lower() not in _GENERIC_USERS), None)
@@ -240,7 +241,7 @@ class PromptProtocolOverride(WorkflowRule):
     )
     words = tuple(dict.fromkeys(word for search, _ in _OVERRIDES for word in search.words))
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         found, texts = prompts(workflow), text_index(workflow)
         for search, pattern in _OVERRIDES:
             for hit in found.hits(search):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from workrail_lint.base.patterns import Pattern
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+    from workrail_lint.systems.workrail.model.workflow import Step
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
 _LIST_NUMBER = Pattern(  # at the start of a line
@@ -26,7 +27,7 @@ class NumberedStep(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def numbered_steps(workflow: Workflow) -> tuple[NumberedStep, ...]:
+def numbered_steps(workflow: WorkflowContext) -> tuple[NumberedStep, ...]:
     found: list[NumberedStep] = []
     for step in workflow.all_steps:
         title = step.step.get("title")
@@ -43,7 +44,7 @@ def plain_title(title: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def numbered_parts(workflow: Workflow, kind: str) -> frozenset[str]:
+def numbered_parts(workflow: WorkflowContext, kind: str) -> frozenset[str]:
     """The numbers that titles and ids give to steps of a kind; `3b` also counts as `3`."""
     found = {step.number for step in numbered_steps(workflow) if step.kind == kind}
     return frozenset(found | {base_number(number) for number in found})

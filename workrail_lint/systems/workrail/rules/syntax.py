@@ -15,7 +15,7 @@ from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import ODD_NUMBERS
 
 if TYPE_CHECKING:
@@ -202,10 +202,10 @@ class NumberPrecisionLoss(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({ODD_NUMBERS})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.document.odd_numbers
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for number in workflow.document.numbers():
             if loses_precision(number):
                 used = js.number_text(number.value)
@@ -227,10 +227,10 @@ class NumberNotFinite(WorkflowRule):
     why = "Infinity has no canonical form, so the workflow can't be hashed and a run can't be pinned to it."
     needs = frozenset({ODD_NUMBERS})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.document.odd_numbers
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         # Where a number is expected the schema already rejects infinity.
         rejected = {finding.pointer for finding in workflow.found if finding.phase is Phase.SCHEMA}
         for number in workflow.document.numbers():
@@ -253,10 +253,10 @@ class NumberNoncanonical(WorkflowRule):
     fix_safety = "safe"
     needs = frozenset({ODD_NUMBERS})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.document.odd_numbers
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for number in workflow.document.numbers():
             if math.isinf(number.value) or loses_precision(number):
                 continue

@@ -13,8 +13,9 @@ from workrail_lint.documents.operations import Insert, Remove, Rename
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import is_reported, label, listing, step_members
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def calling(template: str, ident: str = "call-it", **members: Any) -> dict[str, 
     return samples.workflow(samples.step(), samples.step(ident, None, templateCall=call, **members))
 
 
-def called_routine(step: Step, workflow: Workflow) -> Routine | None:
+def called_routine(step: Step, workflow: WorkflowContext) -> Routine | None:
     """The routine a step calls, when the catalog has it."""
     call = step.step.get("templateCall")
     template = call.get("templateId") if isinstance(call, dict) else None
@@ -49,7 +50,7 @@ class TemplateRule(WorkflowRule):
 
 
 class _CallRule(TemplateRule):
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return "templateCall" in step_members(workflow)
 
 
@@ -91,7 +92,7 @@ class TemplateArgUnused(_CallRule):
     fix = "Rename the argument to the missing one; remove it if none is missing."
     fix_safety = "unsafe"
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         routine = called_routine(step, workflow)
         if routine is None:
             return
@@ -134,7 +135,7 @@ class TemplateCallFirstStep(TemplateRule):
     fix = "Insert a plain first step."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         taken = workflow.step_ids
         ident = next(name for name in chain(("begin",), map("begin-{}".format, count(2))) if name not in taken)
         plain: dict[str, Any] = {"id": ident, "title": "Begin", "prompt": _BEGIN}
@@ -159,7 +160,7 @@ class TemplateCallMemberIgnored(_CallRule):
     fix = "Remove the member."
     fix_safety = "unsafe"
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if not step.calls_template or step.kind != "standard":
             return
         for name in step.step:
@@ -215,7 +216,7 @@ class TemplateCallRunCondition(_CallRule):
     summary = "A conditional template call expands to steps that have their own conditions."
     why = "Conditions are not combined: such a step runs when its own condition holds, even if the caller's does not."
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         routine = called_routine(step, workflow)
         if routine is None or not js.truthy(step.step.get("runCondition")):
             return
@@ -242,7 +243,7 @@ class TemplateIdToken(_CallRule):
     summary = "A template id contains a `{{…}}` token."
     why = "Templates are expanded before bindings and context exist, so the engine uses the id literally."
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         call = step.step.get("templateCall")
         template = call.get("templateId") if isinstance(call, dict) else None
         pointer = step.at("templateCall", "templateId")

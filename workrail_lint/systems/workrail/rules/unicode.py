@@ -15,7 +15,7 @@ from workrail_lint.documents.operations import Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import characters
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import BIDI_CHARACTERS, INVISIBLE_CHARACTERS
 from workrail_lint.systems.workrail.rules.prose import value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -70,7 +70,7 @@ def code_points(text: str) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def respelled(title: str, text: str, pointer: str, is_name: bool, workflow: Workflow) -> Fix | None:
+def respelled(title: str, text: str, pointer: str, is_name: bool, workflow: WorkflowContext) -> Fix | None:
     """Replace a string with another spelling; None if the result is empty, can't be written, or is a neighbour's."""
     if not text or not _is_writable(text) or _is_taken(text, pointer, is_name, workflow.document.value):
         return None
@@ -101,7 +101,7 @@ class CharacterRule(WorkflowRule):
 
     effect: ClassVar[str]  # what the characters do, after "contains U+…, "
 
-    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         bad, cleaned = self.find_bad(value)
         if bad:
             what = "this name" if is_name else "this string"

@@ -11,8 +11,9 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import characters, samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import character_kinds
 from workrail_lint.systems.workrail.rules.prose import has_braces, label
 from workrail_lint.systems.workrail.rules.samples import workflow
@@ -23,19 +24,19 @@ from workrail_lint.systems.workrail.rules.walk import conditions_of
 _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 
-def has_letters(workflow: Workflow) -> bool:
+def has_letters(workflow: WorkflowContext) -> bool:
     """Whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
     kinds = character_kinds(workflow)
     return characters.LETTER in kinds or characters.SURROGATE in kinds
 
 
 @lru_cache(maxsize=4)
-def names(workflow: Workflow) -> tuple[tuple[str, str, bool], ...]:
+def names(workflow: WorkflowContext) -> tuple[tuple[str, str, bool], ...]:
     """The names that are looked up and not plain ASCII: the name, its place, whether it is a member's name."""
     return tuple((name, place, key) for name, place, key in _names(workflow) if not name.isascii())
 
 
-def _names(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
+def _names(workflow: WorkflowContext) -> Iterator[tuple[str, str, bool]]:
     top = workflow.definition
     for index, item in enumerate(_objects(top.get("assessments"))):
         yield from _member(item, "id", f"/assessments/{index}")
@@ -105,10 +106,10 @@ class UnicodeNotNfc(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({characters.LETTER, characters.SURROGATE})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return has_letters(workflow)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if not names(workflow):
             return
         import unicodedata
@@ -141,10 +142,10 @@ class UnicodeMixedScript(WorkflowRule):
     why = "Many letters of these alphabets look the same, so typing the name as it looks gives a different name."
     needs = frozenset({characters.LETTER, characters.SURROGATE})
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return has_letters(workflow)
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for name, pointer, is_key in names(workflow):
             others = _LOOK_ALIKES.findall(name)
             if others and _LATIN.search(name):
@@ -173,10 +174,10 @@ class UnicodeNonAsciiToken(WorkflowRule):
     needs = characters.KINDS
     words = ("{{",)
 
-    def applies(self, workflow: Workflow) -> bool:
+    def applies(self, workflow: WorkflowContext) -> bool:
         return bool(character_kinds(workflow)) and has_braces(workflow)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if text.text.isascii() or "{{" not in text.text:
             return
         bad = [expression for expression in expressions(text.text) if not expression.isascii()]

@@ -15,7 +15,7 @@ from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
-from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -33,7 +33,7 @@ class AssessmentUnused(WorkflowRule):
     why = "The agent is never asked for it, so a check that seems to exist does not."
     needs = frozenset({"assessments"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         used = {ref for found in workflow.all_steps for ref in _strings(found.step.get("assessmentRefs"))}
         for index, assessment in enumerate(_list(workflow.definition.get("assessments"))):
             ident = assessment.get("id") if isinstance(assessment, dict) else None
@@ -64,7 +64,7 @@ class FunctionUnused(WorkflowRule):
     why = "The definition is hashed and reviewed with the workflow, but the agent never sees it."
     needs = frozenset({"functionDefinitions"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         definitions = list(_functions(workflow))
         unused = {name for name, _, _ in definitions}.difference(
             name for found in workflow.all_steps for name in _called(found.step)
@@ -107,7 +107,7 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
-def _functions(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
+def _functions(workflow: WorkflowContext) -> Iterator[tuple[str, str, str]]:
     """Every definition at any level: name, place of the name, text."""
     holders = [(workflow.definition, "")] + [(found.step, found.pointer) for found in workflow.all_steps]
     for holder, pointer in holders:
@@ -127,7 +127,7 @@ def _called(data: dict[str, Any]) -> Iterator[str]:
         yield reference.removesuffix("()")
 
 
-def _called_prompts(workflow: Workflow) -> Iterator[str]:
+def _called_prompts(workflow: WorkflowContext) -> Iterator[str]:
     """The prompts of the routines that are called: their tokens are resolved with the slots of the caller."""
     for found in workflow.all_steps:
         call = found.step.get("templateCall")
@@ -154,7 +154,7 @@ class ExtensionPointUnused(WorkflowRule):
     fix_safety = "unsafe"
     needs = frozenset({"extensionPoints"})
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         points = _list(workflow.definition.get("extensionPoints"))
         texts = [text.text for found in workflow.all_steps for text in found.texts]
         tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]

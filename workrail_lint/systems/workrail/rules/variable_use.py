@@ -14,7 +14,7 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # What reads variables.
 _READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
@@ -25,7 +25,7 @@ class AnalysisRule(WorkflowRule):
 
     needs: ClassVar[frozenset[str] | None] = _READERS
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for verdict in workflow.verdicts.get(self.name, ()):
             details: dict[str, object] | None = {UNSET_VARIABLE: verdict.unset} if verdict.unset else None
             report(verdict.pointer, verdict.message, severity=verdict.severity, details=details)
@@ -120,7 +120,7 @@ class VariableNeverRead(AnalysisRule):
     default_on = False
     needs = None
 
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
         from workrail_lint.systems.workrail.rules.verdicts import Judge
 

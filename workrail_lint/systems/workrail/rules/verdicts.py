@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.analysis.logic import Comparison, Node
     from workrail_lint.systems.workrail.analysis.records import Condition, Decision, Use
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 
 _STRUCTURES = (dict, list)
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 class Judge:
     """Collects the verdicts on a workflow, and what they have already covered."""
 
-    def __init__(self, workflow: Workflow) -> None:
+    def __init__(self, workflow: WorkflowContext) -> None:
         self.workflow = workflow
         self.analysis: Analysis = workflow.analysis
         self.found: dict[str, list[Verdict]] = {}
@@ -117,7 +117,7 @@ def _goes_both_ways(leaf: Comparison) -> bool:
     return leaf.operator in ("equals", "not_equals", "") and not isinstance(literal, dict | list)
 
 
-def verdicts(workflow: Workflow) -> dict[str, list[Verdict]]:
+def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
     """The findings of all rules that rest on the analysis, by the name of the rule."""
     judge = Judge(workflow)
     if judge.analysis.uses:

@@ -15,8 +15,9 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.nodes import Node
 from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, value_at
 
@@ -66,7 +67,7 @@ class AuditRubricBlank(VirtualStepRule):
     fix = "Remove the item."
     fix_safety = "unsafe"
 
-    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         rubric_place = parent(finding.pointer)
         rubric = value_at(workflow.definition, rubric_place)
         audit = value_at(workflow.definition, parent(rubric_place))
@@ -92,7 +93,7 @@ class AuditRubricIgnored(VirtualStepRule):
     fix_safety = "unsafe"
     needs = frozenset({"audit"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         audit = _hidden_rubric(step)
         if audit is None:
             return
@@ -155,7 +156,7 @@ class VerificationCommandIgnored(VirtualStepRule):
     fix_safety = "unsafe"
     needs = frozenset({"verification"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         command = _hidden_command(step)
         if command is None:
             return
@@ -215,7 +216,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
     fix_safety = "unsafe"
     needs = frozenset({"verification", "audit", "synthesis"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         blocks = [block for block in ("verification", "audit", "synthesis") if _config(step, block) is not None]
         for block in blocks:
             # The first finding fixes all of them, because the generated steps have a fixed order.
@@ -240,7 +241,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
         yield Example(samples.workflow({**plain, "verification": {"prompt": "Run the tests."}}), fixed, fixed)
 
 
-def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
+def _explicit(step: Step, workflow: WorkflowContext, blocks: list[str]) -> Fix | None:
     """Steps after this one that say what the generated ones would have said."""
     if step.around is None and step.pointer in workflow.loop_of:
         return None  # a referenced body is this one step; a step after it would not be in the loop
@@ -271,7 +272,7 @@ class ParallelNoSynthesis(VirtualStepRule):
     why = "The results are returned side by side, and nothing asks the agent to compare and merge them."
     needs = frozenset({"parallelDelegations"})
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         delegations = step.step.get("parallelDelegations")
         if step.kind != "parallel" or not isinstance(delegations, list):
             return
@@ -290,7 +291,7 @@ class ParallelNoSynthesis(VirtualStepRule):
         )
 
 
-def _merged_next(step: Step, workflow: Workflow) -> bool:
+def _merged_next(step: Step, workflow: WorkflowContext) -> bool:
     """Whether the next step says that it merges the results."""
     siblings = workflow.steps if step.around is None else step.around.inline
     following = next((other for other in siblings if other.index == step.index + 1), None)

@@ -9,7 +9,7 @@ from workrail_lint.systems.workrail.rules.prose import Search
 from workrail_lint.systems.workrail.workflow_registry import Mention
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.rules.base import Workflow
+    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _QUOTE = "[\"'`]"
 _VERB = "(?:run|execute|start|launch|invoke|trigger|spawn)"
@@ -27,7 +27,7 @@ _NAMED = Search(
 _ID_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 
 
-def mentions_of(workflow: Workflow) -> list[Mention]:
+def mentions_of(workflow: WorkflowContext) -> list[Mention]:
     """Each workflow once, where it is named first."""
     texts = delivered(workflow)
     found: dict[str, Mention] = {}

@@ -1,0 +1,71 @@
+"""How the model of a workflow comes about: from a definition, or from a step that a pass of the compiler made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workrail_lint.documents.nodes import LEFT_OUT, Build, Node, place_below
+from workrail_lint.documents.schema.engine import Validator, compile_schema
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.model.workflow import STEP, Condition, StandardStep, Workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
+    from workrail_lint.systems.workrail.model.workflow import Step
+
+N = TypeVar("N", bound=Node)
+_FIRST = "/steps/0"  # where a single step is checked
+
+
+@cache
+def workflow_validator() -> Validator:
+    return compile_schema(load_schema("workflow"), on_demand=True)
+
+
+def workflow_model(
+    definition: dict[str, Any],
+    violations: Sequence[Violation] | None = None,
+    reported: Sequence[Violation] | None = None,
+) -> Workflow:
+    """Return the model of a definition in the shipping form, which is checked first unless the violations are given.
+
+    `reported` are those that count as damage, if they are not all of them.
+    """
+    if violations is None:
+        violations = workflow_validator().violations(definition)
+    model: Workflow = _WorkflowBuild(violations, reported).root(Workflow, definition)
+    return model
+
+
+def step_model(step: dict[str, Any], pointer: str) -> Step:
+    """Return the model of a step that a pass made; the pointer is that of the step it was made from."""
+    violations = workflow_validator().violations({"steps": [step]})
+    moved = [
+        violation._replace(pointer=pointer + violation.pointer.removeprefix(_FIRST))
+        for violation in violations
+        if violation.pointer.startswith(_FIRST)
+    ]
+    model: Step = _WorkflowBuild(moved).root(STEP, step, pointer)
+    return model
+
+
+class _WorkflowBuild(Build):
+    """Builds workflows, also where the schema looks no further."""
+
+    def unchecked(self, cls: type[N], raw: dict[str, Any], parent: Node | None, key: str) -> N:
+        # Steps with an unknown type are taken for standard ones, which have none.
+        if cls is Condition:
+            sample, place = {"runCondition": raw}, f"{_FIRST}/runCondition"
+        elif cls is StandardStep:
+            sample, place = {name: value for name, value in raw.items() if name != "type"}, _FIRST
+        else:
+            sample, place = raw, _FIRST
+        pointer = place_below(parent, key)
+        self.left_out.update(
+            pointer + violation.pointer.removeprefix(place)
+            for violation in workflow_validator().violations({"steps": [sample]})
+            if violation.keyword in LEFT_OUT and violation.pointer.startswith(f"{place}/")
+        )
+        return self.node(cls, raw, parent, key)

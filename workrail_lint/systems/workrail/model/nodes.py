@@ -1,0 +1,290 @@
+"""What the nodes of a workflow can do besides holding members: the bases of the generated classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from workrail_lint.documents.nodes import Node
+from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.author_texts import Group, Text
+    from workrail_lint.systems.workrail.model.workflow import (
+        Condition,
+        Delegation,
+        LoopConfig,
+        LoopStep,
+        OutputContract,
+        PromptFragment,
+        Step,
+        TemplateCall,
+        ValidationCriteria,
+        ValidationRule,
+    )
+
+LOOP_CONTROL = "wr.contracts.loop_control"
+PROMPT_FIELDS = frozenset(
+    ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
+)
+Role = Literal["run", "gate", "loop", "fragment", "delegation", "rule"]
+# What a condition decides, by the member that holds it, and where that depends on the object, by both.
+_ROLES: dict[str, Role] = {
+    "runCondition": "run",
+    "requireConfirmation": "gate",
+    "when": "fragment",
+    "condition": "loop",
+    "ConfirmationGate.condition": "gate",
+    "Delegation.runCondition": "delegation",
+    "ValidationRule.condition": "rule",
+}
+
+
+class WorkflowNode(Node):
+    """What a workflow can do."""
+
+    steps: Sequence[Step]
+    damaged_members: frozenset[str] = frozenset()  # with something of a wrong type outside of single steps
+
+    def take_damage(self, key: str) -> bool:
+        if not key.startswith("steps/"):
+            member = key.partition("/")[0]
+            self.__dict__["damaged_members"] = self.damaged_members | {member}
+        return False
+
+    def sound(self) -> Self:
+        """Return the workflow without the members and steps that have something of a wrong type."""
+        steps = [step for step in self.steps if not step.is_damaged]
+        if not self.damaged_members and len(steps) == len(self.steps):
+            return self
+        copy = self.without(self.damaged_members)
+        copy.__dict__["steps"] = steps
+        return copy
+
+    @cached_property
+    def all_steps(self) -> list[Step]:
+        """Top level and inline bodies, in order."""
+        found: list[Step] = []
+        for step in self.steps:
+            found.append(step)
+            if step.kind == "loop" and not isinstance(step.body, str):
+                found += step.body or ()
+        return found
+
+
+class StepNode(Node):
+    """What steps of every kind can do."""
+
+    id: str
+    run_condition: Condition | None
+
+    @property
+    def step(self) -> dict[str, Any]:
+        """The object as written."""
+        return self.raw
+
+    def take_damage(self, key: str) -> bool:
+        self.__dict__["is_damaged"] = True
+        return False
+
+    @cached_property
+    def around(self) -> LoopStep | None:
+        """The loop whose inline body contains the step."""
+        loop: Any = self.parent
+        return loop if isinstance(loop, LoopNode) else None  # type: ignore[return-value]  # every LoopNode is one
+
+    @property
+    def inline(self) -> Sequence[Step]:
+        """The steps of an inline body, without damaged ones."""
+        return ()
+
+    @property
+    def calls_template(self) -> bool:
+        return "templateCall" in self.raw
+
+    @property
+    def contract(self) -> str | None:
+        """The contract of the step's output."""
+        return None
+
+    @property
+    def decides_loop(self) -> bool:
+        return self.contract == LOOP_CONTROL
+
+    def condition_roots(self) -> Iterator[Condition]:
+        """Yield the conditions of the step, without the ones nested in them."""
+        if self.run_condition is not None:
+            yield self.run_condition
+
+    def conditions(self) -> Iterator[Condition]:
+        """Yield the conditions of the step, each followed by the ones nested in it."""
+        for root in self.condition_roots():
+            yield from root.nested()
+
+    @cached_property
+    def texts(self) -> list[Text]:
+        """Every author text of the step, prompt parts and configuration blocks included."""
+        return texts_of(self.text_groups, self.pointer)
+
+    @cached_property
+    def text_groups(self) -> list[Group]:
+        """The same without pointers, which is enough to search them."""
+        return step_groups(self.raw)
+
+    @cached_property
+    def prompt_texts(self) -> list[Text]:
+        """Those that become part of this step's prompt (fragments included)."""
+        return [text for text in self.texts if text.field in PROMPT_FIELDS]
+
+    @cached_property
+    def prompt_text(self) -> str:
+        """The prompt as one string, for rules that search for words."""
+        return "\n".join(strings_of([group for group in self.text_groups if group[1] in PROMPT_FIELDS]))
+
+
+class StandardNode(StepNode):
+    """What a standard step can do."""
+
+    kind: Literal["standard"] = "standard"
+    output_contract: OutputContract | None
+    prompt_fragments: Sequence[PromptFragment]
+    require_confirmation: Any
+    template_call: TemplateCall | None
+    validation_criteria: ValidationCriteria | None
+
+    @property
+    def contract(self) -> str | None:
+        return self.output_contract.contract_ref if self.output_contract is not None else None
+
+    def condition_roots(self) -> Iterator[Condition]:
+        yield from super().condition_roots()
+        yield from _gate_condition(self.require_confirmation)
+        for fragment in self.prompt_fragments:
+            if fragment.when is not None:
+                yield fragment.when
+        for rule in self.validation_rules():
+            if rule.condition is not None:
+                yield rule.condition
+
+    def validation_rules(self) -> Iterator[ValidationRule]:
+        """Yield the single rules of the validation criteria in any form, in document order."""
+        if self.validation_criteria is None:
+            return
+        stack: list[Any] = [self.validation_criteria]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, list):
+                stack.extend(reversed(value))
+            elif isinstance(value, CombinationNode):
+                stack.append(value.criteria)
+            elif value is not None:
+                yield value
+
+
+class LoopNode(StepNode):
+    """What a loop can do."""
+
+    kind: Literal["loop"] = "loop"
+    loop: LoopConfig
+    body: str | Sequence[Step] | None
+    require_confirmation: Any
+
+    @cached_property
+    def inline(self) -> Sequence[Step]:
+        return () if self.body is None or isinstance(self.body, str) else [s for s in self.body if not s.is_damaged]
+
+    def condition_roots(self) -> Iterator[Condition]:
+        yield from super().condition_roots()
+        yield from _gate_condition(self.require_confirmation)
+        if self.loop.condition is not None:
+            yield self.loop.condition
+        source = self.loop.condition_source
+        if source is not None and source.kind == "context_variable" and source.condition is not None:
+            yield source.condition
+
+
+class ParallelNode(StepNode):
+    """What a parallel step can do."""
+
+    kind: Literal["parallel"] = "parallel"
+    parallel_delegations: Sequence[Delegation]
+    require_confirmation: Any
+
+    def condition_roots(self) -> Iterator[Condition]:
+        yield from super().condition_roots()
+        yield from _gate_condition(self.require_confirmation)
+        for delegation in self.parallel_delegations:
+            if delegation.run_condition is not None:
+                yield delegation.run_condition
+
+
+def _gate_condition(confirmation: Any) -> Iterator[Condition]:
+    """Yield the condition under which a step needs approval."""
+    if isinstance(confirmation, ConditionNode):
+        yield confirmation  # type: ignore[misc]  # every ConditionNode is a Condition
+    elif isinstance(confirmation, Node):
+        condition: Condition | None = getattr(confirmation, "condition", None)
+        if condition is not None:
+            yield condition
+
+
+class CombinationNode(Node):
+    """Criteria that combine others."""
+
+    @property
+    def criteria(self) -> Any:
+        """The combined ones: a list, or for `not` a single one."""
+        name = next(iter(self.parts))
+        return getattr(self, self.parts[name][0])
+
+
+class ConditionNode(Node):
+    """What a condition can do."""
+
+    and_: Sequence[Condition]
+    or_: Sequence[Condition]
+    not_: Condition | None
+
+    @property
+    def condition(self) -> dict[str, Any]:
+        """The object as written."""
+        return self.raw
+
+    @property
+    def root(self) -> bool:
+        """Whether it is not inside of another condition."""
+        return not isinstance(self.parent, ConditionNode)
+
+    @cached_property
+    def role(self) -> Role:
+        """What it decides."""
+        top = self.top
+        return _ROLES.get(f"{type(top.parent).__name__}.{top.key}") or _ROLES[top.key]
+
+    @property
+    def top(self) -> ConditionNode:
+        """The condition that contains this one, or this one itself."""
+        node = self
+        while isinstance(node.parent, ConditionNode):
+            node = node.parent
+        return node
+
+    @cached_property
+    def step(self) -> Step:
+        """The step it belongs to."""
+        node: Any = self.parent
+        while not isinstance(node, StepNode):
+            node = node.parent
+        return node  # type: ignore[return-value]  # every StepNode is one of them
+
+    def nested(self) -> Iterator[Condition]:
+        """Yield the condition and everything below it, in document order."""
+        stack: list[Any] = [self]
+        while stack:
+            condition = stack.pop()
+            yield condition
+            if condition.not_ is not None:
+                stack.append(condition.not_)
+            stack.extend(reversed(condition.or_))
+            stack.extend(reversed(condition.and_))
