@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Unpack
 
 from pytest_workrail.agents.agent import Agent
-from pytest_workrail.agents.lossy import Fault
+from pytest_workrail.agents.misbehaving import Fault
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.profiles import Comparison, both_profiles
@@ -74,7 +74,7 @@ def compare(
 
 
 def _compared_scenario(path: Path) -> Comparison:
-    from pytest_workrail.scenarios.loading import open_scenario
+    from pytest_workrail.scenarios.drivers import open_scenario
     from pytest_workrail.scenarios.workflow_driver import load, run_both
 
     opened = open_scenario(path, path.as_posix())

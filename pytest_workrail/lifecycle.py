@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias, TypedDict, Unpack
 
-from pytest_workrail.agents.prepared import Fixtures, Prepared, StepOutput
+from pytest_workrail.agents.scripted import Fixtures, Prepared, StepOutput
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.run import start

@@ -14,8 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.actions import Action, Submit
-from pytest_workrail.agents.agent import Agent, StartView, StepView
+from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.packs import ContractPack, contract_packs
 from pytest_workrail.records import replace

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_workrail.agents.actions import Action, Stop
-from pytest_workrail.agents.agent import Agent, StartView, StepView
-from pytest_workrail.agents.correct import correct_answer
-from pytest_workrail.agents.initial_context import start_context
+from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop
+from pytest_workrail.agents.correct import correct_answer, start_context
 from workrail_lint.base.js import Json
 
 

@@ -1,21 +1,20 @@
-"""The right answer to a step: the smallest one that it accepts and that lets the run come to an end.
+"""The smallest valid answer to a step, and the context that a run has to start with.
 
-Made from the IR alone. Everything is checked with the engine's own validator before it is handed in, and the
-interpreter is asked what would come next, so that the variables a loop needs are there in time.
+As few variables as possible are set, to plain values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.agent import StepView
+from pytest_workrail.agents.agent import StartView, StepView, Submit
 from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
     InvalidLoopControl,
+    LoopReportError,
     LoopVariableUnset,
     MaxIterationsExceeded,
     MissingContext,
@@ -35,12 +34,67 @@ from pytest_workrail.engine.core.packs import (
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 from pytest_workrail.engine.core.question import find_question
 from pytest_workrail.engine.core.skipped import LoopUnset
+from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
+from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.solver import Solver, Values, Wish
+
+_HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
+# What an agent may give a variable: some are the host's, and one takes only certain words.
+LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
 
 # How often an answer is mended before it is handed in as it is. Each round settles one loop.
 MAX_ROUNDS = 50
+
+
+def agent_solver(conditions: Iterable[object] = ()) -> Solver:
+    """A solver for what an agent may set; `conditions` are those that its values should be known from."""
+    return Solver(conditions, LIMITS)
+
+
+def workflow_solver(ir: dict[str, Any]) -> Solver:
+    """A solver for the conditions of a whole workflow."""
+    return agent_solver(conditions_of(ir))
+
+
+def conditions_of(ir: dict[str, Any]) -> Iterator[object]:
+    """Every condition of an IR that decides about what an agent is shown, in the order of the steps."""
+    for step in ir["steps"]:
+        yield from _conditions(step)
+        for inner in step.get("body", ()):
+            yield from _conditions(inner)
+
+
+def _conditions(step: dict[str, Any]) -> Iterator[object]:
+    yield step.get("runCondition")
+    if step["type"] == "loop":
+        yield step["loop"]["source"].get("condition")
+        return
+    yield from (fragment.get("when") for fragment in step.get("fragments", ()))
+    yield step["confirmation"].get("condition")
+
+
+def solve(
+    condition: object, wanted: bool, context: Mapping[str, Any], shadowed: Mapping[str, Any], kept: Collection[str] = ()
+) -> dict[str, Json] | None:
+    """A change to the context after which the condition comes out as wanted; None when none was found.
+
+    `shadowed` are values that lie on top of the context whatever is set in it, such as a loop's own variables;
+    `kept` are variables that must stay as they are. A change to null removes a variable.
+    """
+    return solve_all([(condition, wanted)], context, shadowed, kept)
+
+
+def solve_all(
+    wishes: Sequence[Wish],
+    context: Mapping[str, Any],
+    shadowed: Mapping[str, Any],
+    kept: Collection[str] = (),
+) -> dict[str, Json] | None:
+    """A change to the context after which every one of these conditions comes out as wanted."""
+    return agent_solver().solve(wishes, context, shadowed, kept).change
 
 
 def correct_answer(view: StepView) -> Submit:
@@ -59,7 +113,7 @@ def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str |
         return None
     if "criteria" not in output:
         return plain if requires_notes(step) else None
-    from pytest_workrail.agents.notes import fitting_notes
+    from pytest_workrail.agents.values import fitting_notes
 
     fitting = fitting_notes(output["criteria"], view.merged(context), plain)
     if fitting is not None or "assessments" not in output:
@@ -98,7 +152,7 @@ def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
 
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
     """The smallest artifact of a kind."""
-    from pytest_workrail.agents.schema_values import smallest
+    from pytest_workrail.agents.values import smallest
     from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
     value = smallest(pack.schema, lambda schema, candidate: not validate_artifact(schema, candidate))
@@ -245,8 +299,6 @@ def _ended(view: StepView, answer: Submit, loop: dict[str, Any], iteration: int)
         case "condition":
             wanted = loop["loop"]["kind"] == "until"
             variables = loop_variables(loop, iteration, context)
-            from pytest_workrail.agents.condition_solver import solve
-
             return _changed(answer, solve(source["condition"], wanted, context, variables))
         case "count" if "variable" in source and iteration >= loop["loop"]["maxIterations"]:
             return _changed(answer, {source["variable"]: iteration})
@@ -301,3 +353,91 @@ def _put(item: dict[str, Json], names: list[str]) -> None:
             inner = item[name] = {}
         item = inner
     item.setdefault(last, last)
+
+
+def start_context(start: StartView) -> dict[str, Json]:
+    """What has to be added to the context so that the run can start at all."""
+    added: dict[str, Json] = {}
+    for _ in range(MAX_ROUNDS):
+        match start.predict(added):
+            case Err(MissingContext(loop_id=loop_id) | LoopVariableUnset(loop_id=loop_id)):
+                added |= needed_variables(start.program.index, loop_id)
+                continue
+            case Err(error) if not isinstance(error, LoopReportError):
+                return added
+            case Ok(selection) if not selection.is_complete:
+                return added
+        change = _context_for_any_step(start, added)
+        if not change:
+            return added
+        added |= change
+    return added
+
+
+class _Route(NamedTuple):
+    """Conditions that have to come out in a certain way, and what to set besides."""
+
+    wishes: list[tuple[object, bool]]
+    variables: dict[str, Json]
+    shadowed: dict[str, Json]
+
+
+def _context_for_any_step(start: StartView, added: dict[str, Json]) -> dict[str, Json] | None:
+    """Where no step can run: what makes the first of them run whose conditions can be met."""
+    for way in _routes(start, added):
+        context = merged(start.context, {**added, **way.variables})
+        change = solve_all(way.wishes, context, way.shadowed, kept=("goal",))
+        if change is not None:
+            change = {**way.variables, **change}
+            if change and _starts(start, {**added, **change}):
+                return change
+    return None
+
+
+def _routes(start: StartView, added: dict[str, Json]) -> Iterator[_Route]:
+    """To each step of the top level and into each loop; then the same, past the loops before it."""
+    context = merged(start.context, added)
+    for passes in (False, True):
+        past: list[tuple[object, bool]] = []
+        for step in start.program.ir["steps"]:
+            wishes = [*past, (step.get("runCondition"), True)]
+            if step["type"] != "loop":
+                yield _Route(wishes, {}, {})
+                continue
+            yield from _routes_into(step, wishes, start, context)
+            if passes:
+                past += _skip_conditions(step)
+
+
+def _routes_into(
+    loop: dict[str, Any], wishes: list[tuple[object, bool]], start: StartView, context: dict[str, Any]
+) -> Iterator[_Route]:
+    source = loop["loop"]["source"]
+    variables: dict[str, Json] = {}
+    if source["kind"] == "condition":
+        wishes = [*wishes, _continue_condition(loop, True)]
+    elif "variable" in source:
+        variables = needed_variables(start.program.index, loop["id"])
+    shadowed = loop_variables(loop, 0, {**context, **variables})
+    for step in loop["body"]:
+        yield _Route([*wishes, (step.get("runCondition"), True)], variables, shadowed)
+
+
+def _skip_conditions(loop: dict[str, Any]) -> list[tuple[object, bool]]:
+    """What keeps a loop from being entered."""
+    if "runCondition" in loop:
+        return [(loop["runCondition"], False)]
+    return [_continue_condition(loop, False)] if loop["loop"]["source"]["kind"] == "condition" else []
+
+
+def _continue_condition(loop: dict[str, Any], wanted: bool) -> tuple[object, bool]:
+    """How the condition of a loop has to come out so that it starts an iteration, or does not."""
+    return loop["loop"]["source"]["condition"], wanted is (loop["loop"]["kind"] != "until")
+
+
+def _starts(start: StartView, added: dict[str, Json]) -> bool:
+    match start.predict(added):
+        case Ok(selection):
+            return not selection.is_complete
+        case Err(error):
+            return isinstance(error, MissingContext | LoopVariableUnset)

@@ -1,27 +1,46 @@
-"""The scripted agent: does what was written down, and takes a script that does not fit for an error.
-
-Strict by itself: a step without an answer, an answer that is never used and a step that does not exist are all
-faults of the script. With another agent for the rest, only what is written down has to fit.
-"""
+"""Agents whose answers are known beforehand: written down turn by turn, prepared by step, or taken from another run."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop, Submit
-from pytest_workrail.agents.agent import Agent, StartView, StepView
-from pytest_workrail.agents.behaviours import behave
-from pytest_workrail.agents.choices import member_of, unknown_step_message
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import (
+    Action,
+    Agent,
+    Prefer,
+    Problem,
+    Provide,
+    Rebind,
+    Resend,
+    Rewind,
+    StartView,
+    StepView,
+    Stop,
+    Submit,
+    member_of,
+    unknown_step_message,
+)
+from pytest_workrail.agents.misbehaving import behave
+from pytest_workrail.agents.transcript import Exchange, Transcript
 from pytest_workrail.records import Record, replace
-from workrail_lint.base.js import Json
+from workrail_lint.base.js import Json, deep_equal
 from workrail_lint.base.result import Err
+from workrail_lint.base.suggest import hint
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
 
 # Looks at what came of a turn and says what is wrong with it; None when nothing is.
 Expectation: TypeAlias = Callable[[Exchange], str | None]
+
+Answer: TypeAlias = "str | Submit | Behaviour | Mapping[str, Any] | Action"
+# `notesMarkdown`, `artifacts` and `context`, each of which may be left out.
+StepOutput: TypeAlias = Mapping[str, Any]
+# Called with a step's id and `{"loopPath", "visit"}`; None stands for nothing prepared.
+Prepare: TypeAlias = Callable[[str, dict[str, Json]], "StepOutput | None"]
+Fixtures: TypeAlias = "Mapping[str, StepOutput | Sequence[StepOutput]] | Prepare"
+_MEMBERS = ("notesMarkdown", "artifacts", "context")
+_Played: TypeAlias = Submit | Rewind | Resend | Prefer | Provide | Rebind
 
 
 class Behave(Record):
@@ -151,9 +170,6 @@ def _on_visit(turn: Turn) -> str:
     return "" if turn.visit is None else f" on visit {turn.visit}"
 
 
-Answer: TypeAlias = "str | Submit | Behaviour | Mapping[str, Any] | Action"
-
-
 def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn, ...]:
     """The turns of a script as tests write it: by step id, one answer or several for one visit after the other.
 
@@ -209,3 +225,133 @@ def _action(answer: Mapping[str, Any]) -> Submit | Behave:
     if not isinstance(artifacts, list | tuple):
         raise TypeError(f"the artifacts of an answer must be a list, not a {type(artifacts).__name__}")
     return Submit(notes, tuple(artifacts), None if context is None else dict(context))
+
+
+class Prepared(Agent):
+    """Hands in prepared outputs. A list gives one at each visit, its last one over and over.
+
+    A step that was refused is tried again with the next output. Submitting the same output again would change nothing,
+    so the agent stops there.
+    """
+
+    def __init__(self, fixtures: Fixtures) -> None:
+        if not callable(fixtures) and not isinstance(fixtures, Mapping):
+            raise TypeError(f"fixtures must be a mapping by step id or a function, not a {type(fixtures).__name__}")
+        self._fixtures = fixtures
+        self._asked: Counter[str] = Counter()
+        self._last: Submit | None = None
+        self.lacks: str | None = None  # the step for which nothing was prepared
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        """Start from the first of each list."""
+        self._asked.clear()
+        self._last = self.lacks = None
+        return {}
+
+    def act(self, view: StepView) -> Action:
+        """Submit the prepared output, if there is one and it can change anything."""
+        if view.refusal in ("terminal", "gated", "error"):
+            return Stop("No output can change this.")
+        found = self._prepared(view)
+        if found is None:
+            self.lacks = view.step_id
+            return Stop(f"No output is prepared for step '{view.step_id}'.")
+        answer = _submission(found, view.step_id)
+        if view.refusal == "blocked" and _is_same(answer, self._last):
+            return Stop("The same output was already refused.")
+        self._last = answer
+        return answer
+
+    def _prepared(self, view: StepView) -> StepOutput | None:
+        """An attempt after a refusal takes the next output, so it counts as a visit."""
+        step_id = view.step_id
+        self._asked[step_id] += 1
+        visit = self._asked[step_id]
+        if callable(self._fixtures):
+            path: list[Json] = [{"loopId": at.loop_id, "iteration": at.iteration} for at in view.instance.loop_path]
+            return self._fixtures(step_id, {"loopPath": path, "visit": visit})
+        given = self._fixtures.get(step_id)
+        if given is None or isinstance(given, Mapping):
+            return given
+        return given[min(visit, len(given)) - 1] if given else None
+
+
+def _submission(output: object, step_id: str) -> Submit:
+    if not isinstance(output, Mapping):
+        raise TypeError(f"the fixture of step '{step_id}' must be a mapping, not a {type(output).__name__}")
+    for name in output:
+        if name not in _MEMBERS:
+            raise TypeError(f"the fixture of step '{step_id}' has no member '{name}'{hint(str(name), _MEMBERS)}")
+    context, artifacts = output.get("context"), output.get("artifacts")
+    if context is not None and not isinstance(context, Mapping):
+        raise TypeError(f"the context of step '{step_id}' must be a mapping, not a {type(context).__name__}")
+    if artifacts is not None and not isinstance(artifacts, list | tuple):
+        raise TypeError(f"the artifacts of step '{step_id}' must be a list, not a {type(artifacts).__name__}")
+    return Submit(
+        output.get("notesMarkdown"),
+        tuple(_copied(list(artifacts or ()))),
+        None if context is None else _copied(dict(context)),
+    )
+
+
+def _copied(value: Any) -> Any:
+    """A value as it is now, whatever a function does to it before it is asked again."""
+    try:
+        return _as_lists(value)
+    except RecursionError:
+        return value  # too deep, or without end: the call it is handed in with says so
+
+
+def _as_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _as_lists(item) for name, item in value.items()}
+    return [_as_lists(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _is_same(answer: Submit, last: Submit | None) -> bool:
+    """Whether two outputs are one as JSON, where a boolean is no number."""
+    if last is None or answer.notes != last.notes:
+        return False
+    return deep_equal(list(answer.artifacts), list(last.artifacts)) and deep_equal(answer.context, last.context)
+
+
+class Recorded(Agent):
+    """Plays a transcript again, in order: the same work against another profile or another version.
+
+    That is every submission, also one that was sent twice, every step the run went back to, even after its end, and
+    everything that people did: preferences, what they provided, and bindings. A transcript that holds nothing but
+    exchanges is played by its submissions.
+    """
+
+    def __init__(self, transcript: Transcript) -> None:
+        first: dict[str, Any] = transcript.exchanges[0].request
+        self._context: dict[str, Json] = first.get("initialContext", {})
+        self._actions: list[Action] = [action for action in transcript.actions if isinstance(action, _Played)] or [
+            _answer(exchange.request)
+            for exchange in transcript.exchanges
+            if exchange.tool == "continue_workflow" and exchange.request.get("intent") == "advance"
+        ]
+        self._played = 0
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        self._played = 0
+        return dict(self._context)
+
+    def act(self, view: StepView) -> Action:
+        if self._played == len(self._actions):
+            return Stop("The recording ends here.")
+        self._played += 1
+        return self._actions[self._played - 1]
+
+    def reopen(self) -> Rewind | None:
+        action = self._actions[self._played] if self._played < len(self._actions) else None
+        if not isinstance(action, Rewind):
+            return None
+        self._played += 1
+        return action
+
+
+def _answer(request: dict[str, Any]) -> Submit:
+    output: dict[str, Any] = request.get("output", {})
+    notes = output.get("notesMarkdown", request.get("notes"))
+    return Submit(notes, tuple(output.get("artifacts", ())), request.get("context"))

@@ -9,7 +9,7 @@ from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
-    from pytest_workrail.agents.actions import Action
+    from pytest_workrail.agents.agent import Action
 
 # What sort of answer a call got, whichever form the profile gives to answers.
 AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]

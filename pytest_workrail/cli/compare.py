@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
-from pytest_workrail.cli.mutate_scenarios import workflow_scenarios
+from pytest_workrail.cli.mutate import workflow_scenarios
 from pytest_workrail.cli.searches import SearchedWorkflow, searched_workflows, shown_path
 from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import PROFILES

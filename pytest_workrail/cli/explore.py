@@ -14,8 +14,7 @@ from pytest_workrail.cli.searches import (
     searched_workflows,
     shown_path,
 )
-from pytest_workrail.explore.hostile_scenario import scenario_bytes, scenario_name
-from pytest_workrail.explore.hostile_task import TASK, combined, pieces, story_of
+from pytest_workrail.explore.hostile_search import TASK, combined, pieces, scenario_bytes, scenario_name, story_of
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError

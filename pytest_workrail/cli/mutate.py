@@ -1,32 +1,34 @@
-"""`workrail-test mutate`: how many small changes of a workflow would its scenarios notice?"""
+"""`workrail-test mutate`: how many changes to a workflow its scenarios notice."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
-from pytest_workrail.cli.mutate_scenarios import workflow_scenarios, write_missing
 from pytest_workrail.cli.searches import (
     SearchedWorkflow,
     add_profile_option,
     add_search_options,
     perform,
+    scenarios_about,
     searched_workflows,
     shown_path,
 )
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore import mutation_report as report
-from pytest_workrail.explore.mutation_cache import MutationCache, mutant_keys
-from pytest_workrail.explore.mutation_judge import UnstableScenario
-from pytest_workrail.explore.mutation_operators import mutants
-from pytest_workrail.explore.mutation_task import TASK, pieces
-from pytest_workrail.explore.mutation_text import injections_of
+from pytest_workrail.explore.mutation_judge import MutationCache, UnstableScenario, mutant_keys
+from pytest_workrail.explore.mutation_operators import injections_of, mutants
+from pytest_workrail.explore.mutation_report import TASK, pieces, sentence
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from workrail_lint.base.neutral import json_text
 from workrail_lint.base.terminal import err, out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser
+from workrail_lint.systems.workrail.scenario import Scenario
 
 
 def main(arguments: list[str]) -> int:
@@ -144,3 +146,36 @@ def _print(made: dict[str, Any], results: list[dict[str, Any]]) -> None:
         )
     for each in made["survived"]:
         out(f"  {printable(each['id'])}: {printable(each['change'])}")
+
+
+def workflow_scenarios(workflow: SearchedWorkflow, folder: str) -> list[dict[str, Any]]:
+    """The scenarios below a folder that run a workflow. One that can't be played is an error."""
+    found = list(scenarios_about(workflow, folder))
+    for each in found:
+        if each.problem is not None:
+            raise UsageError(printable(each.problem))
+    return [each.to_json() for each in found]
+
+
+def write_missing(workflow: SearchedWorkflow, folder: str, results: Sequence[dict[str, Any]]) -> list[str]:
+    """Add the scenarios that would have noticed; one that notices several mutants is written once."""
+    written: list[str] = []
+    seen: list[Any] = []
+    stem = os.path.basename(workflow.path).removesuffix(".json")
+    for result in results:
+        if result["status"] != "survived" or result["missing"] in seen:
+            continue
+        missing: dict[str, Any] = result["missing"]
+        seen.append(missing)
+        name = result["id"].lower()
+        slug = "".join(char if char.isalnum() else "-" for char in name).strip("-")
+        path = os.path.join(folder, f"{stem}.notices-{slug}{SCENARIO_ENDING}")
+        value = {
+            "description": sentence(result),
+            "workflow": shown_path(os.path.relpath(workflow.path, folder)),
+            **missing,
+        }
+        Scenario.model_validate(value)
+        write_output(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode(), folder=folder)
+        written.append(path)
+    return written

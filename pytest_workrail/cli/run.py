@@ -51,8 +51,8 @@ def parser() -> Parser:
 def _played(compiled: Any, profile: Any) -> dict[str, Any]:
     """One run: its steps, and what is wrong with it."""
     from pytest_workrail.run import start
-    from pytest_workrail.scenarios.auto_workflows import unreached_steps
-    from pytest_workrail.scenarios.failures import transcript_lines
+    from pytest_workrail.scenarios.collection import unreached_steps
+    from pytest_workrail.scenarios.drivers import transcript_lines
 
     try:
         run = start.run(compiled, profile=profile)

@@ -73,7 +73,7 @@ def _serve_engine(args: argparse.Namespace) -> int:
     from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
     from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
     from pytest_workrail.engine.store.home import data_root, in_memory, on_disk
-    from pytest_workrail.run.workspace import DiskWorkspace
+    from pytest_workrail.run.bench import DiskWorkspace
     from pytest_workrail.sessions.versions import versions_below
     from workrail_lint.base.version import VERSION
 
@@ -107,8 +107,8 @@ def _serve_engine(args: argparse.Namespace) -> int:
         home = opened.value
     engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
 
-    from pytest_workrail.mcp.engine_tools import EngineTools
     from pytest_workrail.mcp.server import serve
+    from pytest_workrail.mcp.tools import EngineTools
 
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
     serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
@@ -117,15 +117,15 @@ def _serve_engine(args: argparse.Namespace) -> int:
 
 def _serve_authoring() -> int:
     from pytest_workrail.explore.generation import generated_for
-    from pytest_workrail.mcp.authoring_tools import AuthoringTools
     from pytest_workrail.mcp.server import serve
+    from pytest_workrail.mcp.tools import AuthoringTools
 
     serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
     return OK
 
 
 def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
-    from pytest_workrail.cli.sessions_record import redaction_rules
+    from pytest_workrail.cli.sessions_replay import redaction_rules
     from pytest_workrail.sessions.live_recording import LiveRecorder
 
     rules = redaction_rules(args)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Collection
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
+from pytest_workrail.sessions.listing import summaries
+from pytest_workrail.sessions.summary import Summary
 from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.parser import Parser
 
@@ -27,17 +31,20 @@ _COMMANDS = {
 }
 # Imported when asked for: a list must not wait for the engine.
 _MODULES = {
-    "list": ("sessions_list", "run_list"),
+    "list": ("sessions", "run_list"),
     "show": ("sessions_show", "run_show"),
     "stats": ("sessions_show", "run_stats"),
-    "record": ("sessions_record", "run_record"),
+    "record": ("sessions_replay", "run_record"),
     "replay": ("sessions_replay", "run_replay"),
-    "export": ("sessions_transfer", "run_export"),
-    "import": ("sessions_transfer", "run_import"),
+    "export": ("sessions_replay", "run_export"),
+    "import": ("sessions_replay", "run_import"),
 }
 _EPILOG = (
     "Exit codes: 0 done, nothing broke; 1 a session breaks, does not reproduce or is damaged; 2 an error; 3 no session."
 )
+
+_DAY_MS = 86_400_000
+_HEAD = ("session", "workflow", "status", "pending", "steps", "blocks", "gaps", "forks", "age")
 
 
 def main(arguments: list[str]) -> int:
@@ -256,3 +263,56 @@ def shown_path(path: str) -> str:
     except ValueError:  # another drive
         relative = path
     return printable(relative if len(relative) < len(path) else path)
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """List the sessions that the filters leave."""
+    folder = data_folder(args)
+    found = summaries(folder, use_cache=not args.no_cache)
+    if not found:
+        return nothing(folder)
+    chosen = [each for each in found if _matches(each, args)]
+    shown = chosen if args.limit is None else chosen[: args.limit]
+    if args.json:
+        answer({"sessions": [each.to_json() for each in shown], "total": len(found), "matching": len(chosen)})
+        return OK if chosen else NOTHING
+    if not chosen:
+        err(f"{PROGRAM}: none of {counted(len(found), 'session')} matches")
+        return NOTHING
+    now = time.time_ns() // 1_000_000
+    rows = [_HEAD, *(_row(each, now) for each in shown)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    for row in rows:
+        out("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for each in shown:
+        if each.damage is not None:
+            out(f"{each.session} is damaged: {printable(each.damage)}")
+        if each.unknown:
+            out(f"{each.session} holds {counted(each.unknown, 'event')} of kinds that are not known here")
+    return OK
+
+
+def _row(each: Summary, now: int) -> tuple[str, ...]:
+    from pytest_workrail.sessions.story_text import duration
+
+    return (
+        each.session,
+        printable(each.workflow_id),
+        each.status,
+        printable(each.step or ""),
+        str(each.steps),
+        str(each.blocks),
+        str(each.gaps),
+        str(each.forks),
+        duration(now - each.ended_ms) if each.ended_ms else "",
+    )
+
+
+def _matches(each: Summary, args: argparse.Namespace) -> bool:
+    if args.workflow is not None and each.workflow_id != args.workflow:
+        return False
+    if args.status and each.status not in args.status:
+        return False
+    if args.since is not None and each.ended_ms < args.since:
+        return False
+    return args.until is None or each.started_ms < args.until + _DAY_MS

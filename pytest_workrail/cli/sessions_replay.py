@@ -1,18 +1,32 @@
-"""`workrail-test sessions replay`: the gate before a release."""
+"""`workrail-test sessions record`, `replay`, `export`, `import`: sessions as tests and as files."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing
+from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, shown_path, write_file
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.store.bundle import Producer
+from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.home import data_root, on_disk
+from pytest_workrail.engine.store.transfer import export_session, import_bundle
+from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
 from pytest_workrail.sessions.judging import judge_session
-from pytest_workrail.sessions.replay import Judgement
+from pytest_workrail.sessions.prompts import read_only_home
+from pytest_workrail.sessions.recording import RecordedScenario, record
+from pytest_workrail.sessions.redaction import Redactor, Rule, chosen_rules
+from pytest_workrail.sessions.replay import Judgement, recorded_runs
+from pytest_workrail.sessions.sources import BUNDLE_ENDING
 from pytest_workrail.sessions.versions import Version, versions_below
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 
@@ -55,13 +69,13 @@ def run_replay(args: argparse.Namespace) -> int:
             "leftOut": dict(sorted(left_out.items())),
         }
         verdicts = {"verdicts": _verdicts(judged), "groups": _groups(judged)}
-        answer({"sessions": [_json(each) for each in judged], **verdicts, **others})
+        answer({"sessions": [_judgement_json(each) for each in judged], **verdicts, **others})
     else:
-        _print(judged)
+        _print_judgements(judged)
     return FINDINGS if unjudged or any(each.verdict in ("breaks", "invalid") for each in judged) else OK
 
 
-def _json(each: Judgement) -> dict[str, Any]:
+def _judgement_json(each: Judgement) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "session": each.session,
         "workflowId": each.workflow_id,
@@ -104,7 +118,7 @@ def _groups(judged: list[Judgement]) -> list[dict[str, Any]]:
     ]
 
 
-def _print(judged: list[Judgement]) -> None:
+def _print_judgements(judged: list[Judgement]) -> None:
     for group in _groups(judged):
         at = f" at step {printable(group['at'])}" if group["at"] else ""
         out(f"{group['verdict']}: {printable(group['workflowId'])}{at}: {printable(group['what'])}")
@@ -118,3 +132,144 @@ def _print(judged: list[Judgement]) -> None:
             out(f"note: {each.session}: {printable(each.note)}")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in _verdicts(judged).items() if count)
     out(f"{counted(len(judged), 'run')} replayed: {counts}")
+
+
+def run_record(args: argparse.Namespace) -> int:
+    """Write scenarios and goldens, and say of each whether it passes."""
+    rules = redaction_rules(args)
+    if args.rules:
+        _show_rules(rules, args.json)
+        return OK
+    if args.out is None:
+        raise UsageError(f"say where the scenarios go: --out DIR (run {PROGRAM} record --help for details)")
+    folder = data_folder(args)
+    chosen = chosen_sessions(args, folder)
+    if not chosen:
+        return nothing(folder)
+    versions = versions_of(args.workflow) if args.workflow else None
+    made: list[RecordedScenario] = []
+    failed: list[dict[str, Any]] = []
+    for session in chosen:
+        runs = recorded_runs(folder, session, args.profile)
+        if isinstance(runs, Err):
+            failed.append({"session": session, "reason": runs.error})
+            continue
+        for run in runs.value:
+            workflow = _workflow(versions, run.story.workflow_id)
+            if isinstance(workflow, Err):
+                failed.append({"session": session, "reason": workflow.error})
+                continue
+            recorded = record(run, Path(args.out), workflow, Redactor(rules), force=args.force)
+            if isinstance(recorded, Err):
+                failed.append({"session": session, "reason": recorded.error})
+            else:
+                made.append(recorded.value)
+    if args.json:
+        answer({"recorded": [_recorded_json(each) for each in made], "failed": failed})
+    else:
+        _print_recorded(made, failed)
+    return FINDINGS if failed or any(each.problem is not None for each in made) else OK
+
+
+def _workflow(versions: dict[str, Version] | None, workflow_id: str) -> Path | Err[str] | None:
+    if versions is None:
+        return None
+    version = versions.get(workflow_id)
+    return Err(f"no workflow {workflow_id} was found where --workflow says") if version is None else version.path
+
+
+def redaction_rules(args: argparse.Namespace) -> list[Rule]:
+    """The rules that the options ask for."""
+    rules = chosen_rules(args.redact, args.keep)
+    if isinstance(rules, Err):
+        raise UsageError(printable(rules.error))
+    return rules.value
+
+
+def _show_rules(rules: list[Rule], as_json: bool) -> None:
+    shown = [{"name": rule.name, "summary": rule.summary, "pattern": rule.pattern.pattern} for rule in rules]
+    if as_json:
+        answer({"rules": shown})
+        return
+    for rule in shown:
+        out(f"{rule['name']}: {printable(rule['summary'])}")
+
+
+def _recorded_json(each: RecordedScenario) -> dict[str, Any]:
+    return {
+        "session": each.session,
+        "scenario": each.path.as_posix(),
+        "passes": each.problem is None,
+        "problem": each.problem,
+        "filledIn": list(each.filled),
+        "redacted": each.redacted,
+    }
+
+
+def _print_recorded(made: list[RecordedScenario], failed: list[dict[str, Any]]) -> None:
+    for each in made:
+        verdict = "passes" if each.problem is None else f"does not pass: {printable(each.problem)}"
+        out(f"{shown_path(str(each.path))}: {verdict}")
+        for line in each.filled:
+            out(f"  filled in: {printable(line)}")
+        if each.redacted:
+            counts = ", ".join(f"{name} {count}" for name, count in each.redacted.items())
+            out(f"  redacted: {printable(counts)}")
+    for failure in failed:
+        err(f"{PROGRAM}: {failure['session']} was not recorded: {printable(failure['reason'])}")
+    passing = sum(each.problem is None for each in made)
+    out(f"{counted(len(made), 'scenario')} written, {passing} of them pass")
+
+
+def run_export(args: argparse.Namespace) -> int:
+    """Write a session, its snapshots and its workflow to one file."""
+    folder = data_folder(args)
+    (session_id,) = chosen_sessions(args, folder)
+    home = read_only_home(folder.root)
+    made = export_session(
+        home.stores,
+        SessionId(session_id),
+        producer=Producer(app_version=VERSION),
+        clock=home.clock,
+        entropy=home.entropy,
+        salvage=args.salvage,
+    )
+    if isinstance(made, Err):
+        advice = "" if args.salvage else "; --salvage exports as much as can be trusted"
+        err(f"{PROGRAM}: {session_id} was not exported: {printable(made.error.message)}{advice}")
+        return FINDINGS
+    target = args.out or f"{session_id}{BUNDLE_ENDING}"
+    write_file(target, json.dumps(made.value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    out(f"exported {session_id} to {shown_path(target)}")
+    return OK
+
+
+def run_import(args: argparse.Namespace) -> int:
+    """Bring sessions in as new ones, after everything about them was verified."""
+    root = data_root(os.environ, Path.home(), override=None if args.into is None else Path(args.into))
+    if isinstance(root, Err):
+        raise UsageError(root.error)
+    home = on_disk(root.value, SystemClock(), SystemEntropy())
+    if isinstance(home, Err):
+        raise UsageError(home.error)
+    imported: list[dict[str, str]] = []
+    refused: list[dict[str, str]] = []
+    for name in args.files:
+        try:
+            raw = read_bytes(name, MAX_FILE_BYTES)
+        except OSError as problem:
+            raise UsageError(f"{printable(name)} can't be read ({problem.strerror})") from None
+        stores = home.value.stores
+        made = import_bundle(raw, stores, home.value.gate, home.value.mint)
+        if isinstance(made, Err):
+            refused.append({"file": name, "code": made.error.code, "message": made.error.message})
+        else:
+            imported.append({"file": name, "session": made.value})
+    if args.json:
+        answer({"imported": imported, "refused": refused, "data": os.fspath(root.value)})
+    else:
+        for each in imported:
+            out(f"imported {printable(each['file'])} as {each['session']} into {shown_path(os.fspath(root.value))}")
+        for each in refused:
+            err(f"{PROGRAM}: {printable(each['file'])} was refused ({each['code']}): {printable(each['message'])}")
+    return FINDINGS if refused else OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pytest_workrail.agents.condition_solver import workflow_solver
+from pytest_workrail.agents.correct import workflow_solver
 from pytest_workrail.coverage.exits import LIMIT, MANY, ONE, ZERO, loop_exits, skippable_loops
 from pytest_workrail.coverage.points import (
     ASKED,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_workrail.agents.condition_solver import solve
-from pytest_workrail.agents.correct import smallest_artifact
-from pytest_workrail.agents.notes import failing_notes
+from pytest_workrail.agents.correct import smallest_artifact, solve
+from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.confirmation import needs_person
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.packs import ASSESSMENT, LOOP_CONTROL, ContractPack

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.agent import StepView
-from pytest_workrail.agents.behaviours import behave
+from pytest_workrail.agents.agent import StepView, Submit
 from pytest_workrail.agents.correct import artifacts_of, contract_artifact, notes_of
+from pytest_workrail.agents.misbehaving import behave
 from pytest_workrail.coverage.points import (
     LEFT_OUT,
     Kind,

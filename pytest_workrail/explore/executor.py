@@ -1,28 +1,38 @@
 """One way to spread independent work: in this process, over processes, or over a dask cluster.
 
-A piece is plain JSON, and so is what becomes of it. A piece sees no other piece, and results are ordered by their
-pieces, so all executors give the same bytes.
+A piece is plain JSON, and so is its result. A piece sees no other piece, and results are ordered by their pieces, so
+all executors give the same bytes.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from concurrent.futures import Executor as Pool
+from concurrent.futures import Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
+from workrail_lint.base.processes import spawned_pool
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.version import VERSION
 
 if TYPE_CHECKING:
     from workrail_lint.base.terminal import Progress
+
 
 # A module and one of its functions, as `package.module:function`; it takes a piece and gives its result.
 Task: TypeAlias = str
 # The place of a piece and its result as JSON text.
 Done: TypeAlias = tuple[int, str]
+
+_CONNECT_SECONDS = 10
 
 
 class WorkerLost(Exception):  # noqa: N818 - what happened, not a kind of error of ours
@@ -85,14 +95,109 @@ def open_executor(jobs: int = 1, scheduler: str | None = None) -> Ok[AbstractCon
     from contextlib import nullcontext
 
     if scheduler is not None:
-        from pytest_workrail.explore.executor_dask import connected
-
         return connected(scheduler)
     if jobs <= 1:
         return Ok(nullcontext(Inline()))
-    from pytest_workrail.explore.executor_processes import processes
     from workrail_lint.base.processes import can_spawn
 
     if not can_spawn():
         return Err("--jobs needs a Python that was started without -E, or with -P")
     return Ok(processes(jobs))
+
+
+def _leave_interrupts_to_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; only the one that collects results decides what it means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Processes]:
+    """Yield an executor with fresh processes, so that a worker holds nothing of what this process did before."""
+    with spawned_pool(jobs, _leave_interrupts_to_parent) as pool:
+        yield Processes(pool)
+
+
+class Processes:
+    """Performs pieces in the processes of a pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]:
+        places: dict[Future[str], int] = {
+            self._pool.submit(perform_piece, task, json.dumps(piece)): place for place, piece in enumerate(pieces)
+        }
+        waiting = set(places)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, return_when="FIRST_COMPLETED")
+                for future in sorted(done, key=places.__getitem__):
+                    yield places[future], future.result()
+        except BrokenProcessPool:
+            raise WorkerLost("a worker process ended unexpectedly; try again with fewer --jobs") from None
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def connected(address: str) -> Ok[AbstractContextManager[Executor]] | Err[str]:
+    """A cluster by the address of its scheduler, or why it can't be used."""
+    try:
+        from distributed import Client
+    except ImportError:
+        return Err("--scheduler needs dask: install workrail-lint[distributed]")
+    try:
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as problem:
+        return Err(f"no dask scheduler answers at {address} ({type(problem).__name__})")
+    try:
+        found = client.run(_version)
+    except Exception as problem:
+        client.close()
+        return Err(f"a worker of {address} can't import this package ({type(problem).__name__}: {problem})")
+    if not found:
+        client.close()
+        return Err(f"the cluster at {address} has no workers")
+    strangers = sorted({str(version) for version in found.values()} - {VERSION})
+    if strangers:
+        client.close()
+        return Err(f"a worker of {address} has version {strangers[0]} of this package, not {VERSION}")
+    return Ok(Cluster(client))
+
+
+def _version() -> str:
+    """The version that a worker has installed; runs there."""
+    from workrail_lint.base.version import VERSION as INSTALLED
+
+    return INSTALLED
+
+
+class Cluster:
+    """A connection to a cluster."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]:
+        from distributed import as_completed
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        # A result is never taken from an earlier search: the code of the workers may have changed since.
+        futures = [self._client.submit(perform_piece, task, json.dumps(piece), pure=False) for piece in pieces]
+        places = {future.key: place for place, future in enumerate(futures)}
+        try:
+            for future in as_completed(futures, loop=self._client.loop):
+                yield places[future.key], future.result()
+        except (KilledWorker, FutureCancelledError, OSError) as problem:
+            raise WorkerLost(f"the dask cluster lost a worker ({type(problem).__name__})") from None
+        finally:
+            self._client.cancel(futures)

@@ -1,29 +1,312 @@
-"""Everything that is generated for one workflow: scenarios, proofs, costs. One piece for an executor."""
+"""Everything that is generated for one workflow: scenarios, proofs, costs. One piece for an executor.
+
+Of many runs the few are kept that show everything together. Each gets a name, a sentence, a file and its cost.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Container, Iterable, Sequence
 from pathlib import Path
+from statistics import median_low
 from typing import Any
 
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.exits import LIMIT
+from pytest_workrail.coverage.observe import observe
+from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.explore.cost import costs, run_cost
-from pytest_workrail.explore.cover import Selected, Shown, smallest_cover
 from pytest_workrail.explore.guide import Guide
-from pytest_workrail.explore.naming import description, scenario_name
-from pytest_workrail.explore.plans import Plan, shared
 from pytest_workrail.explore.proofs import proofs_for
-from pytest_workrail.explore.runs import plans_for
-from pytest_workrail.explore.writer import existing_scenario, scenario_document
+from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents
 from pytest_workrail.golden.files import SCENARIO_ENDING
+from pytest_workrail.records import Record
 from pytest_workrail.run.project_sources import project_sources
-from pytest_workrail.scenarios.generated import redundant
-from workrail_lint.base.js import Json
+from pytest_workrail.scenarios.generated import is_generated, is_untouched, redundant, stamped
+from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
+from workrail_lint.base.js import Json, json_text, text
 from workrail_lint.base.result import Err
+from workrail_lint.base.wording import counted, listed
 from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.scenario import Scenario
+from workrail_lint.systems.workrail.scenario_check import scenario_profiles
 
+# English text and JSON hold about four bytes in a token; the real number depends on the model.
+BYTES_PER_TOKEN = 4
+_DEAREST = 5
+
+# A goal under a profile.
+Shown = tuple[str, Point]
+_LONGEST = 60
+_CAUSES = {
+    "MISSING_REQUIRED_OUTPUT": "missing-output",
+    "INVALID_REQUIRED_OUTPUT": "invalid-output",
+    "MISSING_REQUIRED_NOTES": "missing-notes",
+    "ASSESSMENT_FOLLOWUP_REQUIRED": "follow-up",
+    "REQUIRED_CAPABILITY_UNKNOWN": "unknown-capability",
+    "REQUIRED_CAPABILITY_UNAVAILABLE": "missing-capability",
+}
+_CAUSE_OF_GAP = {GAP_OF_BLOCKER[code]: word for code, word in _CAUSES.items()}
+_NOUNS = {
+    Kind.STEP: "step",
+    Kind.CONDITION: "case of a condition",
+    Kind.LOOP: "end of a loop",
+    Kind.FRAGMENT: "case of a fragment",
+    Kind.GATE: "case of a confirmation",
+    Kind.LEVEL: "level",
+    Kind.CONSEQUENCE: "consequence",
+    Kind.BLOCKER: "blocker",
+    Kind.CONTRACT: "contract",
+    Kind.GAP: "gap",
+    Kind.DECIDES: "member that decides",
+    Kind.ORDER: "order of neighbours",
+    Kind.LEFT_OUT: "dimension left out",
+}
+_PLURALS = {
+    Kind.CONDITION: "cases of conditions",
+    Kind.LOOP: "ends of loops",
+    Kind.FRAGMENT: "cases of fragments",
+    Kind.GATE: "cases of confirmations",
+    Kind.DECIDES: "members that decide",
+    Kind.ORDER: "orders of neighbours",
+    Kind.LEFT_OUT: "dimensions left out",
+}
+_PROFILES = ("reference", "locked")
 TASK = "pytest_workrail.explore.generation:perform"
+
+
+class RunCost(Record):
+    """One run. `steps` are the bytes that each step made the agent read and write."""
+
+    name: str
+    calls: int
+    read: int
+    written: int
+    steps: dict[str, int]
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "scenario": self.name,
+            "calls": self.calls,
+            "bytesRead": self.read,
+            "bytesWritten": self.written,
+            "tokensRead": tokens(self.read),
+            "tokensWritten": tokens(self.written),
+        }
+
+
+def tokens(size: int) -> int:
+    """An estimate, rounded up."""
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def run_cost(name: str, transcript: Transcript) -> RunCost:
+    """What one run costs. A call counts for the step that was pending when it was made."""
+    steps: dict[str, int] = {}
+    read = written = 0
+    pending = ""
+    for exchange in transcript.exchanges:
+        sent, got = _size(exchange.request), _size(exchange.response)
+        read, written = read + got, written + sent
+        shown = exchange.response.get("pending")
+        following = str(shown["stepId"]) if isinstance(shown, dict) else pending
+        # What is written belongs to the step it answers, what is read to the step it shows.
+        for step, size in ((pending, sent), (following, got)):
+            if step:
+                steps[step] = steps.get(step, 0) + size
+        pending = following
+    return RunCost(name, len(transcript.exchanges), read, written, steps)
+
+
+def _size(value: dict[str, Json]) -> int:
+    return len(json_text(value).encode("utf-8", "surrogatepass"))
+
+
+def costs(runs: Sequence[RunCost]) -> dict[str, Json]:
+    """The shortest, the typical and the longest run, and the dearest steps."""
+    if not runs:
+        return {}
+    ordered = sorted(runs, key=lambda each: (each.calls, each.read + each.written, each.name))
+    middle = median_low(range(len(ordered)))
+    most: dict[str, int] = {}
+    for run in runs:
+        for step, size in run.steps.items():
+            most[step] = max(most.get(step, 0), size)
+    dearest = sorted(most.items(), key=lambda each: (-each[1], each[0]))[:_DEAREST]
+    return {
+        "shortest": ordered[0].to_json(),
+        "typical": ordered[middle].to_json(),
+        "longest": ordered[-1].to_json(),
+        "dearestSteps": [{"step": step, "bytes": size, "tokens": tokens(size)} for step, size in dearest],
+    }
+
+
+class Selected(Record):
+    """A run that is kept, and what no other one shows."""
+
+    plan: Plan
+    unique: tuple[Shown, ...]
+
+
+def shown_by(plan: Plan, wanted: Collection[Shown]) -> set[Shown]:
+    return {(name, point) for name, points in plan.shown.items() for point in points if (name, point) in wanted}
+
+
+def smallest_cover(plans: Sequence[Plan], wanted: Iterable[Shown], *, keep_first: bool = True) -> list[Selected]:
+    """Greedily those that show most, short ones first; then without those that the others make needless."""
+    order = {goal: at for at, goal in enumerate(wanted)}
+    shows = [shown_by(plan, order) for plan in plans]
+    chosen: list[int] = []
+    left = set(order)
+    if keep_first and plans:
+        chosen.append(0)
+        left -= shows[0]
+    while left:
+        best = max(range(len(plans)), key=lambda at: (len(shows[at] & left), -plans[at].size, -at), default=-1)
+        if best < 0 or not shows[best] & left:
+            break
+        chosen.append(best)
+        left -= shows[best]
+    for at in sorted(chosen, key=lambda at: (len(shows[at]), -plans[at].size)):
+        others = set().union(*(shows[other] for other in chosen if other != at))
+        if shows[at] <= others and not (keep_first and at == 0):
+            chosen.remove(at)
+    chosen.sort()
+    return [Selected(plans[at], _unique(at, chosen, shows, order)) for at in chosen]
+
+
+def _unique(at: int, chosen: Sequence[int], shows: Sequence[set[Shown]], order: dict[Shown, int]) -> tuple[Shown, ...]:
+    others = set().union(*(shows[other] for other in chosen if other != at))
+    return tuple(sorted(shows[at] - others, key=order.__getitem__))
+
+
+def scenario_name(selected: Selected, is_first: bool, taken: Container[str]) -> str:
+    """A name that says what the scenario shows, unlike those that are taken."""
+    base = "complete" if is_first else _what(selected)
+    base = re.sub(r"[^a-z0-9]+", "-", base.lower()).strip("-")[:_LONGEST].strip("-") or "more"
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base[: _LONGEST - 3]}-{number}", number + 1
+    return name
+
+
+def _what(selected: Selected) -> str:
+    points = [point for _, point in selected.unique]
+    run = selected.plan.run
+    if run.ending.kind == "refused":
+        return "start-refused"
+    if run.status == "gated":
+        return "gated"
+    if any(point.kind is Kind.LOOP and point.case == LIMIT for point in points) or _has(points, AT_LIMIT):
+        return "loop-limit"
+    if _has(points, APPROVAL):
+        return "approval"
+    blockers = [point for point in points if point.kind is Kind.BLOCKER]
+    if blockers:
+        places = {point.place.rpartition("/")[2] for point in blockers}
+        place = f"{next(iter(places))}-" if len(places) == 1 else ""
+        return f"{place}blocked-by-{_CAUSES.get(blockers[0].case, blockers[0].case)}"
+    gaps = [point for point in points if point.kind is Kind.GAP]
+    if gaps:
+        causes = {_CAUSE_OF_GAP.get(point.case, point.case) for point in gaps}
+        return f"gaps-{next(iter(causes))}" if len(causes) == 1 else "gaps-never-stop"
+    loops = [point for point in points if point.kind is Kind.LOOP]
+    if loops:
+        return f"{loops[0].place}-{loops[0].case}-iterations" if loops[0].case != "one" else f"{loops[0].place}-once"
+    branch = next(_branches(selected), None)
+    return branch or (f"{points[0].place}-{points[0].case}" if points else "more")
+
+
+def _has(points: list[Point], code: str) -> bool:
+    return any(point.case in (code, GAP_OF_BLOCKER[code]) for point in points)
+
+
+def _branches(selected: Selected) -> Any:
+    """Variables and their values, in the order in which the run sets them."""
+    contexts = [selected.plan.context, *(getattr(each.action, "context", None) or {} for each in selected.plan.taken)]
+    for context in contexts:
+        for name, value in context.items():
+            if isinstance(value, str | bool | int | float):
+                yield f"{name}-{text(value)}"
+
+
+def description(selected: Selected, is_first: bool) -> str:
+    """One sentence about what the scenario shows."""
+    if is_first:
+        return "The shortest run to the end."
+    counts: dict[Kind, int] = {}
+    for _, point in selected.unique:
+        counts[point.kind] = counts.get(point.kind, 0) + 1
+    words = [_counted(number, kind) for kind, number in counts.items()]
+    if not words:
+        return "A run that others cover as well."
+    return f"Shows {listed(words)} that no other generated scenario shows."
+
+
+def _counted(number: int, kind: Kind) -> str:
+    if number > 1 and kind in _PLURALS:
+        return f"{number} {_PLURALS[kind]}"
+    return counted(number, _NOUNS[kind])
+
+
+def scenario_document(selected: Selected, sentence: str, sources: dict[str, Json], *, golden: bool) -> dict[str, Json]:
+    """A run as a scenario file. `sources` names the workflow, and what it is compiled with."""
+    plan = selected.plan
+    document: dict[str, Json] = {"description": sentence, **sources}
+    profiles = [name for name in _PROFILES if name in plan.profiles]
+    if len(profiles) > 1:
+        document["profiles"] = list[Json](profiles)
+    elif profiles != ["reference"]:
+        document["profile"] = profiles[0]
+    if plan.preferences.autonomy != "guided":
+        document["mode"] = plan.preferences.autonomy
+    if plan.context:
+        document["context"] = dict(plan.context)
+    document["agent"] = {"kind": "scripted", "turns": turn_documents(_played(plan))}
+    document["expect"] = expectations(plan.run)
+    document["golden"] = golden
+    return stamped(document, [f"{name}:{point.name}" for name, point in selected.unique])
+
+
+def _played(plan: Plan) -> Any:
+    return () if plan.run.ending.kind == "refused" else plan.taken
+
+
+class Existing(Record):
+    """A scenario about a workflow: what it shows where it passes, None where it fails, and what its run costs."""
+
+    name: str
+    document: dict[str, Any]
+    shown: dict[str, frozenset[Point]] | None = None
+    cost: RunCost | None = None
+
+    @property
+    def is_generated(self) -> bool:
+        return is_generated(self.document)
+
+    @property
+    def is_ours(self) -> bool:
+        """Written by us, and nobody changed it since."""
+        return is_untouched(self.document)
+
+
+def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | None) -> Existing:
+    """A scenario that is there already, played; without an IR it can't be."""
+    if ir is None:
+        return Existing(name, document)
+    Scenario.model_validate(document)
+    loaded = Loaded(document, ir)
+    shown: dict[str, frozenset[Point]] = {}
+    costs: list[RunCost] = []
+    for profile in scenario_profiles(document):
+        run = run_scenario(loaded, profile).run
+        if run.ending.kind in ("misplayed", "endless") or unmet(loaded.scenario, run):
+            return Existing(name, document)
+        shown[profile] = observe(run.transcript, strong=True)
+        costs.append(run_cost(name, run.transcript))
+    return Existing(name, document, shown, costs[0])
 
 
 def generate(

@@ -1,19 +1,94 @@
-"""What is known of one workflow under one profile, for all runs that are made of it."""
+"""What is known of one workflow under one profile: goals that are left, and what a run can show on its way."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
-from pytest_workrail.agents.condition_solver import workflow_solver
+from pytest_workrail.agents.correct import workflow_solver
+from pytest_workrail.coverage.goals import goals
 from pytest_workrail.coverage.observe import steps_by_place
 from pytest_workrail.coverage.path import PathPlan
-from pytest_workrail.coverage.points import place_of
+from pytest_workrail.coverage.points import ASKED, Kind, Point, fragment_place, gate_place, place_of
 from pytest_workrail.coverage.strong import MemberTable
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
-from pytest_workrail.explore.goals import Ledger
-from pytest_workrail.explore.targets import Binder, Map
+from pytest_workrail.engine.core.profiles import PROFILES, Confirmation, Profile, ProfileName
+from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.explore.targets import Binder, Map, Target
+from workrail_lint.systems.workrail.solver import Wish
+
+GUIDED: Autonomy = "guided"
+NEVER_STOP: Autonomy = "full_auto_never_stop"
+
+# What a run could still show at a place.
+Waiting: TypeAlias = Callable[[str], list[Point]]
+
+
+class Ledger:
+    """The goals of one workflow under one profile: which are still missing, and which a mode did not bring about."""
+
+    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
+        self.goals = goals(ir, profile, strong=True)
+        self._profile = profile
+        self.missing: dict[Point, None] = dict.fromkeys(self.goals)
+        self.tried: dict[Point, list[str]] = {}
+        self._marks: set[tuple[str, Point]] = set()
+        self._by_place: dict[str, list[Point]] = {}  # what is missing
+        for point in self.goals:
+            self._by_place.setdefault(point.place.partition("#")[0], []).append(point)
+
+    def cover(self, points: Iterable[Point]) -> list[Point]:
+        """Note what a run has shown; returns what was missing until now."""
+        found = [point for point in points if point in self.missing]
+        for point in found:
+            del self.missing[point]
+            self._by_place[point.place.partition("#")[0]].remove(point)
+        return found
+
+    def mark(self, mode: str, points: Iterable[Point]) -> None:
+        """A run in this mode was meant to show these and did not."""
+        for point in points:
+            if point in self.missing:
+                self._marks.add((mode, point))
+                self.tried.setdefault(point, []).append(mode)
+
+    def modes_tried(self, point: Point) -> list[str]:
+        """The modes in which runs were sent for a point, each once."""
+        return sorted(set(self.tried.get(point, ())))
+
+    def clear_marks(self) -> None:
+        self._marks.clear()
+
+    def waiting(self, place: str | None, mode: str) -> Iterator[Point]:
+        """What a run in this mode could still show at a place."""
+        for point in self._by_place.get(place or "", ()):
+            if self._fits(point, mode) and (mode, point) not in self._marks:
+                yield point
+
+    def _fits(self, point: Point, mode: str) -> bool:
+        match point.kind:
+            case Kind.BLOCKER:
+                return mode == GUIDED
+            case Kind.GAP:
+                return mode == NEVER_STOP
+            case Kind.GATE:
+                never_told = self._profile.confirmation is Confirmation.USER_DEPENDENCY
+                return not (mode == NEVER_STOP and never_told)
+            case _:
+                return True
+
+
+def shows_there(point: Point) -> bool:
+    """Whether it is worth to get to the place of a point: some show only when it is passed by."""
+    if point.kind is Kind.CONDITION:
+        return point.case == "true"
+    if point.kind is Kind.DECIDES and "#" not in point.place:
+        # Under an odd number of negations a member that is true keeps the condition from holding.
+        return point.case.endswith("true") is (point.case.count("/not") % 2 == 0)
+    if point.kind is Kind.LOOP:
+        return point.case != "zero"
+    return True
 
 
 class Guide:
@@ -41,3 +116,63 @@ def _neighbours(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for step, following in pairwise(steps):
             found[place_of(step["id"], ((loop["id"], 0),) if loop is not None else ())] = following
     return found
+
+
+def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[Wish]]:
+    """What could be shown on the way to a target, each on its own."""
+
+    def bound(*wishes: Wish) -> list[Wish]:
+        return [guide.binder.wish(wish, target.loop, target.iteration) for wish in wishes]
+
+    for place in (*target.way.passed, target.place):
+        if place is None:
+            continue
+        step = guide.steps[place]
+        wanted = {point.case for point in waiting_at(place) if point.kind is Kind.DECIDES and point.place == place}
+        if wanted:
+            for case, wishes in guide.members[step.get("runCondition")].wishes():
+                if case in wanted:
+                    yield bound(*wishes) if "/" in place else wishes
+    if target.step is None or target.place is None:
+        return
+    waiting = waiting_at(target.place)
+    for fragment in target.step.get("fragments", ()):
+        place = fragment_place(target.place, fragment["id"])
+        for point in waiting:
+            if point.place == place and point.kind is Kind.FRAGMENT:
+                yield bound((fragment.get("when"), point.case == "shown"))
+        yield from map(list, _deciding(guide, place, fragment.get("when"), waiting, bound))
+    condition = target.step["confirmation"].get("condition")
+    for point in waiting:
+        if point.kind is Kind.GATE:
+            yield bound((condition, point.case == ASKED))
+    yield from _deciding(guide, gate_place(target.place), condition, waiting, bound)
+    following = guide.following.get(target.place)
+    if following is not None and any(point.kind is Kind.ORDER for point in waiting):
+        yield bound((following.get("runCondition"), True))
+    if target.loop is not None:
+        yield from _at_entry(guide, target, waiting_at)
+        own = target.loop["loop"]["source"].get("condition")
+        yield from _deciding(guide, target.loop["id"], own, waiting_at(target.loop["id"]), bound)
+
+
+def _at_entry(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[Wish]]:
+    """What shows about a loop as a whole when it is entered."""
+    loop = target.loop
+    if loop is None or target.iteration > 0:
+        return
+    waiting = waiting_at(loop["id"])
+    yield from _deciding(guide, loop["id"], loop.get("runCondition"), waiting, lambda *wishes: list(wishes))
+    following = guide.following.get(loop["id"])
+    if following is not None and any(point.kind is Kind.ORDER for point in waiting):
+        yield [(following.get("runCondition"), True)]
+
+
+def _deciding(
+    guide: Guide, place: str, condition: object, waiting: list[Point], bound: Callable[..., list[Wish]]
+) -> Iterator[list[Wish]]:
+    wanted = {point.case for point in waiting if point.kind is Kind.DECIDES and point.place == place}
+    if wanted:
+        for case, wishes in guide.members[condition].wishes():
+            if case in wanted:
+                yield bound(*wishes)

@@ -13,7 +13,7 @@ from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, Broke
 from pytest_workrail.explore.hostile_turns import Turn
 from pytest_workrail.explore.hostile_world import HostileAgent, World, rehydration, staying_answer
 from pytest_workrail.records import Record, replace
-from pytest_workrail.run.position import Position
+from pytest_workrail.run.visits import Position
 from workrail_lint.base.js import json_text
 
 _REPLAYED = 6

@@ -1,18 +1,30 @@
-"""The search for a run that breaks a promise: steered by states not seen yet, seeded, and shortened in the end."""
+"""The search for runs that break a promise: seeds, mutation of journals, the smallest transcript, and its scenario."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import asdict, field
 from random import Random
 from typing import Any
 
+from pytest_workrail.agents.agent import Rewind, Submit
+from pytest_workrail.engine.core.modes import AUTONOMIES
+from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.explore.hostile_run import Outcome, Story, play
-from pytest_workrail.explore.hostile_turns import Turn, draw, simpler
-from pytest_workrail.explore.mutation_conditions import compared_values
+from pytest_workrail.explore.generation import generate
+from pytest_workrail.explore.hostile_promises import PROMISES, BrokenPromise, Promises
+from pytest_workrail.explore.hostile_run import Outcome, Settling, Story, play
+from pytest_workrail.explore.hostile_turns import KINDS, Turn, draw, simpler, told
+from pytest_workrail.explore.hostile_world import CallRecord, World
+from pytest_workrail.explore.mutation_operators import compared_values
+from pytest_workrail.explore.runs import Plan, Taken
 from pytest_workrail.records import Record, replace
+from pytest_workrail.run.bench import WORKSPACE
+from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
+
+_made: tuple[str, list[tuple[Turn, ...]]] | None = None
 
 _DEEP_EVERY = 4
 _FILES_EVERY = 8
@@ -21,6 +33,49 @@ _FEWEST, _MOST = 3, 14
 _MOST_ROUNDS = 20
 # Promises that only a run that is played again can break.
 _DEEP = frozenset({"same", "profiles"})
+# One who does everything right, one who forgets everything, one who is never satisfied.
+_BEGINNINGS: tuple[tuple[Turn, ...], ...] = (
+    (),
+    (("adv", 0, "right"), ("look", 0), ("adv", 0, "right"), ("look", 0)),
+    (("block", 0, 12),),
+    (("around", 0, 5), ("around", 0, 5)),
+)
+TASK = "pytest_workrail.explore.hostile_search:perform"
+_RUNS_PER_PIECE = 25
+_ENDING = ".scenario.json"
+_TOOLS = {"checkpoint_workflow", "resume_session"}
+
+
+def generated_seeds(ir: dict[str, Any], profile: ProfileName) -> list[tuple[Turn, ...]]:
+    """What the generated scenarios of a workflow do; pieces of one workflow come one after the other."""
+    global _made
+    key = digest(canonical_bytes([ir, profile]))
+    if _made is None or _made[0] != key:
+        plans, _ = generate(ir, (profile,))
+        _made = (key, [turns for plan in plans if (turns := turns_of(plan))])
+    return _made[1]
+
+
+def turns_of(plan: Plan) -> tuple[Turn, ...]:
+    """A run as turns of the first agent. They say less than the run did, so they may lead elsewhere."""
+    return tuple(turn for taken in plan.taken if (turn := _seed_turn(taken)) is not None)
+
+
+def _seed_turn(taken: Taken) -> Turn | None:
+    match taken.action:
+        case Rewind():
+            return ("rewind", 0, 1)
+        case Submit(_, artifacts, context):
+            if taken.exchange is not None and "blockers" in taken.exchange.response:
+                return ("block", 0, 1)
+            if context:
+                name, value = list(context.items())[-1]
+                return ("context", 0, name, value)
+            decisions = [each for each in artifacts if artifact_kind(each) == LOOP_CONTROL_KIND]
+            stays = any(isinstance(each, dict) and each.get("decision") == "continue" for each in decisions)
+            return ("around", 0, 1) if stays else ("adv", 0, "right")
+        case _:
+            return None
 
 
 class Search(Record, frozen=False):
@@ -72,15 +127,6 @@ def explore(
             kept.append(turns)
     search.states = len(seen)
     return search
-
-
-# One who does everything right, one who forgets everything, one who is never satisfied.
-_BEGINNINGS: tuple[tuple[Turn, ...], ...] = (
-    (),
-    (("adv", 0, "right"), ("look", 0), ("adv", 0, "right"), ("look", 0)),
-    (("block", 0, 12),),
-    (("around", 0, 5), ("around", 0, 5)),
-)
 
 
 def _drawn(random: Random, kept: Sequence[tuple[Turn, ...]], values: dict[str, list[Json]]) -> tuple[Turn, ...]:
@@ -173,3 +219,205 @@ def is_minimal(ir: dict[str, Any], story: Story, promise: str) -> bool:
         if broken is not None and broken[0] == promise:
             return False
     return True
+
+
+def pieces(
+    number: int, ir: dict[str, Any], profiles: list[Any], runs: int, seed: int, seconds: float | None
+) -> list[Json]:
+    """The pieces of one workflow: its runs, spread evenly over profiles and modes."""
+    ways = [(profile, mode) for profile in profiles for mode in AUTONOMIES]
+    shares = [runs // len(ways) + (index < runs % len(ways)) for index in range(len(ways))]
+    found: list[Json] = []
+    for (profile, mode), share in zip(ways, shares, strict=True):
+        for part, start in enumerate(range(0, share, _RUNS_PER_PIECE)):
+            found.append(
+                {
+                    "workflow": number,
+                    "ir": ir,
+                    "profile": profile,
+                    "mode": mode,
+                    "seed": f"{seed} {profile} {mode} {part}",
+                    "runs": min(_RUNS_PER_PIECE, share - start),
+                    "seconds": None if seconds is None else seconds * _RUNS_PER_PIECE / max(1, runs),
+                }
+            )
+    return found
+
+
+def perform(piece: dict[str, Any]) -> Json:
+    """Search one piece."""
+    from time import process_time
+
+    limit = None if piece["seconds"] is None else process_time() + piece["seconds"]
+    search = explore(
+        piece["ir"],
+        piece["profile"],
+        piece["mode"],
+        piece["seed"],
+        piece["runs"],
+        generated_seeds(piece["ir"], piece["profile"]),
+        is_over=lambda: limit is not None and process_time() > limit,
+    )
+    story = None if search.story is None else asdict(search.story)
+    return {
+        "workflow": piece["workflow"],
+        "runs": search.runs,
+        "states": search.states,
+        "tried": dict(search.tried),
+        "landed": dict(search.landed),
+        "occasions": dict(search.occasions),
+        "broken": None if search.broken is None else list(search.broken),
+        "story": story,
+    }
+
+
+def combined(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the pieces of one workflow found together; of several stories about one promise, the shortest."""
+    tried = {kind: sum(each["tried"].get(kind, 0) for each in results) for kind in KINDS}
+    landed = {kind: sum(each["landed"].get(kind, 0) for each in results) for kind in KINDS}
+    occasions = {name: sum(each["occasions"].get(name, 0) for each in results) for name in PROMISES}
+    shortest: dict[str, dict[str, Any]] = {}
+    for each in results:
+        if each["broken"] is None:
+            continue
+        promise, how = each["broken"]
+        known = shortest.get(promise)
+        if known is None or len(each["story"]["turns"]) < len(known["story"]["turns"]):
+            shortest[promise] = {"promise": promise, "how": how, "story": each["story"]}
+    violations = [_violation(shortest[name]) for name in PROMISES if name in shortest]
+    return {
+        "runs": sum(each["runs"] for each in results),
+        "states": sum(each["states"] for each in results),
+        "faults": {
+            "tried": sum(tried.values()),
+            "landed": sum(landed.values()),
+            "byKind": {kind: {"tried": tried[kind], "landed": landed[kind]} for kind in KINDS if tried[kind]},
+        },
+        "noOccasion": [name for name, number in occasions.items() if not number],
+        "violations": violations,
+    }
+
+
+def _violation(found: dict[str, Any]) -> dict[str, Any]:
+    story = found["story"]
+    return {
+        "promise": found["promise"],
+        "promised": PROMISES[found["promise"]],
+        "how": found["how"],
+        "profile": story["profile"],
+        "mode": story["mode"],
+        "transcript": [told(tuple(turn)) for turn in story["turns"]],
+        "turns": story["turns"],
+        "files": story["files"],
+        "stays": story["stays"],
+    }
+
+
+def story_of(violation: dict[str, Any]) -> Story:
+    """The story of a violation."""
+    turns = tuple(tuple(turn) for turn in violation["turns"])
+    return Story(turns, violation["profile"], violation["mode"], violation["files"], violation["stays"])
+
+
+def scenario_name(workflow_id: str, violation: dict[str, Any]) -> str:
+    """The file name of a violation."""
+    stem = "".join(char if char.isalnum() else "-" for char in workflow_id)
+    return f"{stem}.breaks-{violation['promise']}-{violation['profile']}{_ENDING}"
+
+
+def scenario_bytes(workflow: str, ir: dict[str, Any], story: Story, promise: str, how: str) -> bytes:
+    """The scenario of a story: it fails as long as the promise is broken, and passes when it is kept."""
+    value: dict[str, Any] = {
+        "description": f"{PROMISES[promise][0].upper()}{PROMISES[promise][1:]}; a run broke it: {how}.",
+        "workflow": workflow,
+        "profile": story.profile,
+        "mode": story.mode,
+        "agent": {"kind": "auto", "turns": story_turns(ir, story)},
+        "expect": {"promise": promise},
+        "golden": False,
+    }
+    if not value["agent"]["turns"]:
+        del value["agent"]
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def story_turns(ir: dict[str, Any], story: Story) -> list[dict[str, Json]]:
+    """Every call of a story, in order, as turns of a scenario; those of settling only where they are part of it."""
+    promises = Promises()
+    journal: list[dict[str, Any]] = []
+    try:
+        world = World(ir, story.profile, story.mode, "explore", promises)
+    except BrokenPromise:
+        return []
+    journal = world.journal
+    try:
+        for turn in story.turns:
+            world.play(turn)
+        if story.stays:
+            Settling(world, promises, stays=True).run()
+    except BrokenPromise:
+        pass
+    first = _any_step(ir)
+    return [_turn_document(entry, first) for entry in journal]
+
+
+def _any_step(ir: dict[str, Any]) -> str:
+    step = ir["steps"][0]
+    return str(step["body"][0]["id"] if step["type"] == "loop" else step["id"])
+
+
+def _turn_document(entry: dict[str, Any], first: str) -> dict[str, Json]:
+    turn: dict[str, Json] = {"step": entry["step"] or first}
+    if entry["who"]:
+        turn["agent"] = entry["who"] + 1
+    if entry["tool"] == "restart":
+        return {**turn, "call": "restart"}
+    request: dict[str, Json] = {
+        name: "$workspace" if name == "workspacePath" else value for name, value in entry["request"].items()
+    }
+    if entry["crash"] is not None:
+        return {**turn, "crash": entry["crash"], "request": request}
+    return {**turn, "call": entry["tool"] if entry["tool"] in _TOOLS else "raw", "request": request}
+
+
+def broken_promise(ir: dict[str, Any], value: dict[str, Any], profile: Any) -> str | None:
+    """Play a scenario that expects a promise: why it is broken, or None if it is kept."""
+    promises = Promises()
+    promise = value["expect"]["promise"]
+    try:
+        world = World(ir, profile, value.get("mode", "guided"), "explore", promises)
+        if not world.can_start:
+            return "the workflow can't be started"
+        for turn in value.get("agent", {}).get("turns", ()):
+            _play(world, turn)
+        Settling(world, promises, stays=False).run()
+    except BrokenPromise as broken:
+        other = "" if broken.promise == promise else f", a promise other than the expected {promise}"
+        return f"{broken.promise} is broken: {broken.how}{other}"
+    return None
+
+
+def _play(world: World, turn: dict[str, Any]) -> None:
+    who = turn.get("agent", 1) - 1
+    call = turn.get("call")
+    if call == "restart":
+        world.bench.restart()
+        return
+    if "does" in turn:
+        world.play(("adv", who, turn["does"]))
+        return
+    request = {name: _value(world, name, each) for name, each in turn.get("request", {}).items()}
+    tool = call if call in _TOOLS else "continue_workflow"
+    world.homes.fuse.point = turn.get("crash")
+    record: CallRecord = world.call(who, str(tool), request)
+    agent = world.agents[who]
+    if record.is_advance:
+        agent.advances.append(request)
+    if tool == "continue_workflow":
+        world.follow(agent, record)
+
+
+def _value(world: World, name: str, value: Json) -> Json:
+    if value == "$workspace":
+        return WORKSPACE
+    return world.token_of(value) if name.endswith("Token") else value

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Protocol
 
-from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.agent import StartView, StepView
-from pytest_workrail.agents.behaviours import behave
-from pytest_workrail.agents.correct import artifacts_of, correct_answer, notes_of
-from pytest_workrail.agents.initial_context import start_context
+from pytest_workrail.agents.agent import StartView, StepView, Submit
+from pytest_workrail.agents.correct import artifacts_of, correct_answer, notes_of, start_context
+from pytest_workrail.agents.misbehaving import behave
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
@@ -21,11 +19,10 @@ from pytest_workrail.engine.events.snapshot import BlockedState, TerminalBlock
 from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.explore.hostile_stores import Crash, CrashPoint, MortalHomes
-from pytest_workrail.explore.hostile_turns import Turn
+from pytest_workrail.explore.hostile_turns import Crash, CrashPoint, MortalHomes, Turn
 from pytest_workrail.records import Record
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup
-from pytest_workrail.run.position import Position, position_of, snapshot_of
+from pytest_workrail.run.visits import Position, position_of, snapshot_of
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

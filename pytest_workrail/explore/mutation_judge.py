@@ -1,4 +1,7 @@
-"""Judging mutants: each is replayed by the scenarios that visit its place, until one of them notices."""
+"""Whether the scenarios of a workflow notice a mutant, and whether any scenario could.
+
+Verdicts are kept on disk by what they depend on.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,168 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
+from pytest_workrail.agents.correct import agent_solver, conditions_of
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import place_of
-from pytest_workrail.explore.mutation_edit import Mutant
-from pytest_workrail.explore.mutation_operators import mutants
+from pytest_workrail.coverage.reachability import ConditionScope
+from pytest_workrail.engine.core.profiles import Capabilities, ProfileName, profile_of
+from pytest_workrail.explore.mutation_operators import Mutant, Path, Removed, mutants, value_at
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import METADATA
 from pytest_workrail.records import Record
 from pytest_workrail.run.result import Run
-from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
-from pytest_workrail.scenarios.workflow_expectations import unmet
+from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.version import VERSION
+from workrail_lint.project.cache import Cache
+from workrail_lint.systems.base import FileResult
 from workrail_lint.systems.workrail.scenario import Scenario
 
+_MEMBERS = {"id", "operator", "place", "change", "pointer", "status"}
+_MOST = 50_000
 # How a scenario notices: what it expects does not come, its golden differs, or only what it does not compare.
 Noticed: TypeAlias = Literal["expectation", "golden", "unchecked"]
 _OF_PROMPTS = frozenset(("FRG-DROP", "FRG-ALWAYS", "PRM-SENTENCE-DROP", "INJ-DROP", "GDN-DROP"))
+
+
+def inert_reason(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName]) -> str | None:
+    """Why a mutant can't behave differently; None if there is no proof."""
+    mutated = mutant.apply(ir)
+    if mutated == ir:
+        return "the compiled workflow is the same"
+    found = _by_rule(mutant, ir, profiles)
+    return found if found is not None else _by_solver(mutant, ir, mutated)
+
+
+def _by_rule(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName]) -> str | None:
+    step = step_at(ir, mutant.path)
+    match mutant.operator:
+        case "GDN-DROP":
+            return "no answer is made from guidance"
+        case "NTS-FLIP" if step is not None and "contract" in step.get("output", {}):
+            return "a contract replaces the notes"
+        case "LOP-KIND" if step is not None and step["loop"]["source"]["kind"] != "condition":
+            return "something other than the kind of the loop decides about it"
+        case "ASM-DIM-OPTIONAL":
+            assessment = value_at(ir, mutant.path[:2])
+            if len(assessment["dimensions"]) == 1:
+                return "an assessment without any dimension is invalid anyway"
+        case "CAP-LEVEL" if all(profile_of(name).capabilities is Capabilities.RECORD for name in profiles):
+            return "only profile locked looks at capabilities"
+    return None
+
+
+def step_at(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
+    """The step or loop that a path of an IR is inside of."""
+    if len(path) < 2 or path[0] != "steps":
+        return None
+    inner = len(path) > 3 and path[2] == "body" and isinstance(path[3], int)
+    found: dict[str, Any] = value_at(ir, path[:4] if inner else path[:2])
+    return found
+
+
+def condition_path(path: Path) -> Path | None:
+    """Where the condition begins that a path is inside of."""
+    for index, part in enumerate(path):
+        before = path[max(0, index - 2) : index]
+        is_condition = (
+            part == "runCondition"
+            or (part == "when" and "fragments" in before)
+            or (part == "condition" and before[-1:] in (("confirmation",), ("source",)))
+        )
+        if is_condition:
+            return path[: index + 1]
+    return None
+
+
+def loop_around(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
+    """The loop whose body a path is inside of."""
+    if len(path) > 3 and path[0] == "steps" and path[2] == "body":
+        found: dict[str, Any] = value_at(ir, path[:2])
+        return found
+    return None
+
+
+def scope_of(ir: dict[str, Any], path: Path, extra: Sequence[object] = ()) -> ConditionScope:
+    """Where conditions at a path are looked at. What else holds there is left out: that proves less, never more."""
+    scope = ConditionScope(agent_solver([*conditions_of(ir), *extra]))
+    loop = loop_around(ir, path)
+    return scope if loop is None else scope.inside(loop)
+
+
+def _by_solver(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> str | None:
+    if mutant.operator.startswith("STP-"):
+        return _steps_never_meet(mutant, ir)
+    if mutant.operator == "FRG-DROP":
+        when = value_at(ir, (*mutant.path, "when"))
+        never = when is not None and not scope_of(ir, mutant.path).allows((when, True))
+        return "the fragment is never shown" if never else None
+    at = condition_path(mutant.path)
+    if mutant.operator == "GAT-ALWAYS":
+        at = (*mutant.path, "condition")
+    if at is None:
+        return None
+    sound, other = value_at(ir, at), value_at(mutated, at)
+    scope = scope_of(ir, mutant.path, (sound, other))
+    if scope.allows((sound, True), (other, False)) or scope.allows((sound, False), (other, True)):
+        return None
+    return "the condition comes out the same in every context"
+
+
+def _steps_never_meet(mutant: Mutant, ir: dict[str, Any]) -> str | None:
+    siblings, index = value_at(ir, mutant.path), mutant.at[-1]
+    assert isinstance(index, int)
+    scope = scope_of(ir, (*mutant.at, ""))
+    own = siblings[index].get("runCondition")
+    if not scope.allows((own, True)):
+        return "the step never runs"
+    if mutant.operator == "STP-SWAP":
+        other = siblings[index + 1].get("runCondition")
+        if not scope.allows((own, True), (other, True)):
+            return "the two steps are never possible at the same time"
+    return None
+
+
+def mutant_keys(mutants: Sequence[Mutant], payload: dict[str, Any]) -> dict[str, str]:
+    """What the verdict on each mutant depends on, by its id: step and neighbours, the change, the scenarios."""
+    ir = payload["ir"]
+    suite = digest(canonical_bytes([VERSION, payload["profiles"], payload["scenarios"]]))
+    keys: dict[str, str] = {}
+    for mutant in mutants:
+        value = "removed" if isinstance(mutant.value, Removed) else mutant.value
+        if mutant.path[-1] in ("steps", "body"):
+            index = mutant.at[-1]
+            assert isinstance(index, int)
+            around, value = value_at(ir, mutant.path)[max(0, index - 1) : index + 2], None
+        elif mutant.path[0] == "steps":
+            around = value_at(ir, mutant.path[:2])
+        else:
+            around = value_at(ir, mutant.path[:2]) if len(mutant.path) > 1 else value_at(ir, mutant.path)
+        described = [suite, ir["workflowId"], mutant.id, mutant.change, around, value]
+        keys[mutant.id] = digest(canonical_bytes(described))
+    return keys
+
+
+class MutationCache:
+    """Results by key, in the user's cache folder: a cache that comes with a project could raise its score."""
+
+    def __init__(self, root: str, *, enabled: bool = True) -> None:
+        self._cache = Cache(root if enabled else None, f"mutation {VERSION}")
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        known = self._cache.get(key, key)
+        found = None if known is None else known.result.record
+        return found if isinstance(found, dict) and set(found) >= _MEMBERS else None
+
+    def put(self, key: str, result: dict[str, Any]) -> None:
+        self._cache.put(key, key, FileResult([], result))
+
+    def save(self) -> None:
+        """Keep what was judged last, and of the rest as much as fits."""
+        for key in list(self._cache.entries)[:-_MOST]:
+            del self._cache.entries[key]
+        self._cache.save()
 
 
 class UnstableScenario(Exception):  # noqa: N818 - what it is called in reports

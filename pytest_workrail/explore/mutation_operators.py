@@ -1,18 +1,33 @@
-"""The closed set of mutation operators: every small change to an IR that a good suite of scenarios notices."""
+"""Changes to an IR that a suite should notice, one operator for each kind of mistake an author makes."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from pytest_workrail.agents.correct import conditions_of, workflow_solver
 from pytest_workrail.coverage.points import fragment_place, place_of
-from pytest_workrail.explore.mutation_conditions import ConditionPlace, compared_values, condition_mutants
-from pytest_workrail.explore.mutation_edit import REMOVED, Mutant, Path
-from pytest_workrail.explore.mutation_text import Injections, middle_sentence, without_injected
-from pytest_workrail.records import replace
+from pytest_workrail.records import Record, replace
+from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.workrail.solver import UNSET
 
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+
+
+Path: TypeAlias = tuple[str | int, ...]
+
+# By step id: the name of a builtin, and where its text starts and ends in the prompt.
+Injections: TypeAlias = Mapping[str, Sequence[tuple[str, int, int]]]
+# From the first letter of a line or a sentence to the end of either.
+_SENTENCE = re.compile(r"[^\n.!?]*\w[^\n.!?]*(?:[.!?](?=\S)[^\n.!?]*)*[.!?]*")
+_BOUNDS = {"gt": "gte", "gte": "gt", "lt": "lte", "lte": "lt"}
+_COMPARED = ("equals", "not_equals", *_BOUNDS, "contains", "startsWith", "endsWith", "matches", "in")
 OPERATORS: dict[str, str] = {
     "STP-DROP": "a step or loop removed",
     "STP-DUP": "a step repeated under a new id",
@@ -51,6 +66,228 @@ OPERATORS: dict[str, str] = {
 }
 # Conditions of gates, fragments and loops have the operators of conditions under their own prefix.
 CONDITION_PREFIXES = {"": "steps", "GAT-": "confirmations", "FRG-": "fragments", "LOP-": "loops"}
+
+
+class Removed(Enum):
+    """What stands in the place of a member that is taken away."""
+
+    REMOVED = "removed"
+
+
+REMOVED: Final = Removed.REMOVED
+
+
+class Mutant(Record):
+    """One change of one IR.
+
+    `place` is the step or loop it is about, as coverage names it, and empty for the workflow as a whole. `beside` are
+    the places next to it that show the change too. `path` is the changed member of the IR, `at` the member that a
+    reader would look at. `change` says what is different, as a clause: "step 'review' is removed".
+    """
+
+    operator: str
+    place: str
+    path: Path
+    value: Json | Removed
+    change: str
+    at: Path
+    beside: tuple[str, ...] = ()
+    number: int = 0
+
+    @property
+    def id(self) -> str:
+        """The name of the mutant, unique in its workflow and the same in the next run."""
+        return f"{self.operator}:{self.place}" + (f":{self.number}" if self.number else "")
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of `at` in the IR."""
+        pointer = ""
+        for part in self.at:
+            pointer = child(pointer, part)
+        return pointer
+
+    def apply(self, ir: dict[str, Any]) -> dict[str, Any]:
+        """The mutated IR; what it has in common with the sound one is shared."""
+        changed: dict[str, Any] = _changed(ir, self.path, self.value)
+        return changed
+
+
+def _changed(node: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    first, rest = path[0], path[1:]
+    if isinstance(first, int):
+        items = list(node)
+        if not rest and value is REMOVED:
+            del items[first]
+        else:
+            items[first] = _changed(items[first], rest, value)
+        return items
+    if not rest and value is REMOVED:
+        return {name: member for name, member in node.items() if name != first}
+    return {**node, first: _changed(node.get(first), rest, value)}
+
+
+def value_at(node: Any, path: Path) -> Any:
+    """What an IR holds at a path; None where there is nothing."""
+    for part in path:
+        if isinstance(part, int):
+            node = node[part] if isinstance(node, list) and part < len(node) else None
+        else:
+            node = node.get(part) if isinstance(node, dict) else None
+    return node
+
+
+def control_mutants(ir: dict[str, Any]) -> Iterator[Mutant]:
+    """Member order, members that no answer is made from, and other ways to write the same condition."""
+    turned = {name: ir[name] for name in reversed(list(ir))}
+    yield Mutant("CTL-ORDER", "", (), turned, "the members come in another order", ())
+    yield Mutant("CTL-UNREAD", "", ("examples",), ["Another example."], "an example is added", ("examples",))
+    for index, step in enumerate(ir["steps"]):
+        at: Path = ("steps", index)
+        yield from _of_step(step, at, step["id"])
+        for inner, body_step in enumerate(step.get("body", ())):
+            yield from _of_step(body_step, (*at, "body", inner), f"{step['id']}/{body_step['id']}")
+
+
+def _of_step(step: dict[str, Any], at: Path, place: str) -> Iterator[Mutant]:
+    turned = {name: step[name] for name in reversed(list(step))}
+    yield Mutant("CTL-ORDER", place, at, turned, "the members of a step come in another order", at)
+    if step["type"] == "step":
+        path = (*at, "guidance")
+        yield Mutant("CTL-UNREAD", place, path, [*step["guidance"], "One more."], "a line of guidance is added", path)
+    places = [("runCondition",)] if "runCondition" in step else []
+    found: list[tuple[Path, Any]] = [((*at, *path), step["runCondition"]) for path in places]
+    if "condition" in step["confirmation"]:
+        found.append(((*at, "confirmation", "condition"), step["confirmation"]["condition"]))
+    for number, fragment in enumerate(step.get("fragments", ())):
+        if "when" in fragment:
+            found.append(((*at, "fragments", number, "when"), fragment["when"]))
+    if step["type"] == "loop" and step["loop"]["source"]["kind"] == "condition":
+        found.append(((*at, "loop", "source", "condition"), step["loop"]["source"]["condition"]))
+    for path, condition in found:
+        yield Mutant("CTL-TWICE-NOT", place, path, {"not": {"not": condition}}, "a condition is negated twice", path)
+        yield Mutant("CTL-AND-ONE", place, path, {"and": [condition]}, "a condition is alone in an 'and'", path)
+        yield Mutant("CTL-OR-TWICE", place, path, {"or": [condition, condition]}, "a condition is repeated", path)
+
+
+def middle_sentence(prompt: str) -> str | None:
+    """The sentence in the middle of a prompt, as it stands there; None if there is only one."""
+    sentences = _SENTENCE.findall(prompt)
+    return str(sentences[len(sentences) // 2]) if len(sentences) > 1 else None
+
+
+def injections_of(compiled: CompiledWorkflow) -> dict[str, list[tuple[str, int, int]]]:
+    """What builtins put into the prompts of a workflow, and where."""
+    return {
+        step_id: [(f"{item.kind} '{item.id}'", item.start, item.end) for item in node.injections]
+        for step_id, node in compiled.step_by_id.items()
+        if node.injections
+    }
+
+
+def without_injected(prompt: str, injected: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, str]]:
+    """For each builtin of a prompt its name, and the prompt without all that it brought."""
+    for name in dict.fromkeys(name for name, _, _ in injected):
+        text = prompt
+        for start, end in sorted({(start, end) for each, start, end in injected if each == name}, reverse=True):
+            text = text[:start] + text[end:]
+        if text != prompt:
+            yield name, text
+
+
+class ConditionPlace(NamedTuple):
+    """A condition of an IR. `prefix` starts the ids of its operators; `what` names it in a sentence."""
+
+    prefix: str
+    place: str
+    path: Path
+    what: str
+    beside: tuple[str, ...] = ()
+
+
+def condition_mutants(at: ConditionPlace, condition: Any, known: dict[str, list[Json]]) -> Iterator[Mutant]:
+    """Every mutant of one condition. `known` are the values that the workflow compares each variable with."""
+
+    def mutant(operator: str, path: Path, value: Any, change: str) -> Mutant:
+        return Mutant(f"{at.prefix}{operator}", at.place, path, value, change, path, at.beside)
+
+    yield mutant("CND-NEG", at.path, {"not": condition}, f"{at.what} is negated")
+    for path, node in _nodes(condition, at.path):
+        for word, other in (("and", "or"), ("or", "and")):
+            members = node.get(word)
+            if not isinstance(members, list) or len(members) < 2:
+                continue
+            swapped = {(other if name == word else name): member for name, member in node.items()}
+            yield mutant("CND-AND-OR", path, swapped, f"'{word}' becomes '{other}' in {at.what}")
+            for index in range(len(members)):
+                left = [member for place, member in enumerate(members) if place != index]
+                change = f"{_described(members[index])} is removed from {at.what}"
+                yield mutant("CND-MEMBER-DROP", path, {**node, word: left}, change)
+        operator = next((name for name in _COMPARED if name in node), None) if "var" in node else None
+        if operator is None:
+            continue
+        other_value = _other(node, operator, known)
+        if other_value is not REMOVED:
+            new = {**node, operator: other_value}
+            change = f"{_described(node)} becomes {_described(new)} in {at.what}"
+            yield mutant("CND-VALUE", path, new, change)
+        if operator in _BOUNDS:
+            new = {(_BOUNDS[operator] if name == operator else name): value for name, value in node.items()}
+            yield mutant("CND-BOUND", path, new, f"{_described(node)} becomes {_described(new)} in {at.what}")
+
+
+def _nodes(condition: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every object of a condition, outer ones first."""
+    if not isinstance(condition, dict):
+        return
+    yield path, condition
+    if "var" in condition:
+        return
+    for word in ("and", "or"):
+        members = condition.get(word)
+        for index, member in enumerate(members if isinstance(members, list) else ()):
+            yield from _nodes(member, (*path, word, index))
+    yield from _nodes(condition.get("not"), (*path, "not"))
+
+
+def _other(node: dict[str, Any], operator: str, known: dict[str, list[Json]]) -> Any:
+    """Another operand: one that the workflow knows for the variable if there is one."""
+    operand = node[operator]
+    if operator == "in":
+        return operand[1:] if isinstance(operand, list) and len(operand) > 1 else REMOVED
+    if isinstance(operand, bool):
+        return not operand
+    if js.is_number(operand):
+        return operand + 1
+    if not isinstance(operand, str) or operator == "matches":
+        return REMOVED
+    if operator in _BOUNDS:
+        return REMOVED
+    others = (value for value in known.get(js.text(node["var"]), ()) if isinstance(value, str))
+    return next((value for value in others if value not in (operand, "", "other")), f"not {operand}")
+
+
+def _described(node: Any) -> str:
+    """A condition as a reader says it."""
+    if not isinstance(node, dict):
+        return "a condition"
+    if "var" not in node:
+        word = next(iter(node), "empty")
+        return f"a condition with '{word}'"
+    operator = next((name for name in _COMPARED if name in node), None)
+    if operator is None:
+        return f"'{node['var']}'"
+    signs = {"equals": "=", "not_equals": "≠", "gt": ">", "gte": "≥", "lt": "<", "lte": "≤"}
+    operand = ", ".join(map(js.text, node[operator])) if isinstance(node[operator], list) else js.text(node[operator])
+    return f"'{node['var']} {signs.get(operator, operator)} {operand}'"
+
+
+def compared_values(ir: dict[str, Any]) -> dict[str, list[Json]]:
+    """The variables of a workflow's conditions, each with values that make a difference; null for one not set."""
+    classes = workflow_solver(ir).classes([(condition, True) for condition in conditions_of(ir)])
+    return {name: [None if value is UNSET else value for value in values] for name, values in classes.items()}
 
 
 def mutants(ir: dict[str, Any], injections: Injections | None = None) -> list[Mutant]:

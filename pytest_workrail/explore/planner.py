@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
-from pytest_workrail.agents.agent import Agent, StartView, StepView
+from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.correct import correct_answer, loop_decision, needed_variables
 from pytest_workrail.agents.transcript import Choice
 from pytest_workrail.coverage.exits import LIMIT, MANY, ONE, ZERO
@@ -31,9 +30,7 @@ from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.state import LoopFrame, Running
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.explore.answers import Answers
-from pytest_workrail.explore.extras import extras
-from pytest_workrail.explore.goals import GUIDED, NEVER_STOP, shows_there
-from pytest_workrail.explore.guide import Guide
+from pytest_workrail.explore.guide import GUIDED, NEVER_STOP, Guide, extras, shows_there
 from pytest_workrail.explore.targets import Target, element_name
 from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json

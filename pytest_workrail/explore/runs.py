@@ -1,27 +1,176 @@
-"""The runs that are made of a workflow until nothing is left to show: the shortest one, then those of the planner."""
+"""Runs that are worth keeping: how one is recorded and replayed, and which are made until nothing is left to show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
-from pytest_workrail.agents.actions import Action, Submit
-from pytest_workrail.agents.agent import StartView, StepView
+from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.correct import correct_answer
+from pytest_workrail.agents.scripted import Scripted, Turn
+from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.coverage.exits import ZERO
-from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Kind
+from pytest_workrail.coverage.observe import observe
+from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Kind, Point
 from pytest_workrail.coverage.unset import UnsetGoals
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.explore.answers import with_loop_names
-from pytest_workrail.explore.goals import GUIDED, NEVER_STOP
-from pytest_workrail.explore.guide import Guide
+from pytest_workrail.explore.guide import GUIDED, NEVER_STOP, Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
-from pytest_workrail.explore.plans import Plan, record
-from pytest_workrail.records import replace
-from workrail_lint.base.js import Json
+from pytest_workrail.records import Record, replace
+from pytest_workrail.run.bench import Setup
+from pytest_workrail.run.driver import drive
+from pytest_workrail.run.result import Run
+from workrail_lint.base.js import Json, json_text
+
+MAX_TURNS = 3_000
 
 _MAX_RUNS = 24
 _MAX_DRY = 2
+
+
+class Taken(Record, frozen=False):
+    """One action at a step, and how it was answered."""
+
+    step_id: str
+    action: Action
+    exchange: Exchange | None = None
+
+
+class Plan(Record):
+    """A run as it would be written down."""
+
+    preferences: Preferences
+    context: dict[str, Json]
+    taken: tuple[Taken, ...]
+    run: Run
+    points: frozenset[Point]
+    profiles: tuple[ProfileName, ...]
+    shown: dict[str, frozenset[Point]] = field(default_factory=dict)  # by profile
+
+    @property
+    def size(self) -> int:
+        return len(self.taken)
+
+
+class Recorder(Agent):
+    """Lets another agent play, and writes down what it does."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self.taken: list[Taken] = []
+        self.added: dict[str, Json] = {}
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        self.taken = []
+        self.added = self._agent.begin(start)
+        return self.added
+
+    def act(self, view: StepView) -> Action:
+        action = self._agent.act(view)
+        if not isinstance(action, Stop):
+            self.taken.append(Taken(view.step_id, action))
+        return action
+
+    def receive(self, answer: Exchange) -> None:
+        self.taken[-1].exchange = answer
+        self._agent.receive(answer)
+
+
+def record(ir: dict[str, Any], profile: ProfileName, preferences: Preferences, agent: Agent) -> Plan:
+    """Let an agent play, and keep the run."""
+    recorder = Recorder(agent)
+    run = drive(Setup(ir, profile, preferences, max_turns=MAX_TURNS), recorder)
+    points = observe(run.transcript, strong=True)
+    return Plan(preferences, recorder.added, tuple(recorder.taken), run, points, (profile,), {profile: points})
+
+
+def replay(ir: dict[str, Any], profile: ProfileName, plan: Plan) -> Run:
+    """The same turns under a profile, by an agent that does nothing but them."""
+    turns = [Turn(each.step_id, each.action) for each in plan.taken]
+    return drive(Setup(ir, profile, plan.preferences, context=plan.context, max_turns=MAX_TURNS), Scripted(turns))
+
+
+def agrees(one: Run, other: Run) -> bool:
+    """Whether a scenario can expect the same of both: how they end, and what happened on the way."""
+    if other.ending.kind in ("misplayed", "endless"):
+        return False
+    same = (one.status, one.steps, one.blockers, one.gaps) == (other.status, other.steps, other.blockers, other.gaps)
+    return same and [_word(each) for each in one.transcript.exchanges] == [
+        _word(each) for each in other.transcript.exchanges
+    ]
+
+
+def _word(exchange: Exchange) -> str:
+    response: Any = exchange.response
+    report = response.get("blockers")
+    codes = [each["code"] for each in report["blockers"]] if isinstance(report, dict) else []
+    return json_text([exchange.answer, *codes])
+
+
+def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
+    """The plan for one more profile, if both can expect the same; otherwise the plan as it is."""
+    run = replay(ir, profile, plan)
+    if not agrees(plan.run, run):
+        return plan
+    points = observe(run.transcript, strong=True)
+    return replace(plan, profiles=(*plan.profiles, profile), shown={**plan.shown, profile: points})
+
+
+def turn_documents(taken: Sequence[Taken]) -> list[Json]:
+    """The turns as a scenario file writes them; those that are refused say so."""
+    return [_turn_document(each) for each in taken]
+
+
+def _turn_document(taken: Taken) -> dict[str, Json]:
+    turn: dict[str, Json] = {"step": taken.step_id}
+    match taken.action:
+        case Submit(notes, artifacts, context):
+            turn |= {} if notes is None else {"notes": notes}
+            turn |= {"artifacts": list(artifacts)} if artifacts else {}
+            turn |= {"context": dict(context)} if context else {}
+        case Prefer(preferences):
+            turn["prefers"] = {"mode": preferences.autonomy, "risk": preferences.risk_policy}
+        case Rewind():
+            turn["call"] = "rewind"
+        case other:
+            raise AssertionError(f"no turn of a generated scenario: {other!r}")
+    expected = _expected(taken.exchange) if isinstance(taken.action, Submit) else None
+    if expected:
+        turn["expect"] = expected
+    return turn
+
+
+def _expected(exchange: Exchange | None) -> dict[str, Json] | None:
+    if exchange is None:
+        return None
+    response: Any = exchange.response
+    if exchange.is_error:
+        return {"answer": "error", "code": response["code"]}
+    if exchange.answer == "gated":
+        return {"answer": "gated"}
+    report = response.get("blockers")
+    if isinstance(report, dict):
+        return {"answer": "blocked", "blockers": [blocker["code"] for blocker in report["blockers"]]}
+    return None
+
+
+def expectations(run: Run) -> dict[str, Json]:
+    """What a scenario expects of the whole run."""
+    expected: dict[str, Json] = {"status": str(run.status)}
+    if run.ending.kind == "refused":
+        expected["error"] = str(run.transcript.exchanges[-1].response["code"])
+        return expected
+    expected["steps"] = list[Json](run.steps)
+    if run.blockers:
+        expected["blockers"] = list[Json](run.blockers)
+    if run.gaps:
+        expected["gaps"] = list[Json](run.gaps)
+    return expected
 
 
 class _Withholding(Auto):

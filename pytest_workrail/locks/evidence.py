@@ -1,21 +1,166 @@
-"""Evidence: what one test did for the locks it claims, in this run."""
+"""What tests claim about locks, what the record keeps, and what follows: enforced, proven, or neither."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
-from collections.abc import Iterable
-from typing import Any
+import io
+import json
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_workrail.locks.claims import Claim
+from pytest_workrail.locks.registry import Lock, Registry
+from pytest_workrail.locks.sabotage import Sabotage
 from pytest_workrail.records import Record, replace
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest_id
+
+MARKER = "enforces"
+
+_TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNORECASE | re.MULTILINE)
+_NAMES_NONE = 'claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")'
+_CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d*))?")
 
 _OWN_DECORATOR = "@pytest.mark.enforces("
+VERSION = 1
+_WAY_OUT = "Restore it, or delete it and run --workrail-locks-prove again."
+
+
+class Claim(NamedTuple):
+    """One lock that a test claims, with the revision it names, if it names one.
+
+    `is_own` distinguishes a claim of the test itself from one of its class or module, which holds for all their tests.
+    """
+
+    lock_id: str
+    revision: int | None
+    is_own: bool = True
+
+
+class Claims(NamedTuple):
+    """All claims of a test, and what is wrong with how they are written."""
+
+    claims: tuple[Claim, ...]
+    problems: tuple[str, ...]
+
+
+def read_claim(text: str) -> Claim | None:
+    """A claim, or None if the string is not one."""
+    match = _CLAIM.fullmatch(text)
+    if match is None:
+        return None
+    revision = match["revision"]
+    return Claim(match["lock"], int(revision) if revision else None)
+
+
+def tagged(text: str | None) -> list[str]:
+    """The claims in a docstring or comment, one for each line that begins with the tag."""
+    return [found.lower() for found in _TAG.findall(text or "")]
+
+
+class ClaimReader:
+    """Reads the claims of collected tests; each test file is read once."""
+
+    def __init__(self) -> None:
+        self._comments: dict[Path, CommentClaims] = {}
+
+    def read(self, item: pytest.Item) -> Claims:
+        """Every claim of a test, each once, in the order of their ids."""
+        claims: dict[tuple[str, int | None], Claim] = {}
+        problems = [_NAMES_NONE] if any(not mark.args or mark.kwargs for mark in item.iter_markers(MARKER)) else []
+        for is_own, written in self._written(item):
+            for text, times in Counter(map(str, written)).items():
+                if times > 1:
+                    problems.append(f'claims "{text}" {times} times in one place')
+                claim = read_claim(text)
+                if claim is None:
+                    problems.append(f'claims "{text}", which is not a lock id')
+                else:
+                    known = claims.get((claim.lock_id, claim.revision))
+                    is_known = known is not None and known.is_own
+                    claims[claim.lock_id, claim.revision] = claim._replace(is_own=is_own or is_known)
+        ordered = sorted(claims.values(), key=lambda claim: (claim.lock_id, claim.revision or 0))
+        return Claims(tuple(ordered), tuple(sorted(set(problems))))
+
+    def _written(self, item: pytest.Item) -> Iterator[tuple[bool, Iterable[object]]]:
+        """The lists of claims that apply to a test, one for each place, and whether that is the test itself."""
+        for node in item.listchain():
+            yield node is item, [argument for mark in node.own_markers if mark.name == MARKER for argument in mark.args]
+        function = getattr(item, "function", None)
+        documented = {
+            id(owner): owner for owner in (getattr(item, "module", None), getattr(item, "cls", None), function)
+        }
+        for owner in documented.values():
+            yield owner is function, tagged(getattr(owner, "__doc__", None))
+        if isinstance(item, pytest.Function):
+            yield from self._comments_of(item.path).of(item)
+
+    def _comments_of(self, path: Path) -> CommentClaims:
+        if path not in self._comments:
+            self._comments[path] = CommentClaims(path)
+        return self._comments[path]
+
+
+class CommentClaims:
+    """The claims in the comments of one file, by the qualified name of the scope they are in."""
+
+    def __init__(self, path: Path) -> None:
+        self._claims: dict[str, list[str]] = {}
+        try:
+            source = read_bytes(str(path)).decode()
+        except (OSError, UnicodeDecodeError):
+            return
+        if "@enforces" not in source.lower():
+            return
+        try:
+            tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+            tree = ast.parse(source)
+        except (SyntaxError, tokenize.TokenError):
+            return
+        scopes = list(_scopes(tree, ""))
+        for token in tokens:
+            if token.type == tokenize.COMMENT:
+                for claim in tagged(token.string):
+                    self._claims.setdefault(_innermost(scopes, token.start[0]), []).append(claim)
+
+    def of(self, item: pytest.Function) -> Iterator[tuple[bool, list[str]]]:
+        """The claims of the module, of the classes around a test, and of the test itself."""
+        names = item.function.__qualname__.split(".")
+        for depth in range(len(names) + 1):
+            yield depth == len(names), self._claims.get(".".join(names[:depth]), [])
+
+
+class _Scope(NamedTuple):
+    name: str
+    first: int
+    last: int
+
+
+def _scopes(node: ast.AST, prefix: str) -> Iterator[_Scope]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{prefix}.{child.name}" if prefix else child.name
+            first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+            yield _Scope(name, first, child.end_lineno or child.lineno)
+            if isinstance(child, ast.ClassDef):
+                yield from _scopes(child, name)
+
+
+def _innermost(scopes: list[_Scope], line: int) -> str:
+    around = [scope for scope in scopes if scope.first <= line <= scope.last]
+    return min(around, key=lambda scope: scope.last - scope.first).name if around else ""
 
 
 class Evidence(Record):
@@ -96,3 +241,224 @@ def _digest(item: pytest.Item) -> str:
     else:
         content = read_bytes(str(item.path)) if item.path.is_file() else b""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Proof:
+    """A sabotage that made a test fail."""
+
+    sabotage: str
+    sabotage_digest: str
+    test: str
+    test_digest: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "sabotage": self.sabotage,
+            "sabotageDigest": self.sabotage_digest,
+            "test": self.test,
+            "testDigest": self.test_digest,
+        }
+
+
+class LockEntry(Record):
+    """What is on record about one lock."""
+
+    text: str
+    revision: int
+    proofs: tuple[Proof, ...] = ()
+
+
+class LockRecord(Record, frozen=False):
+    """The entries by lock id."""
+
+    entries: dict[str, LockEntry] = field(default_factory=dict)
+
+    def to_text(self) -> str:
+        locks: dict[str, Json] = {
+            lock_id: {
+                "text": entry.text,
+                "revision": entry.revision,
+                "proofs": [proof.to_json() for proof in sorted(entry.proofs)],
+            }
+            for lock_id, entry in sorted(self.entries.items())
+        }
+        return json.dumps({"lockRecordVersion": VERSION, "locks": locks}, indent=2) + "\n"
+
+
+def text_digest(lock: Lock) -> str:
+    """The digest of what a lock says."""
+    return f"sha256:{hashlib.sha256(lock.summary.encode()).hexdigest()}"
+
+
+def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
+    """A record from its file; an empty one when there is none yet."""
+    if not path.exists():
+        return Ok(LockRecord())
+    try:
+        value: Any = json.loads(read_bytes(str(path)))
+        if value["lockRecordVersion"] != VERSION:
+            found = value["lockRecordVersion"]
+            return Err(f"{path.name} has the unknown lock record version {found}; this program reads {VERSION}")
+        return Ok(LockRecord({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
+    except OSError as problem:
+        return Err(f"{path.name} can't be read: {problem.strerror}")
+    except ValueError as problem:
+        return Err(f"{path.name} can't be used as a lock record, because it is not JSON: {problem}. {_WAY_OUT}")
+    except (KeyError, TypeError, AttributeError):
+        return Err(f"{path.name} can't be used as a lock record, because members are missing or wrong. {_WAY_OUT}")
+
+
+def _entry(value: dict[str, Any]) -> LockEntry:
+    proofs = tuple(
+        Proof(*(_text(proof[name]) for name in ("sabotage", "sabotageDigest", "test", "testDigest")))
+        for proof in value["proofs"]
+    )
+    if not isinstance(value["revision"], int):
+        raise TypeError("revision")
+    return LockEntry(_text(value["text"]), value["revision"], proofs)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("text")
+    return value
+
+
+class LockStatus(Record):
+    """One lock: the tests that claim it, whether one of them enforced it, and what proves that it would notice.
+
+    A suspect lock counts as not enforced: its tests were written for another text. `stale` are proofs that no longer
+    hold, because the sabotage or the test changed since.
+    """
+
+    lock: Lock
+    claims: tuple[Evidence, ...]
+    is_suspect: bool
+    proofs: tuple[Proof, ...]
+    stale: tuple[Proof, ...]
+
+    @property
+    def enforcing(self) -> tuple[Evidence, ...]:
+        return tuple(evidence for evidence in self.claims if evidence.counts)
+
+    @property
+    def is_enforced(self) -> bool:
+        return bool(self.enforcing) and not self.is_suspect
+
+    @property
+    def is_proven(self) -> bool:
+        return self.is_enforced and bool(self.proofs)
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the tests that enforce it."""
+        return sorted({evidence.file for evidence in self.enforcing})
+
+
+class LockCoverage(Record):
+    """All locks that count, and what is wrong with claims, sabotages or the record."""
+
+    registry: Registry
+    locks: tuple[LockStatus, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def enforced(self) -> list[LockStatus]:
+        return [status for status in self.locks if status.is_enforced]
+
+    @property
+    def open(self) -> list[LockStatus]:
+        return [status for status in self.locks if not status.is_enforced]
+
+    @property
+    def proven(self) -> list[LockStatus]:
+        return [status for status in self.locks if status.is_proven]
+
+    @property
+    def suspect(self) -> list[LockStatus]:
+        return [status for status in self.locks if status.is_suspect]
+
+    def share(self, part: Sequence[LockStatus]) -> Fraction:
+        """A part of all locks, in percent. Of no locks, nothing is missing."""
+        return Fraction(100 * len(part), len(self.locks)) if self.locks else Fraction(100)
+
+
+def rounded(percent: Fraction) -> int:
+    """A percentage as a whole number, half a point up."""
+    return int(percent + Fraction(1, 2))
+
+
+def lock_coverage(
+    registry: Registry,
+    evidence: Iterable[Evidence],
+    record: LockRecord,
+    sabotages: Sequence[Sabotage],
+    problems: Iterable[str] = (),
+) -> LockCoverage:
+    """How the locks stand, given what the tests of a run did."""
+    found = list(problems)
+    known = {lock.id: lock for lock in registry.locks}
+    claimed: dict[str, list[Evidence]] = {lock.id: [] for lock in registry.counting()}
+    for piece in evidence:
+        for claim in piece.claims:
+            lock = known.get(claim.lock_id)
+            flaw = _claim_flaw(lock, claim.lock_id, claim.revision, known)
+            if flaw is not None:
+                found.append(f"{flaw} in {piece.place}")
+            elif lock is not None:
+                claimed[lock.id].append(piece)
+    found += _sabotage_flaws(sabotages, known)
+    locks = tuple(
+        _status(known[lock_id], tuple(pieces), record, sabotages) for lock_id, pieces in sorted(claimed.items())
+    )
+    return LockCoverage(registry, locks, tuple(sorted(set(found))))
+
+
+def _claim_flaw(lock: Lock | None, lock_id: str, revision: int | None, known: dict[str, Lock]) -> str | None:
+    if lock is None:
+        meant = nearest_id(lock_id, known)
+        return f'Unknown lock ID "{lock_id}"' + (f' (did you mean "{meant}"?)' if meant else "")
+    if lock.obsolete:
+        return f'Outdated lock ID "{lock_id}": the lock is obsolete'
+    if not lock.counts:
+        return f'Lock ID "{lock_id}" does not apply: {lock.reason}'
+    if revision is not None and revision != lock.revision:
+        return f'Outdated lock ID "{lock_id}@{revision}": the lock is at revision {lock.revision}'
+    return None
+
+
+def _sabotage_flaws(sabotages: Sequence[Sabotage], known: dict[str, Lock]) -> list[str]:
+    return [
+        f'Unknown lock ID "{lock_id}" in sabotage {sabotage.name}'
+        for sabotage in sabotages
+        for lock_id in sabotage.locks
+        if lock_id not in known
+    ]
+
+
+def _status(lock: Lock, claims: tuple[Evidence, ...], record: LockRecord, sabotages: Sequence[Sabotage]) -> LockStatus:
+    entry = record.entries.get(lock.id)
+    if entry is None:
+        return LockStatus(lock, claims, False, (), ())
+    is_suspect = entry.text != text_digest(lock) and not _reviewed(lock, entry, claims)
+    switches = {sabotage.name: sabotage.digest for sabotage in sabotages if lock.id in sabotage.locks}
+    tests = {(evidence.name, evidence.digest) for evidence in claims if evidence.counts}
+    holding = tuple(
+        proof
+        for proof in sorted(entry.proofs)
+        if switches.get(proof.sabotage) == proof.sabotage_digest and (proof.test, proof.test_digest) in tests
+    )
+    stale = tuple(proof for proof in sorted(entry.proofs) if proof not in holding)
+    return LockStatus(lock, claims, is_suspect, () if is_suspect else holding, stale)
+
+
+def _reviewed(lock: Lock, entry: LockEntry, claims: tuple[Evidence, ...]) -> bool:
+    """Whether an enforcing test names the new revision, and so says that it was written for the new text."""
+    pinned = any(
+        claim.lock_id == lock.id and claim.revision == lock.revision
+        for evidence in claims
+        if evidence.counts
+        for claim in evidence.claims
+    )
+    return pinned and lock.revision > entry.revision

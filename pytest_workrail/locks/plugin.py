@@ -1,21 +1,342 @@
-"""Lock coverage as a pytest plugin, registered only when a registry was given."""
+"""Design locks in a pytest session: settings, what tests did, and what is reported at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_workrail.locks.assertion_watch import AssertionWatch
-from pytest_workrail.locks.finish import LockSummary, close
-from pytest_workrail.locks.prover import Attempt, AttemptResult, Prover, can_prove
-from pytest_workrail.locks.session import LockSession
-from pytest_workrail.locks.settings import LockSettings
-from pytest_workrail.run.pytest_session import Outcomes
+from pytest_workrail.locks.evidence import (
+    ClaimReader,
+    Evidence,
+    LockCoverage,
+    LockEntry,
+    LockRecord,
+    LockStatus,
+    Proof,
+    evidence_from_json,
+    load_record,
+    lock_coverage,
+    merged,
+    not_yet_run,
+    rounded,
+    text_digest,
+)
+from pytest_workrail.locks.registry import Registry, load_registry, missing_citations, missing_sources
+from pytest_workrail.locks.report import reports
+from pytest_workrail.locks.sabotage import Attempt, AttemptResult, Prover, Sabotage, can_prove, load_sabotages
+from pytest_workrail.locks.vacuity import AssertionWatch
+from pytest_workrail.records import Record, replace
+from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
+from workrail_lint.base.files import read_bytes, write_atomically
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import neutral
 
+_SHOWN = 10
 _WORKER_KEY = "workrail_locks"
+
+
+class LockSettings(Record):
+    """The registry, the record, the sabotages, and what is to be done with them."""
+
+    registry: Registry
+    record: LockRecord
+    record_path: Path
+    sabotages: tuple[Sabotage, ...]
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+    report_folder: Path | None
+    verifies: bool
+    proves: bool
+    accepted: frozenset[str]
+    fail_under: float | None
+    proven_fail_under: float | None
+
+    def accepts(self, lock_id: str) -> bool:
+        """Whether the new text of a lock was declared to be what its tests enforce."""
+        return bool(self.accepted & {lock_id, "all"})
+
+
+def lock_settings(config: pytest.Config) -> LockSettings:
+    """The settings of a run. Raises UsageError when they can't be met."""
+    folder = config.invocation_params.dir
+    path = folder / config.getoption("workrail_locks")
+    registry = load_registry(path)
+    if isinstance(registry, Err):
+        problems = "\n".join(f"  {problem.pointer or '/'}: {problem.message}" for problem in registry.error)
+        raise pytest.UsageError(neutral(f"the lock registry {path.name} can't be used:\n{problems}"))
+    record_path = folder / (config.getoption("workrail_lock_record") or path.with_suffix(".record.json"))
+    record = load_record(record_path)
+    if isinstance(record, Err):
+        raise pytest.UsageError(neutral(record.error))
+    report_folder = config.getoption("workrail_lock_report")
+    verifies = config.getoption("workrail_locks_verify")
+    if verifies and report_folder is None:
+        raise pytest.UsageError("--workrail-locks-verify needs --workrail-lock-report=FOLDER")
+    accepted = frozenset(config.getoption("workrail_locks_accept"))
+    unknown = accepted - {lock.id for lock in registry.value.locks} - {"all"}
+    if unknown:
+        raise pytest.UsageError(f"--workrail-locks-accept: unknown lock: {', '.join(sorted(unknown))}")
+    fail_under = config.getoption("workrail_locks_fail_under")
+    return LockSettings(
+        registry.value,
+        record.value,
+        record_path,
+        chosen_sabotages(config),
+        tuple(
+            f"{path.name}{problem.pointer}: {problem.message}"
+            for problem in missing_sources(registry.value, config.rootpath)
+        ),
+        tuple(f"{path.name}: {warning}" for warning in missing_citations(registry.value, config.rootpath, path.parent)),
+        None if report_folder is None else folder / report_folder,
+        verifies,
+        config.getoption("workrail_locks_prove"),
+        accepted,
+        100.0 if config.getoption("workrail_locks_check") else fail_under,
+        config.getoption("workrail_locks_proven_fail_under"),
+    )
+
+
+def chosen_sabotages(config: pytest.Config) -> tuple[Sabotage, ...]:
+    """The sabotages of the modules that were named. Raises UsageError."""
+    try:
+        return tuple(load_sabotages(config.getoption("workrail_sabotages"), config.invocation_params.dir))
+    except LookupError as error:
+        raise pytest.UsageError(f"--workrail-sabotages: {error}") from error
+
+
+def prepare(config: pytest.Config) -> None:
+    """Turn on the sabotage that was asked for, and keep what fails because of it from being remembered."""
+    name = config.getoption("workrail_sabotage")
+    if name is not None:
+        _switch_on(config, name)
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        config.add_cleanup(_forget_examples())
+
+
+def _switch_on(config: pytest.Config, name: str) -> None:
+    sabotages = {sabotage.name: sabotage for sabotage in chosen_sabotages(config)}
+    if name not in sabotages:
+        known = ", ".join(sorted(sabotages)) or "none; name their modules with --workrail-sabotages"
+        raise pytest.UsageError(f"--workrail-sabotage: unknown sabotage {name} (known: {known})")
+    stack = ExitStack()
+    try:
+        stack.enter_context(sabotages[name].applied())
+    except LookupError as error:
+        raise pytest.UsageError(f"--workrail-sabotage: {error}") from error
+    except Exception as error:
+        # A sabotage is the project's own code, so anything can go wrong in it.
+        said = f"{type(error).__name__}: {error}"
+        raise pytest.UsageError(f"--workrail-sabotage: {name} can't be turned on: {said}") from error
+    config.add_cleanup(stack.close)
+
+
+def _forget_examples() -> Callable[[], None]:
+    """Make hypothesis deterministic and patient, and keep it from storing or shrinking what it finds in broken code.
+
+    Returns a function that restores its settings.
+    """
+    import hypothesis
+
+    usual = hypothesis.settings.get_current_profile_name()
+
+    hypothesis.settings.register_profile(
+        "workrail-sabotage",
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.settings.load_profile("workrail-sabotage")
+    return lambda: hypothesis.settings.load_profile(usual)
+
+
+class LockSession:
+    """Collects evidence. Under xdist every worker has one, and the controller merges them."""
+
+    def __init__(self) -> None:
+        self._reader = ClaimReader()
+        self._evidence: dict[str, Evidence] = {}
+        self._collected: set[str] = set()
+        self._asserted: set[str] = set()
+        self._problems: set[str] = set()
+
+    def collected(self, item: pytest.Item) -> bool:
+        """A test was selected. True when it claims a lock."""
+        read = self._reader.read(item)
+        if not read.claims and not read.problems:
+            return False
+        evidence = not_yet_run(item, read.claims)
+        self._problems.update(f"{evidence.place} {problem}" for problem in read.problems)
+        if read.claims:
+            self._evidence[item.nodeid] = evidence
+            self._collected.add(item.nodeid)
+        return bool(read.claims)
+
+    def is_claiming(self, test: str) -> bool:
+        return test in self._evidence
+
+    def asserted(self, test: str) -> None:
+        """A test has asserted something."""
+        self._asserted.add(test)
+
+    def test_finished(self, test: str, ending: ItemOutcome) -> None:
+        """A test is over. The controller of xdist hears of it too, but only the worker knows whether it asserted."""
+        if test in self._collected:
+            self._evidence[test] = replace(self._evidence[test], ending=ending, asserted=test in self._asserted)
+        self._asserted.discard(test)
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What every claiming test did, by name."""
+        return tuple(self._evidence[test] for test in sorted(self._evidence))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(sorted(self._problems))
+
+    def worker_state(self) -> dict[str, Json]:
+        """What a worker hands to the controller."""
+        return {"evidence": [piece.to_json() for piece in self.evidence], "problems": list[Json](self.problems)}
+
+    def merge(self, state: dict[str, Any]) -> None:
+        """Take in what a worker found."""
+        pieces: Iterable[Evidence] = map(evidence_from_json, state["evidence"])
+        self._evidence = merged([*self.evidence, *pieces])
+        self._problems.update(state["problems"])
+
+
+class LockSummary(Record):
+    """What is said at the end, and what makes the run fail."""
+
+    lines: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+def close(
+    settings: LockSettings,
+    evidence: Sequence[Evidence],
+    problems: Iterable[str],
+    findings: Sequence[AttemptResult],
+    is_green: bool,
+) -> LockSummary:
+    """Judge a run. The record and the reports are written only when asked for, the record only by a green run."""
+    record = settings.record
+    failures: list[str] = []
+    if settings.proves or settings.accepted:
+        if is_green:
+            record = updated(settings, evidence, findings)
+            failures += _save(settings.record_path, record.to_text())
+        else:
+            failures.append("The lock record was not written, because not all tests passed.")
+    remarks = (*settings.warnings, *settings.problems, *problems)
+    coverage = lock_coverage(settings.registry, evidence, record, settings.sabotages, remarks)
+    failures += [problem for problem in coverage.problems if problem not in settings.warnings]
+    failures += _shortfall("enforced", coverage, coverage.enforced, settings.fail_under)
+    failures += _shortfall("proven", coverage, coverage.proven, settings.proven_fail_under)
+    if settings.report_folder is not None:
+        for name, text in reports(coverage).items():
+            path = settings.report_folder / name
+            failures += _compare(path, text) if settings.verifies else _save(path, text)
+    lines = (*_summary(coverage, findings), *_warnings(settings.warnings))
+    return LockSummary(lines, tuple(failures))
+
+
+def updated(settings: LockSettings, evidence: Sequence[Evidence], findings: Sequence[AttemptResult]) -> LockRecord:
+    """The record after a run that proved locks or accepted new texts."""
+    coverage = lock_coverage(settings.registry, evidence, settings.record, settings.sabotages)
+    tests = {piece.test: (piece.name, piece.digest) for piece in evidence}
+    entries = dict(settings.record.entries)
+    for status in coverage.locks:
+        lock, known = status.lock, entries.get(status.lock.id)
+        is_written_for_text = settings.proves if known is None else not status.is_suspect
+        if status.enforcing and (is_written_for_text or settings.accepts(lock.id)):
+            known = LockEntry(text_digest(lock), lock.revision, () if known is None else known.proofs)
+        if known is not None:
+            entries[lock.id] = replace(known, proofs=_proofs(lock.id, known, settings, tests, findings))
+    return LockRecord(entries)
+
+
+def _proofs(
+    lock_id: str,
+    entry: LockEntry,
+    settings: LockSettings,
+    tests: dict[str, tuple[str, str]],
+    findings: Sequence[AttemptResult],
+) -> tuple[Proof, ...]:
+    """What was tried now replaces what was tried before; what was not tried stays, while its sabotage exists."""
+    if not settings.proves:
+        return entry.proofs
+    try_sabotage = {finding.sabotage: finding for finding in findings if finding.lock_id == lock_id}
+    existing = {sabotage.name: sabotage.digest for sabotage in settings.sabotages if lock_id in sabotage.locks}
+    kept = [proof for proof in entry.proofs if proof.sabotage in existing.keys() - try_sabotage.keys()]
+    found = [
+        Proof(finding.sabotage, existing[finding.sabotage], *tests[finding.test])
+        for finding in try_sabotage.values()
+        if finding.test is not None
+    ]
+    return tuple(sorted((*kept, *found)))
+
+
+def _save(path: Path, text: str) -> Iterator[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(str(path), text.encode())
+    except OSError as problem:
+        yield f"{path.name} can't be written: {problem.strerror}"
+
+
+def _compare(path: Path, text: str) -> Iterator[str]:
+    if not path.is_file() or read_bytes(str(path)) != text.encode():
+        yield f"{path.name} is out of date. Run again without --workrail-locks-verify and review the changes."
+
+
+def _shortfall(what: str, coverage: LockCoverage, part: Sequence[LockStatus], percent: float | None) -> Iterator[str]:
+    if percent is None or coverage.share(part) >= percent:
+        return
+    yield f"{len(part)} of {len(coverage.locks)} locks are {what}; {percent:g}% are required."
+    lacking = [status for status in coverage.locks if status not in part]
+    for status in lacking[:_SHOWN]:
+        yield f"  {status.lock.id}: {_shortcoming(status)}"
+    if len(lacking) > _SHOWN:
+        yield f"  and {len(lacking) - _SHOWN} more"
+
+
+def _shortcoming(status: LockStatus) -> str:
+    """The shortest answer to why a lock is not enforced, or not proven."""
+    if status.is_suspect:
+        return "suspect: its text changed after its tests were written"
+    if status.is_enforced:
+        return "no longer proven: its test or sabotage changed" if status.stale else "no sabotage of it is noticed"
+    if not status.claims:
+        return f"no test claims it ({status.lock.summary})"
+    flaws = sorted({f"{evidence.name} {evidence.flaw}" for evidence in status.claims})
+    return "; ".join(flaws)
+
+
+def _warnings(warnings: Sequence[str]) -> Iterator[str]:
+    for warning in warnings[:_SHOWN]:
+        yield f"warning: {warning}"
+    if len(warnings) > _SHOWN:
+        yield f"warning: {len(warnings) - _SHOWN} more sources do not exist"
+
+
+def _summary(coverage: LockCoverage, findings: Sequence[AttemptResult]) -> Iterator[str]:
+    enforced, proven = coverage.enforced, coverage.proven
+    yield (
+        f"{len(enforced)} of {len(coverage.locks)} locks enforced ({rounded(coverage.share(enforced))}%), "
+        f"{len(proven)} proven ({rounded(coverage.share(proven))}%), {len(coverage.suspect)} suspect"
+    )
+    unnoticed = [finding for finding in findings if finding.test is None]
+    if findings:
+        yield f"{len(findings) - len(unnoticed)} of {len(findings)} sabotages noticed"
+    for finding in unnoticed:
+        yield f"  {finding.sabotage} ({finding.lock_id}) is not noticed: {finding.why}"
 
 
 class LockPlugin:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_workrail.locks.status import LockCoverage, LockStatus, rounded
+from pytest_workrail.locks.evidence import LockCoverage, LockStatus, rounded
 from workrail_lint.base.js import Json
 
 JSON_FILE, MARKDOWN_FILE, PLAN_FILE = "lock-coverage.json", "lock-coverage.md", "lock-closure-plan.md"

@@ -1,12 +1,4 @@
-"""Sabotages: small switches that break exactly one behaviour, to see whether a test that claims to enforce it fails.
-
-A sabotage is a function that takes what stands in the code and gives what shall stand there instead:
-
-    @breaks("gaps-append-only-resolution", at="package.module:function")
-    def gaps_are_edited(original):
-        \"\"\"What no longer holds, in one sentence.\"\"\"
-        return lambda *arguments: ...
-"""
+"""Sabotages: deliberate breaks of what a lock demands, and whether the tests of the lock notice them."""
 
 from __future__ import annotations
 
@@ -14,20 +6,34 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import json
+import os
 import re
+import selectors
+import signal
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from traceback import walk_tb
-from types import ModuleType
-from typing import Any
+from types import ModuleType, TracebackType
+from typing import Any, NamedTuple
 
+import pytest
+
+from pytest_workrail.locks.vacuity import TestSide
 from pytest_workrail.records import Record
+from pytest_workrail.run.result import ExpectationFailure
+from workrail_lint.base.result import Err
 
 Broken = Callable[[Any], Any]
 _PLACE = re.compile(r"[\w.]+:[\w.]+")
+
+_UNWRAPPED = inspect.getattr_static(Err, "value").fget.__code__
+TIME_LIMIT_SECONDS = 60.0
+_ENDLESS = "the tests did not finish"
 
 
 class Sabotage(Record):
@@ -165,3 +171,220 @@ def _module_of(path: Path) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def try_sabotage(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str | None, str]:
+    """The test that noticed the sabotage, or why none did. Leaves the process as broken as the sabotage is."""
+    config = tests[0].config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        config.pluginmanager.unregister(reporter)
+    watch = _Watch(config, sabotage)
+    config.pluginmanager.register(watch)
+    try:
+        with sabotage.applied():
+            for test, following in zip(tests, (*tests[1:], None), strict=True):
+                config.hook.pytest_runtest_protocol(item=test, nextitem=following)
+                if watch.noticed is not None:
+                    return watch.noticed, ""
+    except LookupError as error:
+        return None, str(error)
+    except BaseException as error:
+        return None, f"the run was aborted by {type(error).__name__}"
+    return None, watch.other or "every test still passes"
+
+
+class _Watch:
+    """Finds the first test whose call fails because something is not as it says."""
+
+    def __init__(self, config: pytest.Config, sabotage: Sabotage) -> None:
+        self._side = TestSide(config)
+        self._sabotage = inspect.getsourcefile(sabotage.broken)
+        self.noticed: str | None = None
+        self.other = ""
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
+        if call.excinfo is None or self.noticed is not None:
+            return
+        error = call.excinfo.value
+        if self._comes_from_sabotage(error):
+            self.other = f"the sabotage itself fails in {item.nodeid}"
+        elif call.when == "call" and (_is_assertion(error) or self._is_missing_attribute(error, item)):
+            self.noticed = item.nodeid
+        elif not isinstance(error, pytest.skip.Exception):
+            self.other = f"{item.nodeid} fails with {type(error).__name__}, not with an assertion"
+
+    def _comes_from_sabotage(self, error: BaseException) -> bool:
+        """Whether the sabotage raised it; a sabotage must not do the noticing itself."""
+        return _raised_in(error) == self._sabotage
+
+    def _is_missing_attribute(self, error: BaseException, item: pytest.Item) -> bool:
+        """Whether the test itself reached for something that the result should have had."""
+        if isinstance(error, BaseExceptionGroup):
+            return all(self._is_missing_attribute(each, item) or _is_assertion(each) for each in error.exceptions)
+        place = _origin(error)
+        if place is None:
+            return False
+        code = place.tb_frame.f_code
+        if isinstance(error, AttributeError | LookupError):
+            return self._side.holds(code.co_filename, item)
+        # The value of a failure: our own way to say that a success was expected.
+        return isinstance(error, ValueError) and code is _UNWRAPPED
+
+
+def _origin(error: BaseException) -> TracebackType | None:
+    """Where an error was raised."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place
+
+
+def _raised_in(error: BaseException) -> str | None:
+    place = _origin(error)
+    return None if place is None else place.tb_frame.f_code.co_filename
+
+
+def _is_assertion(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_assertion, error.exceptions))
+    return isinstance(error, AssertionError | pytest.fail.Exception | ExpectationFailure)
+
+
+class Attempt(NamedTuple):
+    """A sabotage, a lock it breaks, and the tests that should notice it, all by name."""
+
+    sabotage: str
+    lock_id: str
+    tests: tuple[str, ...]
+
+
+class AttemptResult(NamedTuple):
+    """What came of an attempt: the test that noticed it, or why none did."""
+
+    sabotage: str
+    lock_id: str
+    test: str | None
+    why: str
+
+
+def can_prove() -> bool:
+    """Whether this platform can copy a process."""
+    return hasattr(os, "fork")
+
+
+class Prover:
+    """A copy of this process that waits to be told which sabotages to try on which tests."""
+
+    def __init__(self, items: Sequence[pytest.Item], sabotages: Sequence[Sabotage]) -> None:
+        asked, self._asking = os.pipe()
+        self._answers, answering = os.pipe()
+        self._pid = os.fork()
+        if self._pid:
+            os.close(asked)
+            os.close(answering)
+            return
+        with _ending_process():
+            os.close(self._asking)
+            os.close(self._answers)
+            request = _read(asked)
+            if request:
+                attempts = [Attempt(name, lock_id, tuple(tests)) for name, lock_id, tests in json.loads(request)]
+                findings = _Pool(items, sabotages).run(attempts)
+                _write(answering, json.dumps(findings).encode())
+
+    def prove(self, attempts: Sequence[Attempt]) -> list[AttemptResult]:
+        """Try every sabotage; findings come in the order of the attempts."""
+        _write(self._asking, json.dumps(attempts).encode())
+        answer = json.loads(_read(self._answers) or b"[]")
+        os.waitpid(self._pid, 0)
+        return [AttemptResult(*finding) for finding in answer]
+
+    def skip(self) -> None:
+        """There is nothing to prove."""
+        os.close(self._asking)
+        os.close(self._answers)
+        os.waitpid(self._pid, 0)
+
+
+class _ending_process:  # noqa: N801 - used like a function
+    """The end of a copied process: whatever happens in this block, nothing comes after it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        os._exit(0)
+
+
+def _write(pipe: int, data: bytes) -> None:
+    with os.fdopen(pipe, "wb") as file:
+        file.write(data)
+
+
+def _read(pipe: int) -> bytes:
+    with os.fdopen(pipe, "rb") as file:
+        return file.read()
+
+
+class _Child(Record, frozen=False):
+    attempt: Attempt
+    pid: int
+    ends_at: float
+    said: bytes = b""
+
+    @property
+    def finding(self) -> AttemptResult:
+        test, why = json.loads(self.said) if self.said else (None, _ENDLESS)
+        return AttemptResult(self.attempt.sabotage, self.attempt.lock_id, test, why)
+
+
+class _Pool:
+    """Several copies at a time, as many as there are processors."""
+
+    def __init__(self, items: Sequence[pytest.Item], sabotages: Sequence[Sabotage]) -> None:
+        self._items = {item.nodeid: item for item in items}
+        self._sabotages = {sabotage.name: sabotage for sabotage in sabotages}
+        self._running = selectors.DefaultSelector()
+
+    def run(self, attempts: Sequence[Attempt]) -> list[AttemptResult]:
+        found: dict[tuple[str, str], AttemptResult] = {}
+        waiting = list(reversed(attempts))
+        while waiting or self._running.get_map():
+            while waiting and len(self._running.get_map()) < (os.cpu_count() or 1):
+                self._start(waiting.pop())
+            for finding in self._ended():
+                found[finding.sabotage, finding.lock_id] = finding
+        return [found[attempt.sabotage, attempt.lock_id] for attempt in attempts]
+
+    def _start(self, attempt: Attempt) -> None:
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(writing)
+            child = _Child(attempt, pid, time.monotonic() + TIME_LIMIT_SECONDS)
+            self._running.register(reading, selectors.EVENT_READ, child)
+            return
+        with _ending_process():
+            os.close(reading)
+            tests = [self._items[test] for test in attempt.tests]
+            _write(writing, json.dumps(try_sabotage(self._sabotages[attempt.sabotage], tests)).encode())
+
+    def _ended(self) -> Iterator[AttemptResult]:
+        ready = {key.fd for key, _ in self._running.select(timeout=0.2)}
+        for key in list(self._running.get_map().values()):
+            child: _Child = key.data
+            if key.fd in ready:
+                said = os.read(key.fd, 65536)
+                child.said += said
+                if said:
+                    continue
+            elif time.monotonic() < child.ends_at:
+                continue
+            else:
+                os.kill(child.pid, signal.SIGKILL)
+                child.said = b""
+            self._running.unregister(key.fd)
+            os.close(key.fd)
+            os.waitpid(child.pid, 0)
+            yield child.finding

@@ -1,11 +1,81 @@
-"""A set of tools: what each is called, does and takes, and what it answers."""
+"""The tools of the MCP server: the engine's, and those for authors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
+from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.protocol import shapes
+from pytest_workrail.engine.protocol.engine import Engine
+from pytest_workrail.engine.protocol.shapes import Shape, ToolName
+from pytest_workrail.engine.protocol.text import error_text
+from pytest_workrail.mcp.engine_words import ANSWERS, INSTRUCTIONS, MEMBERS, TITLES, TOOLS
 from pytest_workrail.records import Record
+from pytest_workrail.run.project_sources import project_sources
+from workrail_lint.api import check_text
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import hint
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compile import compile_workflow
+
+_SHAPES: tuple[Shape, ...] = (
+    shapes.LIST,
+    shapes.INSPECT,
+    shapes.START,
+    shapes.CONTINUE,
+    shapes.CHECKPOINT,
+    shapes.RESUME,
+)
+_READ_ONLY = frozenset({"list_workflows", "inspect_workflow", "resume_session"})
+_FREE_OBJECTS = frozenset({"initialContext", "context", "contextVariables"})
+Generate = Callable[[str], dict[str, Any]]
+_PATH = {
+    "type": "string",
+    "description": "A file of the project, relative to its folder, such as workflows/review.json.",
+}
+_TEXT = {"type": "string", "description": "The workflow itself, as JSON text. Give this or `path`, not both."}
+_RULE = {"type": "string", "description": "The code or the name of a rule as `check` shows it, such as CD023."}
+_TARGET = {
+    "enum": ["engine", "ir"],
+    "description": "What it is written for: the public engine (left out: this), or only our own compiler.",
+}
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "check": {"path": _PATH, "text": _TEXT, "target": _TARGET},
+    "compile": {"path": _PATH, "text": _TEXT},
+    "explain": {"rule": _RULE},
+    "generate": {"path": _PATH},
+}
+_REQUIRED = {"explain": ["rule"], "generate": ["path"]}
+_WORDS = {
+    "check": """\
+Finds what is wrong with a workflow: each finding with its code, severity, message and place. No findings: it is fine.
+
+Right: {"text": "{\\"id\\": \\"review\\", ...}"}
+Wrong: {"path": "/etc/hosts"}  (only files of the project)""",
+    "compile": """\
+Compiles a workflow and answers with its id, its hash and the steps that a run would go through, or with what keeps it
+from compiling. The file is not changed and nothing is pinned.
+
+Right: {"path": "workflows/review.json"}
+Wrong: {"path": "workflows"}  (one file, not a folder)""",
+    "explain": """\
+Explains a rule: what it finds, why that matters, and what to write instead.
+
+Right: {"rule": "CD023"}
+Wrong: {"rule": "the variable is never set"}  (that is a message; the code is printed before it)""",
+    "generate": """\
+Works out the few scenarios that show everything a workflow can do, and proves why the rest can't happen. The scenarios
+are in the answer and are not written; save those you want to keep.
+
+Right: {"path": "workflows/review.json"}
+Wrong: {"text": "{...}"}  (scenarios name a file, so save the workflow first)""",
+}
 
 
 class ToolSpec(Record):
@@ -47,3 +117,215 @@ class Toolset(Protocol):
     def leave(self) -> None:
         """The client is gone."""
         ...
+
+
+class Recorder(Protocol):
+    """Somebody who keeps what agents do."""
+
+    def touched(self, session_id: SessionId, *, is_complete: bool) -> None:
+        """A call was made in a session; it may have come to its end."""
+        ...
+
+    def leave(self) -> None:
+        """The client is gone."""
+        ...
+
+
+class EngineTools:
+    """The six tools of an engine."""
+
+    instructions = INSTRUCTIONS
+
+    def __init__(self, engine: Engine, recorder: Recorder | None = None) -> None:
+        self._engine = engine
+        self._recorder = recorder
+        self._calls = {
+            "list_workflows": engine.list_workflows,
+            "inspect_workflow": engine.inspect_workflow,
+            "start_workflow": engine.start_workflow,
+            "continue_workflow": engine.continue_workflow,
+            "checkpoint_workflow": engine.checkpoint_workflow,
+            "resume_session": engine.resume_session,
+        }
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        return [
+            ToolSpec(
+                shape.tool,
+                TITLES[shape.tool],
+                TOOLS[shape.tool].replace("ANSWERS", ANSWERS[self._engine.profile.answers]),
+                _input_schema(shape.schema, shape.tool, ""),
+                shape.tool in _READ_ONLY,
+                is_repeatable=shape.tool != "start_workflow",
+            )
+            for shape in _SHAPES
+        ]
+
+    def call(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        answer = self._calls[name](arguments)
+        if isinstance(answer, Err):
+            return ToolAnswer((error_text(answer.error),), answer.error.to_json(), is_error=True)
+        data = answer.value.to_json()
+        if self._recorder is not None:
+            self._tell(self._recorder, arguments, data)
+        return ToolAnswer(answer.value.text, data)
+
+    def leave(self) -> None:
+        if self._recorder is not None:
+            self._recorder.leave()
+
+    def _tell(self, recorder: Recorder, arguments: dict[str, Any], data: dict[str, Any]) -> None:
+        """Say which session a call was about: its answer has a token of it, or the request had."""
+        for token in (data.get("continueToken"), data.get("resumeToken"), arguments.get("continueToken")):
+            if isinstance(token, str):
+                place = self._engine.place_of(token)
+                if not isinstance(place, Err):
+                    recorder.touched(place.value.session_id, is_complete=answer_kind(data) == "complete")
+                return
+
+
+def _input_schema(shape: dict[str, Any], tool: ToolName, path: str) -> dict[str, Any]:
+    """A shape in standard JSON Schema, with a description of each member."""
+    shown = {name: value for name, value in shape.items() if not name.startswith("x-")}
+    name = path.rpartition(".")[2]
+    if name in _FREE_OBJECTS:
+        shown["type"] = "object"
+    if path:
+        shown["description"] = MEMBERS[tool][path]
+    if "properties" in shape:
+        prefix = f"{path}." if path else ""
+        shown["properties"] = {
+            member: _input_schema(inner, tool, f"{prefix}{member}") for member, inner in shape["properties"].items()
+        }
+        if shape["x-objectMode"] == "strict":
+            shown["additionalProperties"] = False
+        if not shown.get("required"):
+            shown.pop("required", None)
+    if isinstance(shape.get("items"), dict):
+        shown["items"] = {key: value for key, value in shape["items"].items() if not key.startswith("x-")}
+    if "enum" in shape:
+        shown["type"] = "string"
+    return shown
+
+
+class AuthoringTools:
+    """Check, compile, explain and generate, for the project in a folder."""
+
+    instructions = "Write a workflow, `check` it, `explain` what you do not understand, then `generate` its scenarios."
+
+    def __init__(self, root: Path, generate: Generate) -> None:
+        self._root = root.resolve()
+        self._generate = generate
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        return [
+            ToolSpec(name, name.capitalize(), words, _authoring_schema(name), read_only=True)
+            for name, words in _WORDS.items()
+        ]
+
+    def call(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        problem = _problem(name, arguments)
+        if problem is not None:
+            return _refused(problem)
+        try:
+            made = self._made(name, arguments)
+        except Exception as failure:  # a bug of ours is an answer too
+            made = Err(f"The tool failed unexpectedly ({type(failure).__name__}).")
+        return _refused(made.error) if isinstance(made, Err) else made.value
+
+    def leave(self) -> None:
+        """Nothing was kept."""
+
+    def _made(self, name: str, given: dict[str, str]) -> Ok[ToolAnswer] | Err[str]:
+        if name == "explain":
+            return _explained(given["rule"])
+        path = self._inside(given["path"]) if "path" in given else Ok(self._root / "workflow.json")
+        if isinstance(path, Err):
+            return path
+        if name == "generate":
+            made = self._generate(os.fspath(path.value))
+            return Err(str(made["error"])) if "error" in made else Ok(_data({**made, "workflow": given["path"]}))
+        read = read_file(os.fspath(path.value)) if "path" in given else Ok(_bytes(given["text"]))
+        if isinstance(read, Err):
+            return Err(f"{given['path']} can't be read.")
+        sources = project_sources(os.fspath(path.value.parent))
+        if isinstance(sources, Err):
+            return sources
+        shown = given.get("path", "workflow.json")
+        if name == "check":
+            report = check_text(read.value, shown, target=given.get("target", "engine"), **sources.value._asdict())
+            return Ok(_data({"findings": [_finding(each) for each in report.findings]}))
+        compiled = compile_workflow(read.value, **sources.value._asdict())
+        if isinstance(compiled, Err):
+            return Ok(_data({"compiles": False, "findings": [_finding(each) for each in compiled.error]}, failed=True))
+        result = compiled.value
+        hashes = {"workflowId": result.workflow_id, "hash": result.hash, "engineHash": result.engine_hash}
+        return Ok(_data({"compiles": True, **hashes, "ir": result.ir}))
+
+    def _inside(self, name: str) -> Ok[Path] | Err[str]:
+        """A file of the project; links that lead out of it lead nowhere."""
+        try:
+            path = (self._root / name).resolve()
+        except (OSError, ValueError, RuntimeError):
+            return Err("`path` is not a valid path.")
+        if not path.is_relative_to(self._root):
+            return Err("`path` leads out of the project; only its own files are read.")
+        return Ok(path) if path.is_file() else Err(f"There is no file {name} in the project.")
+
+
+def _authoring_schema(name: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": _MEMBERS[name], "additionalProperties": False}
+    return {**schema, "required": _REQUIRED[name]} if name in _REQUIRED else schema
+
+
+def _problem(name: str, given: dict[str, Any]) -> str | None:
+    known = _MEMBERS[name]
+    for member, value in given.items():
+        if member not in known:
+            return f"{name} takes no `{member}`{hint(member, known)}; it takes {', '.join(known)}."
+        if not isinstance(value, str) or value not in known[member].get("enum", [value]):
+            return f"`{member}` must be {' or '.join(known[member].get('enum', ['a string']))}."
+    for member in _REQUIRED.get(name, ()):
+        if member not in given:
+            return f"{name} needs `{member}`."
+    if name in ("check", "compile") and ("path" in given) == ("text" in given):
+        return f"{name} needs either `path` or `text`."
+    return None
+
+
+def _explained(asked: str) -> Ok[ToolAnswer] | Err[str]:
+    from workrail_lint.report.rule_docs import page, rules
+
+    known = {each.code: each for each in rules()}
+    rule = next((each for each in known.values() if asked.upper() == each.code or asked.lower() == each.name), None)
+    if rule is None:
+        return Err(f"There is no rule {asked}{hint(asked.upper(), known)}.")
+    facts = {"code": rule.code, "name": rule.name, "severity": rule.severity.value, "summary": rule.summary}
+    return Ok(ToolAnswer((page(rule),), facts))
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    start = None if finding.span is None else finding.span.start
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "pointer": finding.pointer,
+        "line": None if start is None else start.line,
+        "column": None if start is None else start.column,
+    }
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _data(value: dict[str, Any], *, failed: bool = False) -> ToolAnswer:
+    return ToolAnswer((json.dumps(value, ensure_ascii=False, indent=2),), value, is_error=failed)
+
+
+def _refused(message: str) -> ToolAnswer:
+    return ToolAnswer((message,), {"error": message}, is_error=True)

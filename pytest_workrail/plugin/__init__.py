@@ -39,7 +39,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
         return session_file(file_path, parent)
     if name.endswith(".json") and parent.config.getini("workrail_auto"):
-        from pytest_workrail.scenarios.auto_workflows import workflow_file
+        from pytest_workrail.scenarios.collection import workflow_file
 
         return workflow_file(file_path, parent)
     return None
@@ -86,7 +86,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.longrepr is not None and (
         "workrail" in getattr(item, "fixturenames", ()) or item.get_closest_marker("workrail")
     ):
-        from pytest_workrail.plugin.neutral_reports import neutralise
+        from pytest_workrail.plugin.reports import neutralise
 
         neutralise(report)
     return report
@@ -97,7 +97,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
     run = getattr(left, "run", None) or getattr(right, "run", None)
     if run is None:
         return None
-    from pytest_workrail.plugin.assertions import explanation
+    from pytest_workrail.plugin.reports import explanation
 
     return explanation(run, op, left, right, config.getoption("verbose") > 1)
 

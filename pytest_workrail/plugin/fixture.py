@@ -13,7 +13,7 @@ import pytest
 
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Agent
-from pytest_workrail.agents.prepared import Fixtures
+from pytest_workrail.agents.scripted import Fixtures
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import ProfileName

@@ -1,26 +1,116 @@
-"""What one machine saw of a suite that runs on several, and all of it together.
-
-`--workrail-record=DIR` writes what an xdist worker would tell its controller. `workrail-test combine` plays the
-controller: a session without tests of its own that takes in the records, and then ends like any other.
-"""
+"""What one machine saw of a suite, written to a folder or a page; `workrail-test combine` puts several together."""
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Sequence
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from enum import Enum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_workrail.plugin.record_shape import is_record
-from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.plugin import CoveragePlugin
+from pytest_workrail.coverage.points import Kind
+from pytest_workrail.coverage.report import document
+from pytest_workrail.golden.document import story_value
+from pytest_workrail.golden.files import ENDING, PENDING
+from pytest_workrail.golden.pending import PendingChanges, pending_data
+from pytest_workrail.golden.records import GoldenStatus
+from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
 from workrail_lint.base.files import read_bytes, write_atomically
+from workrail_lint.base.neutral import json_text
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.terminal import neutral
+from workrail_lint.cli import UsageError
+from workrail_lint.cli.studio import main as studio
+from workrail_lint.studio.runs import run_data
 
+# A type stands for a value of it, an enumeration for the value of a member, a list for a list of what it holds, a tuple
+# for a list of just these, a dict for an object of these members, or of any where the name is a type, a function for
+# what it says yes to.
+_POINT = (Kind, str, str)
+_WORKFLOW = {"workflowId": str, "workflowHash": str, "goals": {str: [_POINT]}, "tests": [(_POINT, [str])]}
+_RECORD = {"exit": int, "failed": int, "ran": [str], "deselected": [str]}
 FILE = "workrail-record.json"
 _VERSION = 1
 _SESSIONS = {"goldens": GOLDENS, "coverage": "workrail-coverage", "locks": "workrail-locks"}
+_WORKER_KEY = "workrail_runs"
+# A property test makes hundreds of runs; the first ones show what they are like.
+_MOST_OF_A_TEST = 5
+
+
+def _is_path_inside(value: Any) -> bool:
+    """Whether a path is one below the root folder: a golden or a test module there is written by an update."""
+    if not isinstance(value, str) or not value or "\\" in value or "\0" in value:
+        return False
+    return posixpath.normpath(value) == value and not posixpath.isabs(value) and value.split("/")[0] not in ("..", ".")
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether a text can stand where a test has its expected outline, and nothing else."""
+    try:
+        made = ast.parse(value, mode="eval").body if value else ast.Constant("")
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return False
+    return isinstance(made, ast.Constant) and isinstance(made.value, str)
+
+
+def _is_inline(value: Any) -> bool:
+    """A golden in a test. Without a digest nothing is ever written, and its place is only shown."""
+    if not _fits(value, (str, (int, int, int, int), GoldenStatus, str, _is_literal)):
+        return False
+    return not value[3] or _is_path_inside(value[0])
+
+
+def _is_revision(value: Any) -> bool:
+    return value is None or type(value) is int
+
+
+_TEST = {
+    "passed": bool,
+    "records": [(_is_path_inside, GoldenStatus, str)],
+    "inline": [_is_inline],
+}
+_CLAIM = (str, _is_revision, bool)
+_EVIDENCE = (str, str, str, [_CLAIM], ItemOutcome, bool)
+_SEEN: dict[str, Any] = {
+    "goldens": {str: _TEST},
+    "coverage": [_WORKFLOW],
+    "locks": {"evidence": [_EVIDENCE], "problems": [str]},
+}
+
+
+def is_record(content: dict[str, Any]) -> bool:
+    """Whether all parts of a record have the shape that a session gives them; a part may be missing as a whole."""
+    parts = all(content[name] is None or _fits(content[name], shape) for name, shape in _SEEN.items())
+    return parts and _fits(content, _RECORD)
+
+
+def _fits(value: Any, shape: Any) -> bool:
+    match shape:
+        case list():
+            return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
+        case tuple():
+            fits = isinstance(value, list) and len(value) == len(shape)
+            return fits and all(map(_fits, value, shape))
+        case dict():
+            if not isinstance(value, dict):
+                return False
+            if str in shape:
+                return all(_fits(item, shape[str]) for item in value.values())
+            return all(name in value and _fits(value[name], inner) for name, inner in shape.items())
+        case type() if issubclass(shape, Enum):
+            return isinstance(value, str) and value in {member.value for member in shape}
+        case type():
+            return type(value) is shape
+        case _:
+            return bool(shape(value))
 
 
 class Recorder:
@@ -104,3 +194,113 @@ class Combination:
                 if known is not None and record.content[name] is not None:
                     known.session.merge(record.content[name])
         return True
+
+
+class RunSession:
+    """Collects runs. Under xdist every worker has one, and the controller merges them."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[dict[str, Any]]] = {}
+
+    def record(self, test: str, transcript: Transcript) -> None:
+        """A run that a test made."""
+        runs = self._runs.setdefault(test, [])
+        if len(runs) < _MOST_OF_A_TEST:
+            runs.append({"test": test, **story_value(transcript)})
+
+    def worker_state(self) -> str:
+        """What a worker sends to the controller: in ASCII, because xdist can't send every string."""
+        return json.dumps(self._runs)
+
+    def merge(self, state: str) -> None:
+        """Take in what a worker saw."""
+        self._runs.update(json.loads(state))
+
+    def document(self) -> str:
+        """All runs by test. Each call says which branch it is on, which call it continues, and in which round."""
+        runs = [_with_places(run) for test in sorted(self._runs) for run in self._runs[test]]
+        return json_text({"version": 1, "runs": runs})
+
+
+def _with_places(run: dict[str, Any]) -> dict[str, Any]:
+    story = run_data(run, "", "")
+    assert story is not None
+    places = ({name: turn.get(name) for name in ("branch", "parent", "round")} for turn in story["turns"])
+    return {**run, "transcript": [{**call, **place} for call, place in zip(run["transcript"], places, strict=True)]}
+
+
+class RunsPlugin:
+    """Connects the collected runs to the hooks."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.session = RunSession()
+        self._failure = ""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of xdist is done."""
+        self.session.merge(getattr(node, "workeroutput", {}).get(_WORKER_KEY, "{}"))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        output = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_WORKER_KEY] = self.session.worker_state()
+            return
+        target = self._config.getoption("workrail_runs_json")
+        if target is None:
+            return
+        try:
+            write_atomically(str(self._config.invocation_params.dir / target), self.session.document().encode())
+        except OSError as problem:
+            self._failure = f"FAIL: --workrail-runs-json: {target} can't be written: {problem.strerror}"
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._failure:
+            terminalreporter.line(neutral(self._failure), red=True)
+
+
+class StudioPage:
+    """Builds the page after everything else is settled."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        yield
+        try:
+            self._write(self._config.invocation_params.dir / self._config.getoption("workrail_html"))
+        except (OSError, UsageError) as problem:
+            # pytest has written its summary by now.
+            reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                reporter.line(neutral(f"FAIL: --workrail-html: {problem}"), red=True)
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _write(self, target: Path) -> None:
+        root = str(self._config.rootpath)
+        changes = _pending(root)
+        given = {"--goldens": json.dumps(pending_data(changes, changes.groups))}
+        coverage = self._config.pluginmanager.get_plugin("workrail-coverage")
+        if isinstance(coverage, CoveragePlugin):
+            given["--coverage"] = document(coverage.session.tally)
+        runs = self._config.pluginmanager.get_plugin("workrail-runs")
+        if isinstance(runs, RunsPlugin):
+            given["--runs"] = runs.session.document()
+        with TemporaryDirectory() as folder:
+            arguments = [root, "--goldens", root, "--output", str(target)]
+            for option, text in given.items():
+                path = os.path.join(folder, f"{option.strip('-')}.json")
+                write_atomically(path, text.encode())
+                arguments += [option, path]
+            studio(arguments)
+
+
+def _pending(root: str) -> PendingChanges:
+    found = sorted(Path(root).rglob(f"*{ENDING}{PENDING}"))
+    return PendingChanges(path for path in found if not any(part.startswith(".") for part in path.parts))

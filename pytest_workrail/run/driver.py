@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, assert_never
 
-from pytest_workrail.agents.actions import (
+from pytest_workrail.agents.agent import (
     Action,
+    Agent,
     Call,
     Checkpoint,
     Prefer,
     Problem,
     Provide,
     Rebind,
+    Refusal,
     Rehydrate,
     Resend,
     Restart,
     Rewind,
+    StartView,
+    StepView,
     Stop,
     Submit,
 )
-from pytest_workrail.agents.agent import Agent, Refusal, StartView, StepView
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
@@ -35,10 +38,8 @@ from pytest_workrail.engine.tokens.issuer import StateGrant
 from pytest_workrail.records import replace
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects
-from pytest_workrail.run.final_projection import empty_projection, final_projection
-from pytest_workrail.run.position import Position, position_at
 from pytest_workrail.run.result import Ending, Run
-from pytest_workrail.run.visits import Visits
+from pytest_workrail.run.visits import Position, Visits, empty_projection, final_projection, position_at
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from pytest_workrail.agents.agent import Agent
+from pytest_workrail.agents.agent import Agent, member_of, one_of
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.choices import member_of, one_of
-from pytest_workrail.agents.lossy import Fault, Lossy
-from pytest_workrail.agents.misbehaving import Erratic, Stubborn
+from pytest_workrail.agents.misbehaving import Erratic, Fault, Lossy, Stubborn
 from pytest_workrail.agents.scripted import Answer, Scripted, script_turns
 from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
@@ -19,8 +17,7 @@ from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
 from pytest_workrail.run.bench import preferences as preferences
 from pytest_workrail.run.driver import drive
-from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import exchange_lines
+from pytest_workrail.run.result import Run, exchange_lines
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import hint

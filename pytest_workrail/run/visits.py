@@ -1,4 +1,4 @@
-"""What happened at each step, read from the log as it grows."""
+"""What a run leaves behind, read from the log as it grows: where it is, each attempt at a step, and how it ended."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.agent import StartView, StepView
+from pytest_workrail.agents.agent import StartView, StepView, Submit
 from pytest_workrail.agents.transcript import Choice, Exchange, Visit
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, artifact_kind
-from pytest_workrail.engine.core.profiles import UnsetCondition
+from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.state import StepInstance
-from pytest_workrail.engine.events.ids import NodeId
+from pytest_workrail.engine.core.state import State, StepInstance
+from pytest_workrail.engine.events.ids import AttemptId, NodeId
 from pytest_workrail.engine.events.judgements import GapRecordedData
 from pytest_workrail.engine.events.kinds import (
     AdvanceRecorded,
@@ -24,21 +24,107 @@ from pytest_workrail.engine.events.kinds import (
     DecisionTraceAppended,
     Event,
     GapRecorded,
+    Log,
     NodeCreated,
     NodeOutputAppended,
 )
-from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload
+from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NotesPayload
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.projections.dag import Node, Run
+from pytest_workrail.engine.projections.gaps import project_gaps
+from pytest_workrail.engine.projections.index import of_kind
+from pytest_workrail.engine.projections.lineage import Lineage, node_context
+from pytest_workrail.engine.projections.preferences import effective_preferences
 from pytest_workrail.engine.projections.selections import skipped_of
+from pytest_workrail.engine.protocol.advance_outcome import decides_together
 from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, read_continue
+from pytest_workrail.engine.protocol.step_response import pending_instance
+from pytest_workrail.engine.tokens.issuer import NodeAddress
+from pytest_workrail.records import Record
+from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 Trace = tuple[dict[str, Json], ...]
-
 _OUTCOMES = {"step": "advanced", "blocked_attempt": "blocked", "gate_checkpoint": "gated"}
 _CONTRACT_CODES = frozenset({"MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"})
 _CONTRACT_GAPS = frozenset({"missing_required_output", "invalid_required_output"})
+
+
+class Position(Record):
+    """A node of a run that can be looked at."""
+
+    place: NodeAddress
+    events: Log
+    run: Run
+    node: Node
+    state: State
+    instance: StepInstance | None
+    context: dict[str, Any]
+    preferences: Preferences
+    earlier: tuple[Json, ...]
+
+
+def position_at(bench: Bench, token: str) -> Position:
+    """The node that a token of this very run speaks of."""
+    place = bench.engine.place_of(token)
+    if isinstance(place, Err):
+        raise AssertionError(f"the engine does not know its own token: {place.error.message}")
+    return position_of(bench, place.value)
+
+
+def position_of(bench: Bench, place: NodeAddress) -> Position:
+    """A node of this very run."""
+    session = bench.engine.session(place.session_id)
+    if isinstance(session, Err):
+        raise AssertionError(f"the session can't be loaded: {session.error.message}")
+    events, run = session.value.truth.events, session.value.runs[place.run_id]
+    profile = bench.engine.profile
+    snapshot = snapshot_of(bench, run.nodes[place.node_id])
+    preferences = effective_preferences(events, run, place.node_id)
+    if isinstance(preferences, Err):
+        raise AssertionError(preferences.error.message)
+    instance = pending_instance(snapshot)
+    return Position(
+        place,
+        events,
+        run,
+        run.nodes[place.node_id],
+        snapshot.execution_state,
+        instance,
+        node_context(events, run, place.node_id, profile.rewind_context) or {},
+        preferences.value,
+        _earlier_artifacts(bench, events, run, place.node_id, instance, profile),
+    )
+
+
+def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
+    found = bench.home.stores.snapshots.get(node.snapshot_ref)
+    if isinstance(found, Err) or found.value is None:
+        raise AssertionError(f"node {node.node_id} has no snapshot")
+    return found.value
+
+
+def _earlier_artifacts(
+    bench: Bench, events: Log, run: Run, node_id: NodeId, instance: StepInstance | None, profile: Profile
+) -> tuple[Json, ...]:
+    """The artifacts handed in before this step in its loop iteration, where they help to decide about the loop."""
+    if instance is None or not instance.loop_path or not decides_together(profile):
+        return ()
+    inside: list[NodeId] = []
+    asked: set[NodeId] = set()
+    for each in run.upwards(node_id):
+        snapshot = snapshot_of(bench, run.nodes[each])
+        pending = pending_instance(snapshot)
+        if pending is None or pending.loop_path != instance.loop_path:
+            break
+        inside.append(each)
+        if asks_questions(profile) and question_patch(snapshot) is not None:
+            asked.add(each)
+    found = Lineage(events, run, node_id).artifacts(inside, asked)
+    return tuple(found)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
 
 
 class Visits:
@@ -249,3 +335,100 @@ def _contract(view: StepView, added: Sequence[Event], blockers: tuple[str, ...],
         if isinstance(event, NodeOutputAppended) and isinstance(event.data.payload, ArtifactPayload)
     }
     return contract["ref"] if pack is not None and pack.artifact_kind in kinds else None
+
+
+def empty_projection(status: str) -> dict[str, Json]:
+    """The projection of a run that was never opened."""
+    return {"status": status, "context": {}, "outputs": [], "gaps": [], "blockers": [], "trace": []}
+
+
+def final_projection(
+    bench: Bench, place: NodeAddress, blockers: list[Json], trace: Trace, status: str | None = None
+) -> dict[str, Json]:
+    """How a run stands at its preferred tip. `status` is given where the engine has no word of its own for it."""
+    here = position_of(bench, place)
+    tip = here.run.preferred_tip or place.node_id
+    at_tip = position_of(bench, NodeAddress(place.session_id, place.run_id, tip))
+    derived = bench.engine.status(place.session_id, place.run_id)
+    if isinstance(derived, Err):
+        raise AssertionError(f"the run has no status: {derived.error.message}")
+    return {
+        "status": status or derived.value,
+        "context": at_tip.context,
+        "outputs": _outputs(bench, at_tip, tip),
+        "gaps": _gaps(bench, here),
+        "blockers": blockers,
+        "trace": list(trace),
+    }
+
+
+def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
+    """What each step on the way to the tip handed in, in order; steps that handed in nothing are left out."""
+    path = set(position.run.lineage(tip))
+    appended: dict[NodeId, list[NodeOutputAppended]] = {}
+    for event in of_kind(position.events, NodeOutputAppended):
+        appended.setdefault(event.scope.node_id, []).append(event)
+    found: list[Json] = []
+    for advance in of_kind(position.events, AdvanceRecorded):
+        node, outcome = advance.scope.node_id, advance.data.outcome
+        if advance.scope.run_id != position.run.run_id:
+            continue
+        if not isinstance(outcome, AdvancedOutcome) or not {node, outcome.to_node_id} <= path:
+            continue
+        if not _keeps_outputs(bench, position.run.nodes[outcome.to_node_id]):
+            continue
+        submitted = _submitted(appended.get(node, ()), advance.data.attempt_id)
+        if submitted:
+            found.append({**_step(bench, position.run, node), **submitted})
+    return found
+
+
+def _keeps_outputs(bench: Bench, target: Node) -> bool:
+    """Whether what led to a node counts as handed in: the step is done, or something is only asked about it."""
+    if target.kind == "step":
+        return True
+    return asks_questions(bench.engine.profile) and question_patch(snapshot_of(bench, target)) is not None
+
+
+def _step(bench: Bench, run: Run, node: NodeId) -> dict[str, Json]:
+    instance = pending_instance(snapshot_of(bench, run.nodes[node]))
+    if instance is None:
+        return {}
+    named: dict[str, Json] = {"step": instance.step_id}
+    if instance.loop_path:
+        named["iteration"] = instance.loop_path[-1].iteration
+    return named
+
+
+def _submitted(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> dict[str, Json]:
+    notes: str | None = None
+    artifacts: list[tuple[int, Json]] = []
+    for event in appended:
+        payload, (before, _, place) = event.data.payload, event.data.output_id.partition(attempt)
+        if before == event.data.output_id:
+            continue
+        if isinstance(payload, NotesPayload):
+            notes = payload.notes_markdown
+        elif isinstance(payload, ArtifactPayload):
+            artifacts.append((int(place.lstrip("_")), payload.content))  # type: ignore[arg-type]  # JSON from the log
+    found: dict[str, Json] = {} if notes is None else {"notes": notes}
+    if artifacts:
+        found["artifacts"] = [content for _, content in sorted(artifacts, key=lambda each: each[0])]
+    return found
+
+
+def _gaps(bench: Bench, position: Position) -> list[Json]:
+    found: list[Json] = []
+    for gap in project_gaps(position.events).of_run(position.run.run_id):
+        reason = gap.data.reason
+        shown = {
+            **_step(bench, position.run, gap.node_id),
+            "severity": gap.data.severity,
+            "category": reason.category,
+            "detail": reason.detail,
+            "summary": gap.data.summary,
+        }
+        if gap.data.details is not None:
+            shown["details"] = gap.data.details.to_wire()
+        found.append(shown)
+    return found

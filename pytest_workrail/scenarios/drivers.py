@@ -1,4 +1,4 @@
-"""Who plays a scenario file: the driver that the system of its kind names.
+"""Scenario files of every kind: read, checked against their schema, and played by the driver of their kind.
 
 A scenario belongs to a kind by a member that only this kind has; a file without such a member is about a workflow.
 A driver is imported when a file of its kind is played; another package can bring one.
@@ -6,15 +6,184 @@ A driver is imported when a file of its kind is played; another package can brin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from pytest_workrail.golden.files import SCENARIO_ENDING
+from pytest_workrail.records import Record
+from pytest_workrail.run.project_sources import project_scenarios
+from pytest_workrail.run.result import ExpectationFailure
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
-    from pytest_workrail.scenarios.failures import Fault, ScenarioFailure
-    from pytest_workrail.scenarios.loading import ScenarioDocument
-    from workrail_lint.base.result import Err, Ok
+    from pytest_workrail.run.result import Run
+
+# For these members the expected string need only be a part of the actual one.
+_PARTS = ("message", "fix", "summary")
+Playing: TypeAlias = "Ok[PlayedScenario] | Err[ScenarioFailure]"
+
+
+class Place(NamedTuple):
+    """A line and a column of the file, both from 1."""
+
+    line: int
+    column: int
+
+
+class Fault(NamedTuple):
+    """One difference from the scenario. `place` is set if the pointer can't be located."""
+
+    message: str
+    pointer: str
+    place: Place | None = None
+
+
+def fault_of(finding: Finding, document: JsonDocument) -> Fault:
+    """What a check finds, at the place where it says so: about a member, its name."""
+    span = finding.span or document.locate(finding.pointer, finding.on_name)
+    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
+
+
+def place_of(document: JsonDocument, pointer: str) -> Place:
+    """Where a pointer leads, or the nearest place above it that exists."""
+    while True:
+        span = document.locate(pointer)
+        if span is not None:
+            return Place(span.start.line, span.start.column)
+        if not pointer:
+            return Place(1, 1)
+        pointer = pointer.rpartition("/")[0]
+
+
+class ScenarioFailure(ExpectationFailure):
+    """A scenario that failed: every fault with its location, then what happened."""
+
+    def __init__(
+        self, file: str, document: JsonDocument, faults: Sequence[Fault], happened: Sequence[str] = (), turn: str = ""
+    ) -> None:
+        super().__init__(file)
+        self.file = file
+        self.document = document
+        self.faults = tuple(faults)
+        self.happened = tuple(happened)  # the run so far, a line each
+        self.turn = turn  # the last one that was played
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def reason(self) -> tuple[str, tuple[str, int]]:
+        """The first fault, and the line of the file it is in."""
+        fault = self.faults[0]
+        return fault.message, (self.file, self._place(fault).line)
+
+    def _place(self, fault: Fault) -> Place:
+        return fault.place or place_of(self.document, fault.pointer)
+
+    def lines(self) -> Iterator[str]:
+        for fault in self.faults:
+            line, column = self._place(fault)
+            yield f"{self.file}:{line}:{column}: {fault.message} ({fault.pointer or '/'})"
+        if self.turn:
+            line, column = place_of(self.document, self.turn)
+            yield f"last turn: {self.turn} ({self.file}:{line}:{column})"
+        yield from self.happened
+
+
+def transcript_lines(run: Run) -> Sequence[str]:
+    """The transcript of the run so far, and why it ended."""
+    from pytest_workrail.run.result import exchange_lines
+
+    transcript = run.transcript
+    head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
+    return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]
+
+
+class ScenarioDocument(Record):
+    """A scenario whose shape is right, and the members that all kinds have. `file` is its name in messages."""
+
+    path: Path
+    file: str
+    document: JsonDocument
+    driver: str = ""  # what plays its kind
+
+    @property
+    def value(self) -> dict[str, Any]:
+        value = self.document.value
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def folder(self) -> str:
+        """Where the paths in the file start."""
+        return os.fspath(self.path.parent)
+
+    @property
+    def name(self) -> str:
+        return str(self.value.get("name") or self.path.name.removesuffix(SCENARIO_ENDING))
+
+    @property
+    def locks(self) -> tuple[str, ...]:
+        """The locks that the scenario claims to enforce."""
+        return tuple(self.value.get("enforces", ()))
+
+    @property
+    def wants_golden(self) -> bool:
+        return self.value.get("golden") is not False
+
+    def invalid(self, findings: Iterable[Finding]) -> Err[ScenarioFailure]:
+        """The failure of a scenario that can't be played."""
+        return Err(ScenarioFailure(self.file, self.document, [fault_of(each, self.document) for each in findings]))
+
+
+def open_scenario(path: Path, file: str) -> Ok[ScenarioDocument] | Err[ScenarioFailure]:
+    """Read a scenario file. `file` is what it is called in messages."""
+    found_file = read_file(os.fspath(path))
+    if isinstance(found_file, Err):
+        return Err(ScenarioFailure(file, JsonDocument(""), [Fault(found_file.error.message, "")]))
+    system = project_scenarios(os.fspath(path.parent))
+    if isinstance(system, Err):
+        return Err(ScenarioFailure(file, JsonDocument(""), [Fault(system.error, "")]))
+    read = system.value.read(found_file.value)
+    scenario = ScenarioDocument(path, file, read.document, system.value.kind_of(read.value).driver)
+    return scenario.invalid(read.findings) if read.findings else Ok(scenario)
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that keep a scenario from being played; warnings are for the linter to show."""
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+def status_faults(actual: str, expected: str | None, default: str, pointer: str) -> Iterator[Fault]:
+    """A run that did not end as expected, or not as `default` if the scenario expects nothing."""
+    wanted = default if expected is None else expected
+    if actual != wanted:
+        says = "" if expected is not None else " (the default)"
+        yield Fault(f"status: expected {wanted}{says}, found {actual}", pointer)
+
+
+def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None:
+    """The first index at which two lists differ, which may be the end of the shorter one."""
+    pairs = enumerate(zip(wanted, actual, strict=False))
+    shorter = None if len(wanted) == len(actual) else min(len(wanted), len(actual))
+    return next((index for index, (one, other) in pairs if one != other), shorter)
+
+
+def member_faults(
+    wanted: Iterable[tuple[str, Any]], actual: Mapping[str, Any], pointer: str, shown: Callable[[Any], str]
+) -> Iterator[Fault]:
+    """The expected members that differ in an object. Other members do not count."""
+    for member, value in wanted:
+        found = actual.get(member)
+        is_part = member in _PARTS
+        if (value not in str(found)) if is_part else found != value:
+            part = "a string that contains " if is_part else ""
+            yield Fault(f"{member}: expected {part}{shown(value)}, found {shown(found)}", child(pointer, member))
 
 
 class PlayedScenario(NamedTuple):
@@ -33,14 +202,9 @@ class PlayedScenario(NamedTuple):
     @property
     def failure(self) -> ScenarioFailure | None:
         """Why the scenario did not hold; None when it did."""
-        from pytest_workrail.scenarios.failures import ScenarioFailure
-
         if not self.faults:
             return None
         return ScenarioFailure(self.scenario.file, self.scenario.document, self.faults, self.happened, self.turn)
-
-
-Playing: TypeAlias = "Ok[PlayedScenario] | Err[ScenarioFailure]"
 
 
 class ScenarioDriver(Protocol):
@@ -51,8 +215,6 @@ class ScenarioDriver(Protocol):
 
 def play(path: Path, file: str) -> Playing:
     """Read a scenario file and play it. `file` is what it is called in messages."""
-    from pytest_workrail.scenarios.loading import open_scenario
-    from workrail_lint.base.result import Err
     from workrail_lint.systems.base import resolved
 
     opened = open_scenario(path, file)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_workrail.agents.actions import Action, Checkpoint, Prefer, Rewind, Submit
-from pytest_workrail.agents.agent import StartView
+from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, StartView, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, Final, TypeAlias
 
-from pytest_workrail.agents.notes import failing_notes, fitting_notes
+from pytest_workrail.agents.values import failing_notes, fitting_notes
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.protocol.program import Program
 from pytest_workrail.records import Record

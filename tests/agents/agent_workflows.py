@@ -6,9 +6,8 @@ import json
 from functools import cache
 from typing import Any
 
-from pytest_workrail.agents.actions import Action, Stop
-from pytest_workrail.agents.agent import Agent, StartView, StepView
-from pytest_workrail.agents.initial_context import start_context
+from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop
+from pytest_workrail.agents.correct import start_context
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run

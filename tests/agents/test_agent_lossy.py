@@ -9,11 +9,10 @@ from agent_workflows import by_artifact, decide, loop, play, step, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.actions import Submit
+from pytest_workrail.agents.agent import Submit
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.lossy import Fault, Lossy
+from pytest_workrail.agents.misbehaving import Fault, Lossy, fraction
 from pytest_workrail.agents.scripted import Scripted, Turn
-from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.scenario_words import FaultKind
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.notes import failing_notes, fitting_notes
+from pytest_workrail.agents.values import failing_notes, fitting_notes
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 
 

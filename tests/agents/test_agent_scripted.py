@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from agent_workflows import loop, play, step, workflow
 
-from pytest_workrail.agents.actions import Checkpoint, Prefer, Rehydrate, Resend, Rewind, Stop, Submit
+from pytest_workrail.agents.agent import Checkpoint, Prefer, Rehydrate, Resend, Rewind, Stop, Submit
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.recorded import Recorded
-from pytest_workrail.agents.scripted import Behave, Scripted, Turn, script_turns
+from pytest_workrail.agents.scripted import Behave, Recorded, Scripted, Turn, script_turns
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour

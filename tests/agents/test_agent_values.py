@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.schema_values import padded, smallest
+from pytest_workrail.agents.values import padded, smallest
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.catalog import load_core

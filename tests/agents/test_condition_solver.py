@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.condition_solver import solve, solve_all
+from pytest_workrail.agents.correct import solve, solve_all
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.protocol.context import merged
 

@@ -8,15 +8,14 @@ import pytest
 from agent_workflows import by_artifact, compiled, decide, loop, play, step, workflow
 from test_agent_auto import CONSEQUENCE, READINESS
 
-from pytest_workrail.agents.actions import Call, Checkpoint, Prefer, Provide, Rehydrate, Resend, Restart, Rewind, Submit
+from pytest_workrail.agents.agent import Call, Checkpoint, Prefer, Provide, Rehydrate, Resend, Restart, Rewind, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.reasons import StorageCorruption, UserOnlyDependency
 from pytest_workrail.golden.profiles import both_profiles
 from pytest_workrail.run.bench import WORKSPACE, Declared, Setup
-from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import exchange_lines
+from pytest_workrail.run.result import Run, exchange_lines
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 TWO = workflow(step("one"), step("two"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from block_runs import chain, codes, data, edge, group, lanes_of, node, run, types, workflow
 
-from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.blocks import Killed
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from workrail_lint.systems.blocks.rules.samples import control

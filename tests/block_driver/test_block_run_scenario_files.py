@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pytest_workrail.scenarios import drivers
-from pytest_workrail.scenarios.drivers import PlayedScenario
-from pytest_workrail.scenarios.failures import ScenarioFailure
+from pytest_workrail.scenarios.drivers import PlayedScenario, ScenarioFailure
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.blocks.documents import SCENARIO, load_schema

@@ -7,18 +7,17 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
-from pytest_workrail.agents.agent import Agent, StartView, StepView
-from pytest_workrail.agents.behaviours import behave
-from pytest_workrail.agents.condition_solver import solve_all
+from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.correct import (
     assessment_artifacts,
     contract_artifact,
     correct_answer,
     loop_decision,
     needed_variables,
+    solve_all,
+    start_context,
 )
-from pytest_workrail.agents.initial_context import start_context
+from pytest_workrail.agents.misbehaving import behave
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Kind, Point
 from pytest_workrail.coverage.unset import UnsetGoals

@@ -7,9 +7,8 @@ from itertools import permutations
 
 import pytest
 
-from pytest_workrail.locks.claims import Claim
-from pytest_workrail.locks.evidence import Evidence
-from pytest_workrail.locks.session import LockSession
+from pytest_workrail.locks.evidence import Claim, Evidence
+from pytest_workrail.locks.plugin import LockSession
 from pytest_workrail.run.pytest_session import ItemOutcome
 
 BEGUN = Evidence("test_a.py::test_it", "test_a.py:1", "sha256:0", (Claim("first", None),))

@@ -105,13 +105,13 @@ def test_a_progress_counter_is_shown_only_to_someone_who_watches(
 
 def test_a_scheduler_that_is_not_there_is_named() -> None:
     pytest.importorskip("distributed", reason="dask is not installed")
-    from pytest_workrail.explore import executor_dask
+    from pytest_workrail.explore import executor
 
-    executor_dask._CONNECT_SECONDS, kept = 1, executor_dask._CONNECT_SECONDS
+    executor._CONNECT_SECONDS, kept = 1, executor._CONNECT_SECONDS
     try:
         opened = open_executor(scheduler="tcp://127.0.0.1:9")
     finally:
-        executor_dask._CONNECT_SECONDS = kept
+        executor._CONNECT_SECONDS = kept
     assert isinstance(opened, Err)
     assert opened.error.startswith("no dask scheduler answers at tcp://127.0.0.1:9")
 

@@ -214,7 +214,7 @@ def test_a_bad_call_gets_its_exit_code(arguments: list[str], code: int, capsys: 
 def test_a_violation_is_written_as_a_scenario_that_fails_until_the_bug_is_gone(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pytest_workrail.explore.hostile_scenario import scenario_bytes
+    from pytest_workrail.explore.hostile_search import scenario_bytes
     from pytest_workrail.scenarios.drivers import play as play_file
     from workrail_lint.base.result import Ok
     from workrail_lint.cli import main as lint

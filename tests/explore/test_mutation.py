@@ -13,13 +13,17 @@ import pytest
 from planted import compiled
 
 from pytest_workrail.cli import main
-from pytest_workrail.explore.mutation_control import control_mutants
-from pytest_workrail.explore.mutation_inert import inert_reason
-from pytest_workrail.explore.mutation_judge import baseline, notices
-from pytest_workrail.explore.mutation_missing import missing_scenario
-from pytest_workrail.explore.mutation_operators import CONDITION_PREFIXES, OPERATORS, mutants
-from pytest_workrail.explore.mutation_task import perform, pieces
-from pytest_workrail.explore.mutation_text import injections_of, middle_sentence, without_injected
+from pytest_workrail.explore.mutation_judge import baseline, inert_reason, notices
+from pytest_workrail.explore.mutation_operators import (
+    CONDITION_PREFIXES,
+    OPERATORS,
+    control_mutants,
+    injections_of,
+    middle_sentence,
+    mutants,
+    without_injected,
+)
+from pytest_workrail.explore.mutation_report import missing_scenario, perform, pieces
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.explore.generation import generated_for
-from pytest_workrail.mcp.authoring_tools import AuthoringTools
-from pytest_workrail.mcp.engine_tools import EngineTools
+from pytest_workrail.mcp.tools import AuthoringTools, EngineTools
 from tests.fuzz.engines import SAMPLE, START, new_engine
 from tests.fuzz.target import BETWEEN, Target, json_of, smallest
 from workrail_lint import compile_workflow

@@ -11,10 +11,10 @@ import pytest
 from golden_suite import Suite
 
 from pytest_workrail import api
-from pytest_workrail.scenarios import loading, workflow_driver
+from pytest_workrail.scenarios import drivers, workflow_driver
 
 # Loaded here, so that the runs below need not load them again and again.
-PRELOADED = (api, golden_bench, loading, workflow_driver)
+PRELOADED = (api, drivers, golden_bench, workflow_driver)
 TEST = """
 def test_review(workrail):
     run = workrail.run("review.json", {"read": "Read it all.", "judge": "Judged."})

@@ -10,9 +10,9 @@ from golden_suite import Suite
 
 from pytest_workrail import api
 from pytest_workrail.cli import main
-from pytest_workrail.scenarios import loading, workflow_driver
+from pytest_workrail.scenarios import drivers, workflow_driver
 
-PRELOADED = (api, golden_bench, loading, workflow_driver)
+PRELOADED = (api, drivers, golden_bench, workflow_driver)
 
 
 def _workflow(suite: Suite, **changes: str) -> None:

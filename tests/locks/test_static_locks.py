@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.locks.record import LockRecord, load_record
+from pytest_workrail.locks.evidence import LockRecord, load_record
 from pytest_workrail.locks.registry import REGISTRY_FILE, read_registry
 from workrail_lint import check_text, compile_workflow
 from workrail_lint.base.result import Err, Ok

@@ -13,7 +13,7 @@ from mcp_process import WORKFLOW
 
 from pytest_workrail.cli import main
 from pytest_workrail.explore.generation import generated_for
-from pytest_workrail.mcp.authoring_tools import AuthoringTools
+from pytest_workrail.mcp.tools import AuthoringTools
 
 
 @pytest.fixture

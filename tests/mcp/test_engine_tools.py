@@ -24,8 +24,8 @@ from pytest_workrail.engine.protocol.responses import NextIntent
 from pytest_workrail.engine.protocol.shapes import ToolName
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.mcp.engine_tools import EngineTools
 from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS
+from pytest_workrail.mcp.tools import EngineTools
 from workrail_lint.base.result import Ok
 
 TOOLS = EngineTools(Engine(in_memory(FixedClock(), SeededEntropy()), MemoryLibrary()))

@@ -15,7 +15,7 @@ from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import on_disk
-from pytest_workrail.mcp.engine_tools import EngineTools
+from pytest_workrail.mcp.tools import EngineTools
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.live_recording import LiveRecorder
 from pytest_workrail.sessions.versions import load_version

@@ -86,7 +86,7 @@ def scenario_findings(value, folder, settings):
 
 def play(scenario):
     from pytest_workrail.scenarios.drivers import PlayedScenario
-    from pytest_workrail.scenarios.failures import Fault
+    from pytest_workrail.scenarios.drivers import Fault
     from workrail_lint.base.result import Ok
 
     painted, expected = scenario.value["tiny"], scenario.value.get("expect")

@@ -11,7 +11,7 @@ import pytest
 from pytest_workrail import api
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.run.engine_defects import DETECTORS
-from pytest_workrail.run.summary import exchange_lines
+from pytest_workrail.run.result import exchange_lines
 from tools.engine_defects import PAGE, page
 from workrail_lint.report.rule_docs import rules
 from workrail_lint.systems.workrail.engine_defects import DATA_FILE, DECIDED, FORMAT, OUTCOMES, engine_defects

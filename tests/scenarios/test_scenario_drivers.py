@@ -11,9 +11,7 @@ import pytest
 
 from pytest_workrail.scenarios import drivers
 from pytest_workrail.scenarios.clock import SimulatedClock, parse_time
-from pytest_workrail.scenarios.drivers import PlayedScenario
-from pytest_workrail.scenarios.failures import Fault
-from pytest_workrail.scenarios.loading import ScenarioDocument
+from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.base import resolved
 from workrail_lint.systems.builtin import known_systems, scenario_system

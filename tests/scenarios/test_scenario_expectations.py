@@ -9,7 +9,7 @@ import pytest
 from pytest_workrail import api
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.run.result import Run
-from pytest_workrail.scenarios.workflow_expectations import turn_expectation, unmet
+from pytest_workrail.scenarios.workflow_driver import turn_expectation, unmet
 from workrail_lint.systems.workrail.scenario import Scenario
 
 WORKFLOW: dict[str, Any] = {

@@ -20,7 +20,7 @@ from pytest_workrail.engine.core.vocabulary import (
     UserOnlyDependency,
 )
 from pytest_workrail.engine.protocol.errors import ErrorCode
-from pytest_workrail.scenarios.loading import open_scenario
+from pytest_workrail.scenarios.drivers import open_scenario
 from pytest_workrail.scenarios.workflow_driver import Loaded, load, run_scenario
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.builtin import scenario_system

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_workrail.locks.assert_statements import FileReading
+from pytest_workrail.locks.vacuity import FileReading
 from workrail_lint import compile_workflow
 from workrail_lint.base.regex_analysis import why_slow
 from workrail_lint.cli import main

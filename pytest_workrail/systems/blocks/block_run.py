@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.blocks.driver import drive
 from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.blocks.records import findings_of, golden_of, trace_of, write_records

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.scenarios.drivers import PlayedScenario
-from pytest_workrail.scenarios.expectations import status_faults
-from pytest_workrail.scenarios.failures import Fault, ScenarioFailure
-from pytest_workrail.scenarios.loading import ScenarioDocument
+from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument, ScenarioFailure, status_faults
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.block_run import play as play_setup
 from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE, RunEvidence

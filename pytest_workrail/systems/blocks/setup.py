@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from pytest_workrail.scenarios.loading import errors
+from pytest_workrail.scenarios.drivers import errors
 from pytest_workrail.systems.blocks import git
 from pytest_workrail.systems.blocks.workspaces import Changes
 from workrail_lint.base.result import Err, Ok

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any, Generic, Protocol, TypeVar
 
-from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.scenarios.variations import Content, Shown, Subject
 from workrail_lint.base.js import Json
 

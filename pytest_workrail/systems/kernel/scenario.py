@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pytest_workrail.golden.encoding import map_strings
-from pytest_workrail.scenarios.drivers import PlayedScenario
-from pytest_workrail.scenarios.expectations import first_difference, member_faults
-from pytest_workrail.scenarios.failures import Fault
-from pytest_workrail.scenarios.loading import ScenarioDocument
+from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument, first_difference, member_faults
 from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.scenarios.variations import Content, generated
 from pytest_workrail.systems.kernel.generation import DriverSubject, merged
 from pytest_workrail.systems.team.blockers import TeamBlocker

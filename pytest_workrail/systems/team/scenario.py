@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_workrail.scenarios.drivers import PlayedScenario
-from pytest_workrail.scenarios.failures import Fault, ScenarioFailure
-from pytest_workrail.scenarios.loading import ScenarioDocument, errors
+from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument, ScenarioFailure, errors
 from pytest_workrail.systems.kernel.scenario import Driver, Expectation, by_name, in_order, played_scenario
 from pytest_workrail.systems.team.blockers import COMMON
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE, RunEvidence

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.kernel.run import Answers, Replies, json_bytes
 from pytest_workrail.systems.team import minimal_outputs as minimal
 from pytest_workrail.systems.team.blockers import Halt, unscripted

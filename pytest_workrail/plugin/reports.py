@@ -1,16 +1,42 @@
-"""Why an assertion about a run failed: what the run did last, in the few lines that pytest shows."""
+"""What pytest shows of a failure: neutralised, and with what the run did last.
+
+Terminal, junitxml and other reporters all print what the report keeps, so this is the one place to neutralise it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
-from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import exchange_lines
+from pytest_workrail.run.result import Run, exchange_lines
+from workrail_lint.base.terminal import neutral
 
 # pytest cuts an explanation after eight lines of eighty characters.
 _LAST_TURNS = 3
 _LONGEST = 110
+
+
+def neutralise(report: Any) -> None:
+    """Make all texts of a report harmless, in place."""
+    report.longrepr = _neutral(report.longrepr)
+
+
+def _neutral(value: Any) -> Any:
+    match value:
+        case str():
+            return neutral(value)
+        case list():
+            return [_neutral(item) for item in value]
+        case tuple():
+            return tuple(_neutral(item) for item in value)
+        case None | bool() | int() | float():
+            return value
+    # pytest's own records of a traceback: plain objects with texts, lists and further records.
+    if type(value).__module__.startswith("_pytest."):
+        for name, inner in vars(value).items():
+            object.__setattr__(value, name, _neutral(inner))
+    return value
 
 
 def explanation(run: object, op: str, left: object, right: object, in_full: bool) -> list[str] | None:
