@@ -10,6 +10,7 @@ def test_no_prompt_has_a_hole(agent):
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from hypothesis import strategies as st
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.packs import ContractPack, contract_packs
-from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.solver import UNSET, Solver
 

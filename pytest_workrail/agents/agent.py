@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -22,7 +22,6 @@ from pytest_workrail.engine.core.state import State, StepInstance
 from pytest_workrail.engine.core.vocabulary import UserOnlyDependency
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint
@@ -64,7 +63,8 @@ def unknown_step_message(step_id: str, known: Collection[str]) -> str:
     return f"The workflow has no step '{step_id}'{hint(step_id, known, 'steps')}"
 
 
-class Submit(Record):
+@dataclass(frozen=True, slots=True)
+class Submit:
     """Hand in the pending step. `context` is the change to the context, None for none."""
 
     notes: str | None = None
@@ -72,11 +72,13 @@ class Submit(Record):
     context: dict[str, Json] | None = None
 
 
-class Rehydrate(Record):
+@dataclass(frozen=True, slots=True)
+class Rehydrate:
     """Rehydrate the node the run stands at, as an agent does that lost its memory."""
 
 
-class Rewind(Record):
+@dataclass(frozen=True, slots=True)
+class Rewind:
     """Go back to a step and go on from there: rehydrate its node. Without a name, the pending step's own node.
 
     A node can be named instead, by its number in the run: the first one is 1.
@@ -86,51 +88,60 @@ class Rewind(Record):
     node: int | None = None
 
 
-class Checkpoint(Record):
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
     """Mark the node to come back to."""
 
 
-class Resend(Record):
+@dataclass(frozen=True, slots=True)
+class Resend:
     """Send the last advance again, as an agent does that never saw its answer."""
 
 
-class Restart(Record):
+@dataclass(frozen=True, slots=True)
+class Restart:
     """The engine's process ends and another one goes on with the same data."""
 
 
-class Call(Record):
+@dataclass(frozen=True, slots=True)
+class Call:
     """Any call at all. Token symbols in the request are replaced; nothing else is touched."""
 
     tool: str
     request: dict[str, Json] = field(default_factory=dict)
 
 
-class Prefer(Record):
+@dataclass(frozen=True, slots=True)
+class Prefer:
     """A person sets the preferences from here on: at the pending step's own node."""
 
     preferences: Preferences
 
 
-class Provide(Record):
+@dataclass(frozen=True, slots=True)
+class Provide:
     """A person provides what the scenario declared to be needed."""
 
     step_id: str
     detail: UserOnlyDependency
 
 
-class Rebind(Record):
+@dataclass(frozen=True, slots=True)
+class Rebind:
     """The project fills the slots of the workflow with something else. A run goes on with what it was started with."""
 
     overrides: dict[str, str]
 
 
-class Stop(Record):
+@dataclass(frozen=True, slots=True)
+class Stop:
     """Leave the run as it stands."""
 
     why: str
 
 
-class Problem(Record):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """The agent itself is at fault: its script does not fit the run. `place` is where in the script."""
 
     kind: ClassVar[str] = "script"
@@ -143,7 +154,8 @@ Action: TypeAlias = (
 )
 
 
-class StartView(Record):
+@dataclass(frozen=True, slots=True)
+class StartView:
     """A run that is about to start. `context` is what it would start with."""
 
     program: Program
@@ -157,7 +169,8 @@ class StartView(Record):
         return interpreter.next(interpreter.start(), merged(self.context, added), never_stop=False)
 
 
-class StepView(Record):
+@dataclass(frozen=True, slots=True)
+class StepView:
     """A pending step. `visit` counts arrivals at this step id, `attempt` what was handed in since the last one.
 
     `earlier` are the artifacts of steps before this one in the same loop iteration, where they decide about it.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
@@ -36,7 +37,6 @@ from pytest_workrail.engine.core.question import find_question
 from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.context import merged
-from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.solver import Solver, Values, Wish

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -42,7 +43,6 @@ from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, a
 from pytest_workrail.engine.core.state import StepInstance
 from pytest_workrail.engine.core.vocabulary import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
-from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
@@ -421,7 +421,8 @@ class Erratic(Agent):
         return answer.value if isinstance(answer, Ok) else correct_answer(view)
 
 
-class Fault(Record):
+@dataclass(frozen=True, slots=True)
+class Fault:
     """A fault and when it happens: at a step, on a visit, or wherever it can; always, or as chance decides."""
 
     kind: FaultKind

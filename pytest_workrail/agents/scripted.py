@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.agent import (
@@ -24,7 +25,6 @@ from pytest_workrail.agents.agent import (
 )
 from pytest_workrail.agents.misbehaving import behave
 from pytest_workrail.agents.transcript import Exchange, Transcript
-from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json, deep_equal
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import hint
@@ -43,14 +43,16 @@ _MEMBERS = ("notesMarkdown", "artifacts", "context")
 _Played: TypeAlias = Submit | Rewind | Resend | Prefer | Provide | Rebind
 
 
-class Behave(Record):
+@dataclass(frozen=True, slots=True)
+class Behave:
     """Answer as a behaviour does, with more context if need be."""
 
     behaviour: Behaviour
     context: Mapping[str, Json] | None = None
 
 
-class Turn(Record):
+@dataclass(frozen=True, slots=True)
+class Turn:
     """What to do at a step. Without a visit, turns of a step are used one after the other, whatever the visit.
 
     `place` is where the turn is written down; `repeats` marks one that serves any number of visits.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def answer_kind(response: Mapping[str, Any]) -> AnswerKind:
             return "complete" if response.get("isComplete") is True else "ok"
 
 
-class Exchange(Record):
+@dataclass(frozen=True, slots=True)
+class Exchange:
     """One call of a tool, as the agent made it and as it was answered; tokens and ids are the real ones."""
 
     tool: str
@@ -42,7 +43,8 @@ class Exchange(Record):
         return "error" if self.is_error else answer_kind(self.response)
 
 
-class Visit(Record):
+@dataclass(frozen=True, slots=True)
+class Visit:
     """One attempt at one step, which ended as `advanced`, `blocked`, `gated` or `error`.
 
     `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `of_loop` are those
@@ -63,7 +65,8 @@ class Visit(Record):
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-class Choice(Record):
+@dataclass(frozen=True, slots=True)
+class Choice:
     """What the engine looked at when it chose what comes next, and what it then told the agent to do.
 
     It leads from one node of the run to another: from that of the step that was done, or from nowhere at the
@@ -78,7 +81,8 @@ class Choice(Record):
     intent: str | None
 
 
-class EngineDefectMark(Record):
+@dataclass(frozen=True, slots=True)
+class EngineDefectMark:
     """A point of a run at which the public engine would have failed or answered differently.
 
     `exchange` counts from 0, and `outcome` is `fails`, `corrupts` or `differs`.
@@ -96,7 +100,8 @@ class EngineDefectMark(Record):
         return {"id": self.id, "exchange": self.exchange, **step, "outcome": self.outcome, "engine": self.engine}
 
 
-class Transcript(Record):
+@dataclass(frozen=True, slots=True)
+class Transcript:
     """A whole run.
 
     `final` is the last projection, with the members `status`, `context`, `outputs` (of each step done, in order),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from pytest_workrail.cli.searches import (
 )
 from pytest_workrail.explore.executor import Gathered
 from pytest_workrail.explore.generation import TASK, generation_piece
-from pytest_workrail.records import replace
 from pytest_workrail.scenarios.generated import file_bytes
 from workrail_lint.base.files import read_file, remove_file, write_atomically
 from workrail_lint.base.js import Json

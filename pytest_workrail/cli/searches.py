@@ -6,13 +6,13 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLost, gather, open_executor
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.records import Record
 from pytest_workrail.scenarios.drivers import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load
 from workrail_lint.base.js import Json
@@ -29,7 +29,8 @@ _SKIPPED = ("node_modules", "__pycache__", "venv")
 _WORKFLOW_DRIVER = "workflow_driver"
 
 
-class SearchedWorkflow(Record):
+@dataclass(frozen=True, slots=True)
+class SearchedWorkflow:
     """A workflow file, compiled."""
 
     path: str
@@ -37,7 +38,8 @@ class SearchedWorkflow(Record):
     compiled: CompiledWorkflow
 
 
-class Searched(Record):
+@dataclass(frozen=True, slots=True)
+class Searched:
     """What a search was asked to work on. `has_broken`: some workflows don't compile and are left out."""
 
     config: Config
@@ -128,7 +130,8 @@ def shown_path(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-class FoundScenario(Record):
+@dataclass(frozen=True, slots=True)
+class FoundScenario:
     """A scenario about a workflow; `problem` says why it can't be played, if it can't."""
 
     name: str

@@ -6,6 +6,7 @@ Every answer is judged beforehand with the engine's own validator, so nothing is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.agents.agent import StepView, Submit
@@ -25,7 +26,6 @@ from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import Capabilities
-from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

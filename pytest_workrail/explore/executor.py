@@ -13,11 +13,10 @@ from concurrent.futures import Executor as Pool
 from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.processes import spawned_pool
 from workrail_lint.base.result import Err, Ok
@@ -45,7 +44,8 @@ class Executor(Protocol):
     def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]: ...
 
 
-class Gathered(Record, frozen=False):
+@dataclass(slots=True)
+class Gathered:
     """The results, ordered by their pieces. After an interruption those that were finished by then."""
 
     results: list[tuple[int, Json]] = field(default_factory=list)

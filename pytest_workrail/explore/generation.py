@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Container, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_low
 from typing import Any
@@ -22,7 +23,6 @@ from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
 from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.records import Record
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.scenarios.generated import is_generated, is_untouched, redundant, stamped
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
@@ -77,7 +77,8 @@ _PROFILES = ("reference", "locked")
 TASK = "pytest_workrail.explore.generation:perform"
 
 
-class RunCost(Record):
+@dataclass(frozen=True, slots=True)
+class RunCost:
     """One run. `steps` are the bytes that each step made the agent read and write."""
 
     name: str
@@ -143,7 +144,8 @@ def costs(runs: Sequence[RunCost]) -> dict[str, Json]:
     }
 
 
-class Selected(Record):
+@dataclass(frozen=True, slots=True)
+class Selected:
     """A run that is kept, and what no other one shows."""
 
     plan: Plan
@@ -274,7 +276,8 @@ def _played(plan: Plan) -> Any:
     return () if plan.run.ending.kind == "refused" else plan.taken
 
 
-class Existing(Record):
+@dataclass(frozen=True, slots=True)
+class Existing:
     """A scenario about a workflow: what it shows where it passes, None where it fails, and what its run costs."""
 
     name: str

@@ -6,6 +6,7 @@ The oracle repeats the run in a second world; the promises compare what both ans
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
@@ -41,7 +42,6 @@ from pytest_workrail.engine.events.payloads import NotesPayload
 from pytest_workrail.engine.protocol.questions import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_world import CallRecord, World
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.visits import Position, position_of
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
@@ -85,7 +85,8 @@ _SUBMITTED = frozenset(
 _LOOKS = frozenset({"list_workflows", "inspect_workflow", "resume_session"})
 
 
-class Progress(Record):
+@dataclass(frozen=True, slots=True)
+class Progress:
     """How far a run is: steps done with their iteration (0 outside of loops), loops left, and what is pending.
 
     `inside` is the loop under way, `iteration` and `index` where in it; `pending` is None when the run is over.
@@ -237,7 +238,8 @@ class BrokenPromise(Exception):  # noqa: N818 - a result of a search, not an err
         self.how = how
 
 
-class _KnownNode(Record):
+@dataclass(frozen=True, slots=True)
+class _KnownNode:
     """What a node must be, by our own account."""
 
     progress: Progress

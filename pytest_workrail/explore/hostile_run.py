@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.correct import correct_answer
@@ -12,7 +12,6 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_turns import Turn
 from pytest_workrail.explore.hostile_world import HostileAgent, World, rehydration, staying_answer
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.visits import Position
 from workrail_lint.base.js import json_text
 
@@ -26,7 +25,8 @@ _CHOSEN_BEHAVIOURS = frozenset({"claim_capability", "lack_capability", "diverge"
 State: TypeAlias = str
 
 
-class Story(Record):
+@dataclass(frozen=True, slots=True)
+class Story:
     """What decides a run, but for its workflow."""
 
     turns: tuple[Turn, ...]
@@ -36,7 +36,8 @@ class Story(Record):
     stays: bool = False  # in the end, stay in loops as long as possible before doing it right
 
 
-class Outcome(Record, frozen=False):
+@dataclass(slots=True)
+class Outcome:
     """What became of a run. `broken` is a promise and how it was broken."""
 
     broken: tuple[str, str] | None = None

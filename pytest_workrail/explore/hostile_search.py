@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -19,7 +19,6 @@ from pytest_workrail.explore.hostile_turns import KINDS, Turn, draw, simpler, to
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from pytest_workrail.explore.mutation_operators import compared_values
 from pytest_workrail.explore.runs import Plan, Taken
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import WORKSPACE
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -78,7 +77,8 @@ def _seed_turn(taken: Taken) -> Turn | None:
             return None
 
 
-class Search(Record, frozen=False):
+@dataclass(slots=True)
+class Search:
     """What a search found. `story` is the shortest one that breaks `broken`, if one does."""
 
     runs: int = 0

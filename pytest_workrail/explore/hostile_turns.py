@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,7 +20,6 @@ from pytest_workrail.engine.store.memory import MemorySessionLock
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import ContentError, SessionStore, SnapshotStore, StoreError, Stores
 from pytest_workrail.engine.store.tree import TreeFiles
-from pytest_workrail.records import replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

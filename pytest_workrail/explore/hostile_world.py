@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
@@ -20,7 +20,6 @@ from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_turns import Crash, CrashPoint, MortalHomes, Turn
-from pytest_workrail.records import Record
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup
 from pytest_workrail.run.visits import Position, position_of, snapshot_of
 from workrail_lint.base.js import Json
@@ -28,7 +27,8 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 
-class HostileAgent(Record, frozen=False):
+@dataclass(slots=True)
+class HostileAgent:
     """What one agent holds: its tokens, and what it sent."""
 
     token: str | None = None
@@ -39,7 +39,8 @@ class HostileAgent(Record, frozen=False):
     is_done: bool = False
 
 
-class CallRecord(Record):
+@dataclass(frozen=True, slots=True)
+class CallRecord:
     """One call with the log around it. `exchange` is None when the engine died on the way."""
 
     who: int

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.agents.correct import agent_solver, conditions_of
@@ -18,7 +19,6 @@ from pytest_workrail.engine.core.profiles import Capabilities, ProfileName, prof
 from pytest_workrail.explore.mutation_operators import Mutant, Path, Removed, mutants, value_at
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import METADATA
-from pytest_workrail.records import Record
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
 from workrail_lint.base.canonical import canonical_bytes, digest
@@ -177,7 +177,8 @@ class UnstableScenario(Exception):  # noqa: N818 - what it is called in reports
     """A scenario that plays differently the second time, or does not hold on the sound workflow."""
 
 
-class Baseline(Record):
+@dataclass(frozen=True, slots=True)
+class Baseline:
     """One scenario on the sound workflow: what it shows, and which places it visits."""
 
     name: str
@@ -261,7 +262,8 @@ def _same_change(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any]:
     return ir if found is None else found.apply(ir)
 
 
-class Verdict(Record):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """What became of a mutant: who noticed it and how, or nobody. `visited` tells whether anybody came by."""
 
     killed_by: str | None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pytest_workrail.agents.correct import conditions_of, workflow_solver
 from pytest_workrail.coverage.points import fragment_place, place_of
-from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
@@ -77,7 +77,8 @@ class Removed(Enum):
 REMOVED: Final = Removed.REMOVED
 
 
-class Mutant(Record):
+@dataclass(frozen=True, slots=True)
+class Mutant:
     """One change of one IR.
 
     `place` is the step or loop it is about, as coverage names it, and empty for the workflow as a whole. `beside` are

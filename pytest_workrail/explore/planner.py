@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
@@ -32,7 +33,6 @@ from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import GUIDED, NEVER_STOP, Guide, extras, shows_there
 from pytest_workrail.explore.targets import Target, element_name
-from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.solver import Wish
@@ -47,7 +47,8 @@ _GUIDED = PREFERENCES[GUIDED]
 _COUNTS: dict[str | None, float] = {ZERO: 0, ONE: 1, MANY: 2, LIMIT: math.inf}
 
 
-class _Chosen(Record):
+@dataclass(frozen=True, slots=True)
+class _Chosen:
     """Where to go next, with the change to the context and the decision that lead there."""
 
     target: Target

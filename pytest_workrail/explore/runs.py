@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
@@ -21,7 +21,6 @@ from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.explore.answers import with_loop_names
 from pytest_workrail.explore.guide import GUIDED, NEVER_STOP, Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
@@ -33,7 +32,8 @@ _MAX_RUNS = 24
 _MAX_DRY = 2
 
 
-class Taken(Record, frozen=False):
+@dataclass(slots=True)
+class Taken:
     """One action at a step, and how it was answered."""
 
     step_id: str
@@ -41,7 +41,8 @@ class Taken(Record, frozen=False):
     exchange: Exchange | None = None
 
 
-class Plan(Record):
+@dataclass(frozen=True, slots=True)
+class Plan:
     """A run as it would be written down."""
 
     preferences: Preferences

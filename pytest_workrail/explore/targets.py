@@ -7,7 +7,7 @@ and out of them. Here the same ways are walked without knowing the context: cond
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_workrail.coverage.exits import LIMIT, natural_exit
@@ -16,7 +16,6 @@ from pytest_workrail.coverage.reachability import continuing, loop_numbers
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from pytest_workrail.engine.core.values import LoopPosition, step_key
-from pytest_workrail.records import Record, replace
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import comparison_of
 
@@ -26,7 +25,8 @@ _FALSE: dict[str, Any] = {"or": []}
 _EMPTY_ITERATIONS = 2
 
 
-class Way(Record):
+@dataclass(frozen=True, slots=True)
+class Way:
     """A way from one step to the next: what has to hold on it, and which loops it enters, repeats or leaves."""
 
     wishes: tuple[Wish, ...] = ()
@@ -54,7 +54,8 @@ class Way(Record):
         return replace(self, exits=(*self.exits, (loop_id, case)))
 
 
-class Target(Record):
+@dataclass(frozen=True, slots=True)
+class Target:
     """A step that can be next, None for the end of the run; `loop` and `iteration` are those it is in."""
 
     step: dict[str, Any] | None

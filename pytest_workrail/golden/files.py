@@ -14,12 +14,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from pytest_workrail.records import Record
 from workrail_lint.base.files import read_bytes, sweep, write_atomically
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
@@ -41,7 +41,8 @@ _ATTEMPTS = 3
 _OPEN_REFUSES_LINKS = hasattr(os, "O_NOFOLLOW")
 
 
-class GoldenKey(Record):
+@dataclass(frozen=True, slots=True)
+class GoldenKey:
     """One golden: the test that claims it, and its file, relative to pytest's root folder with `/`."""
 
     nodeid: str

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +25,6 @@ from pytest_workrail.golden.files import (
     source_folder,
 )
 from pytest_workrail.golden.records import GoldenRecord, GoldensOfTest, GoldenStatus, InlineRecord, Mode, Policy, Span
-from pytest_workrail.records import Record
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Style
@@ -39,7 +38,8 @@ _MOST_NAMED = 20
 _INLINE = {GoldenStatus.MISSING: "missing", GoldenStatus.DIFFERS: "different"}
 
 
-class Unused(Record, frozen=False):
+@dataclass(slots=True)
+class Unused:
     """Unused goldens by their paths, sorted; only the `removable` ones are surely nobody's.
 
     `idle` ones belong to tests that are there, passed, and looked at no golden: a test that loops over files and finds

@@ -5,6 +5,7 @@ The choices are found by changing one at a time.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_workrail.agents.agent import Agent
@@ -13,7 +14,6 @@ from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
 from pytest_workrail.golden.causes import Causes, headline
 from pytest_workrail.golden.diff import Difference
 from pytest_workrail.golden.symbols import joined, lines
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
@@ -30,7 +30,8 @@ _ANNOUNCED = Pattern(
 )
 
 
-class Comparison(Record):
+@dataclass(frozen=True, slots=True)
+class Comparison:
     """The run on the reference engine's terms, and on the design's."""
 
     reference: Run

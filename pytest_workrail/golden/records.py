@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
@@ -26,7 +25,8 @@ class GoldenStatus(str, Enum):
     MISSING = "missing"
 
 
-class GoldenRecord(Record):
+@dataclass(frozen=True, slots=True)
+class GoldenRecord:
     """One golden and what a test found. `new` is what it would become; empty where not even its metadata change."""
 
     path: str
@@ -43,7 +43,8 @@ class Span(NamedTuple):
     end_column: int
 
 
-class InlineRecord(Record):
+@dataclass(frozen=True, slots=True)
+class InlineRecord:
     """One call of `run.match` in one test. `new` is the source text that would make it fit; empty where it fits."""
 
     path: str
@@ -61,7 +62,8 @@ class InlineRecord(Record):
         return cls(path, Span(*span), GoldenStatus(status), digest, new)
 
 
-class GoldensOfTest(Record, frozen=False):
+@dataclass(slots=True)
+class GoldensOfTest:
     """One test: whether all of it passed, and the goldens it claimed."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -90,7 +92,8 @@ class Mode(str, Enum):
     PRUNE = "prune"
 
 
-class Policy(Record):
+@dataclass(frozen=True, slots=True)
+class Policy:
     """What was asked for, and whether this run may write at all."""
 
     asked: Mode = Mode.CHECK

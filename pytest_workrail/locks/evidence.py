@@ -11,7 +11,7 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,6 @@ import pytest
 
 from pytest_workrail.locks.registry import Lock, Registry
 from pytest_workrail.locks.sabotage import Sabotage
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
@@ -163,7 +162,8 @@ def _innermost(scopes: list[_Scope], line: int) -> str:
     return min(around, key=lambda scope: scope.last - scope.first).name if around else ""
 
 
-class Evidence(Record):
+@dataclass(frozen=True, slots=True)
+class Evidence:
     """A test and its claims, how it ended and whether it asserted anything."""
 
     test: str
@@ -261,7 +261,8 @@ class Proof:
         }
 
 
-class LockEntry(Record):
+@dataclass(frozen=True, slots=True)
+class LockEntry:
     """What is on record about one lock."""
 
     text: str
@@ -269,7 +270,8 @@ class LockEntry(Record):
     proofs: tuple[Proof, ...] = ()
 
 
-class LockRecord(Record, frozen=False):
+@dataclass(slots=True)
+class LockRecord:
     """The entries by lock id."""
 
     entries: dict[str, LockEntry] = field(default_factory=dict)
@@ -325,7 +327,8 @@ def _text(value: object) -> str:
     return value
 
 
-class LockStatus(Record):
+@dataclass(frozen=True, slots=True)
+class LockStatus:
     """One lock: the tests that claim it, whether one of them enforced it, and what proves that it would notice.
 
     A suspect lock counts as not enforced: its tests were written for another text. `stale` are proofs that no longer
@@ -356,7 +359,8 @@ class LockStatus(Record):
         return sorted({evidence.file for evidence in self.enforcing})
 
 
-class LockCoverage(Record):
+@dataclass(frozen=True, slots=True)
+class LockCoverage:
     """All locks that count, and what is wrong with claims, sabotages or the record."""
 
     registry: Registry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ from pytest_workrail.locks.registry import Registry, load_registry, missing_cita
 from pytest_workrail.locks.report import reports
 from pytest_workrail.locks.sabotage import Attempt, AttemptResult, Prover, Sabotage, can_prove, load_sabotages
 from pytest_workrail.locks.vacuity import AssertionWatch
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
 from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.js import Json
@@ -40,7 +40,8 @@ _SHOWN = 10
 _WORKER_KEY = "workrail_locks"
 
 
-class LockSettings(Record):
+@dataclass(frozen=True, slots=True)
+class LockSettings:
     """The registry, the record, the sabotages, and what is to be done with them."""
 
     registry: Registry
@@ -211,7 +212,8 @@ class LockSession:
         self._problems.update(state["problems"])
 
 
-class LockSummary(Record):
+@dataclass(frozen=True, slots=True)
+class LockSummary:
     """What is said at the end, and what makes the run fail."""
 
     lines: tuple[str, ...]

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from traceback import walk_tb
@@ -24,7 +25,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_workrail.locks.vacuity import TestSide
-from pytest_workrail.records import Record
 from pytest_workrail.run.result import ExpectationFailure
 from workrail_lint.base.result import Err
 
@@ -36,7 +36,8 @@ TIME_LIMIT_SECONDS = 60.0
 _ENDLESS = "the tests did not finish"
 
 
-class Sabotage(Record):
+@dataclass(frozen=True, slots=True)
+class Sabotage:
     """One switch. `at` are places in the code, each `module:name` or `module:Class.name`."""
 
     name: str
@@ -327,7 +328,8 @@ def _read(pipe: int) -> bytes:
         return file.read()
 
 
-class _Child(Record, frozen=False):
+@dataclass(slots=True)
+class _Child:
     attempt: Attempt
     pid: int
     ends_at: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +16,6 @@ from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.shapes import Shape, ToolName
 from pytest_workrail.engine.protocol.text import error_text
 from pytest_workrail.mcp.engine_words import ANSWERS, INSTRUCTIONS, MEMBERS, TITLES, TOOLS
-from pytest_workrail.records import Record
 from pytest_workrail.run.project_sources import project_sources
 from workrail_lint.api import check_text
 from workrail_lint.base.files import read_file
@@ -78,7 +78,8 @@ Wrong: {"text": "{...}"}  (scenarios name a file, so save the workflow first)"""
 }
 
 
-class ToolSpec(Record):
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
     """A tool as a client lists it."""
 
     name: str
@@ -89,7 +90,8 @@ class ToolSpec(Record):
     is_repeatable: bool = True  # the same call again changes nothing more
 
 
-class ToolAnswer(Record):
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
     """What a tool answers: text for the agent to read, and the same as data."""
 
     text: tuple[str, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,7 +34,6 @@ from pytest_workrail.engine.protocol.operator import Dependencies
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.records import Record
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
@@ -139,14 +138,16 @@ def _read(path: Path) -> str:
         return ""
 
 
-class Declared(Record):
+@dataclass(frozen=True, slots=True)
+class Declared:
     """Something that stands against every advance of a step until a person provides it."""
 
     step_id: str
     reason: HostReason
 
 
-class Setup(Record):
+@dataclass(frozen=True, slots=True)
+class Setup:
     """What a run starts with. The seed decides about ids and tokens, and about nothing else."""
 
     ir: dict[str, Any]

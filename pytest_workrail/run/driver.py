@@ -7,6 +7,7 @@ wrong one.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, assert_never
 
 from pytest_workrail.agents.agent import (
@@ -35,7 +36,6 @@ from pytest_workrail.engine.events.ids import child_attempt, ref_of
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import StateGrant
-from pytest_workrail.records import replace
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects
 from pytest_workrail.run.result import Ending, Run

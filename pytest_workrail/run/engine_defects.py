@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,6 @@ from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.events.ids import NodeId
 from pytest_workrail.engine.events.kinds import GapRecorded, Log, NodeCreated, NodeOutputAppended
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
@@ -209,7 +209,8 @@ class History:
         return node not in run.lineage(run.preferred_tip)
 
 
-class Moment(Record):
+@dataclass(frozen=True, slots=True)
+class Moment:
     """One exchange with what came before it."""
 
     facts: DocumentFacts

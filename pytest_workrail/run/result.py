@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript, Visit
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import printable
 
@@ -148,7 +147,8 @@ def _of(run: Run, items: Iterable[str]) -> tuple[str, ...]:
     return made
 
 
-class Ending(Record):
+@dataclass(frozen=True, slots=True)
+class Ending:
     """Why the run is over. `place` is where in a script the fault lies, if it is the script's."""
 
     kind: EndingKind
@@ -156,7 +156,8 @@ class Ending(Record):
     place: str = ""
 
 
-class Run(Record):
+@dataclass(frozen=True, slots=True)
+class Run:
     """One run: its transcript, and the questions that tests ask most."""
 
     transcript: Transcript

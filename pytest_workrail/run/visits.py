@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
@@ -42,7 +43,6 @@ from pytest_workrail.engine.protocol.questions import asks_questions, question_p
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, read_continue
 from pytest_workrail.engine.protocol.step_response import pending_instance
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.records import Record
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -53,7 +53,8 @@ _CONTRACT_CODES = frozenset({"MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT
 _CONTRACT_GAPS = frozenset({"missing_required_output", "invalid_required_output"})
 
 
-class Position(Record):
+@dataclass(frozen=True, slots=True)
+class Position:
     """A node of a run that can be looked at."""
 
     place: NodeAddress

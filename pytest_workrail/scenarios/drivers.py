@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.records import Record
 from pytest_workrail.run.project_sources import project_scenarios
 from pytest_workrail.run.result import ExpectationFailure
 from workrail_lint.base.files import read_file
@@ -105,7 +105,8 @@ def transcript_lines(run: Run) -> Sequence[str]:
     return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]
 
 
-class ScenarioDocument(Record):
+@dataclass(frozen=True, slots=True)
+class ScenarioDocument:
     """A scenario whose shape is right, and the members that all kinds have. `file` is its name in messages."""
 
     path: Path

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.records import Record
 from pytest_workrail.scenarios.generated import is_generated, is_untouched, redundant, stamped
 from workrail_lint.base.js import Json, json_text
 from workrail_lint.base.wording import counted, listed
@@ -24,7 +24,8 @@ _NAMED_GOALS = 3
 Content = dict[str, Any]
 
 
-class Shown(Record):
+@dataclass(frozen=True, slots=True)
+class Shown:
     """A run: its scenario with whatever it needed to hold together, the goals it showed, and what can be expected."""
 
     content: Content

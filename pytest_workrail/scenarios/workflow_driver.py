@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
@@ -35,7 +36,6 @@ from pytest_workrail.engine.core.reasons import (
     UserOnlyDependency,
 )
 from pytest_workrail.golden.document import golden_bytes
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.project_sources import project_sources
@@ -232,7 +232,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-class Loaded(Record):
+@dataclass(frozen=True, slots=True)
+class Loaded:
     """A scenario that holds together, and the IR of its workflow. The shape of the scenario was checked."""
 
     scenario: dict[str, Any]
