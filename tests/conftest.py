@@ -1,11 +1,10 @@
 """What all tests share: pytest's own bench for plugins, a plain environment, and property tests that draw the same
-on every run.
-
-WORKRAIL_SEARCH=1 lets hypothesis draw anew each time, to look for what the usual draws do not show.
+few examples on every run. `make test-deep` draws many, anew each time (`--hypothesis-profile=deep`).
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pkgutil
 import sys
@@ -14,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from effort import FEW
 from hypothesis import settings
 
 import pytest_workrail
@@ -22,8 +22,15 @@ from pytest_workrail.golden.records import BUILD_MACHINE
 
 pytest_plugins = ["pytester"]
 
-settings.register_profile("workrail", deadline=None, derandomize="WORKRAIL_SEARCH" not in os.environ, print_blob=True)
-settings.load_profile("workrail")
+settings.register_profile("few", deadline=None, derandomize=True, print_blob=True, max_examples=FEW)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=20 * FEW)
+settings.load_profile("few")
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of every round of the garbage collector."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from hypothesis import settings
+
 PATIENCE_SECONDS = 30
+FEW = 50  # examples of a property test that does not say how many it needs
+
+
+def examples(number: int) -> int:
+    """Return how many examples to draw where `number` are enough for every day; the deep profile draws more."""
+    return max(1, number * settings().max_examples // FEW)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from pathlib import Path
 import pytest
 import yaml
 from doc_blocks import Block, blocks, commands, missing
+from forks import PROGRAMS, shared
 from guide_examples import GUIDE, added
+from tables import for_each
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.plugin.fixture import Workrail
@@ -36,7 +39,7 @@ PAGES = [
     *sorted(GUIDE.glob("*.md")),
 ]
 LANGUAGES = {"console", "sh", "python", "json", "toml", "yaml", "text", ""}
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+each_page = for_each("page", PAGES, key=lambda page: page.relative_to(ROOT))
 
 
 @pytest.fixture
@@ -52,7 +55,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shell(command: str, folder: Path) -> tuple[int, str]:
-    """Run a command as a reader would, with the installed programs first on the path."""
+    """Run a command as a reader would, with the installed programs first on the path.
+
+    A command that needs no shell starts from a process that has imported everything.
+    """
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -60,6 +66,8 @@ def shell(command: str, folder: Path) -> tuple[int, str]:
         "PYTHONPATH": str(folder),
         "WORKRAIL_LINT_DEBUG": "1",
     }
+    if command.split()[0] in PROGRAMS and not set(command) & set("<>|&;*$"):
+        return shared().run(shlex.split(command), folder, environment)
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
@@ -139,12 +147,21 @@ def examine_yaml(block: Block, name: str, folder: Path, where: str) -> None:
         run(command, folder, 0, [], where)
 
 
-@each_page
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_page_works_from_top_to_bottom(page: Path, request: pytest.FixtureRequest) -> None:
     # The guide is about a project of the reader's own.
     folder = request.getfixturevalue("tmp_path" if page.parent == GUIDE else "folder")
     for block in blocks(page.read_text(encoding="utf-8")):
         examine(block, folder, f"{page.name}:{block.line}")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_works_with_the_installed_programs(
+    page: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "PROGRAMS", ())
+    test_a_page_works_from_top_to_bottom(page, request)
 
 
 @each_page
