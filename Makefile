@@ -10,7 +10,7 @@ LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-recor
 SUPPORTED := 3.11 3.12 3.13 3.14 3.15
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types unit quick locks fuzz bench bench-quick schemas vscode clean
+.PHONY: help setup demo test test-deep test-all lint types unit quick locks fuzz bench bench-quick schemas vscode clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -44,8 +44,8 @@ types: $(STAMP) ## mypy --strict
 
 # What Python compiles is kept here, also where the environment forbids it: pytest would rewrite every test file anew for
 # each worker, and the tests start many processes.
-unit quick: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
-unit quick: export PYTHONDONTWRITEBYTECODE :=
+unit quick test-deep: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+unit quick test-deep: export PYTHONDONTWRITEBYTECODE :=
 
 unit: $(STAMP) ## the tests; without ARGS also the locks: all enforced, enough proven, reports true
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(ARGS),$(ARGS),$(LOCKS) --workrail-locks-check --workrail-locks-proven-fail-under 60 --workrail-locks-verify)
@@ -56,7 +56,10 @@ quick: $(STAMP) ## the tests of what changed, in under a minute (SINCE=revision:
 locks: $(STAMP) ## prove the locks anew, write their record and reports
 	$(BIN)/python -m pytest -q $(LOCKS) --workrail-locks-prove
 
-test: lint types unit ## lint, types and tests: what CI runs
+test: lint types unit ## lint, types and tests: everything that a change can break
+
+test-deep: $(STAMP) ## planted bugs, long searches, mutants, fuzzing, every Python (MINUTES=60; ARGS: only these tests)
+	@WORKERS=$(WORKERS) $(BIN)/python -m $(if $(ARGS),pytest -n $(WORKERS) -m 'deep or search or hypothesis' --hypothesis-profile=deep $(ARGS),tools.deep --minutes $(or $(MINUTES),60))
 
 test-all: ## the tests on every supported interpreter found here
 	@sh scripts/test-all.sh $(SUPPORTED)

@@ -17,9 +17,9 @@ PATIENCE_SECONDS = 30
 FEW = 50  # examples of a property test that does not say how many it needs
 
 
-def examples(number: int) -> int:
-    """Return how many examples to draw where `number` are enough for every day; the deep profile draws more."""
-    return max(1, number * settings().max_examples // FEW)
+def times(few: int, *, deep: int) -> int:
+    """Return how often a search is to try: `few` times every day, `deep` times in the deep ring (mark it `search`)."""
+    return deep if settings().max_examples > FEW else few
 
 
 @contextmanager

@@ -19,10 +19,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 PROGRAMS = ("workrail-lint", "workrail-test", "pytest", "python")
 SECONDS = 120
@@ -61,6 +64,16 @@ def shared() -> Forks:
     return forks
 
 
+def run_pytest(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest as `runpytest_subprocess` does; both streams are the lines of its output."""
+    path = os.pathsep.join(filter(None, [str(pytester.path), os.environ.get("PYTHONPATH")]))
+    started = time.perf_counter()
+    code, output = shared().run(["pytest", *arguments], pytester.path, {**os.environ, "PYTHONPATH": path})
+    lines = output.splitlines()
+    sys.stdout.write(output)  # what a failing test shows
+    return pytest.RunResult(code, lines, lines, time.perf_counter() - started)
+
+
 class _Imports:
     """A plugin of pytest that imports what the programs may need, while pytest's own import hook is in place."""
 
@@ -77,8 +90,6 @@ class _Imports:
 
 
 def _serve() -> None:
-    import pytest
-
     with tempfile.TemporaryDirectory() as folder:
         quiet = os.dup(1)
         os.dup2(2, 1)
@@ -152,8 +163,6 @@ def _test() -> int:
 
 
 def _pytest() -> int:
-    import pytest
-
     return int(pytest.main())
 
 

@@ -1,10 +1,11 @@
-"""The mutation tool: which changes it makes to a module, and what it leaves alone."""
+"""The mutation tool: which changes it makes to a module, what it leaves alone, and which modules it draws."""
 
 from __future__ import annotations
 
 import pytest
 
 from tools.mutation import mutants
+from tools.mutation_sample import CORES, drawn_modules
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,11 @@ def test_a_mutant_is_the_whole_module_with_one_change() -> None:
         exec(mutant.code, names)
         values.append((mutant.line, names["x"], names["y"]))
     assert values == [(1, 2, 12), (1, 0, 10), (2, 1, -9), (2, 1, 12), (2, 1, 10)]
+
+
+def test_the_same_seed_draws_the_same_modules_of_the_cores() -> None:
+    drawn = drawn_modules(20, "one")
+    assert drawn == drawn_modules(20, "one")
+    assert len(set(drawn)) == 20
+    assert all(module.startswith(tuple(f"{room}/" for room in CORES)) for module in drawn)
+    assert drawn != drawn_modules(20, "two")

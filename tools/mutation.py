@@ -1,7 +1,6 @@
-"""Which small changes to a module its tests do not notice.
+"""Which small changes to a module its tests do not notice (`mutation_sample.py` draws modules).
 
     python -m tools.mutation workrail_lint/project/selection.py tests/project/test_selection.py
-
 Each mutant runs the tests in a process forked from this one, which has loaded every module that does not depend on the
 mutated one. Nothing on disk is changed. Tests that start processes of their own see the module as it is on disk.
 Prose (a string with a space in it) is left alone: wording is for people to judge.
@@ -16,6 +15,7 @@ import importlib.abc
 import importlib.util
 import json
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -266,6 +266,8 @@ def main() -> int:
     parser.add_argument("module", type=Path, help="the file to change")
     parser.add_argument("tests", nargs="+", help="the tests that should notice, the fastest first")
     parser.add_argument("--lines", metavar="A-B", help="only mutants of these lines")
+    parser.add_argument("--mutants", metavar="N", type=int, help="only so many mutants of a module")
+    parser.add_argument("--seed", default="0", help="what --mutants draws by")
     args = parser.parse_args()
     name = _module_name(args.module)
     report = Path(tempfile.mkdtemp()) / "loaded.json"
@@ -289,6 +291,9 @@ def main() -> int:
         return 2
     first, _, last = (args.lines or "0-1000000").partition("-")
     chosen = [m for m in mutants(source, str(args.module)) if int(first) <= m.line <= int(last)]
+    if args.mutants is not None and len(chosen) > args.mutants:
+        chosen = random.Random(f"{args.seed} {name}").sample(chosen, args.mutants)
+        chosen.sort(key=lambda mutant: mutant.line)
     survived = 0
     for mutant in chosen:
         code = _run(args.tests, _Served(name, args.module, mutant.code), limit, report)

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
+from forks import run_pytest
 
 # Until the plugin is installed under its own name, a project has to ask for the coverage part itself.
 _CARRIER = """
@@ -72,7 +73,7 @@ class LockProject:
 
     def run_apart(self, *options: str) -> pytest.RunResult:
         """A run in a process of its own, for what must not happen in this one."""
-        return self.pytester.runpytest_subprocess(*_OPTIONS, "-p", "no:hypothesispytest", *options)
+        return run_pytest(self.pytester, *_OPTIONS, "-p", "no:hypothesispytest", *options)
 
     @property
     def report(self) -> dict[str, Any]:

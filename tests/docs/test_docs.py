@@ -205,13 +205,16 @@ def test_the_index_has_every_page() -> None:
 def test_our_own_workflow_tests_what_is_supported() -> None:
     path = ROOT / ".github" / "workflows" / "ci.yml"
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
-    (job,) = workflow["jobs"].values()
+    job, deep = workflow["jobs"].values()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = {line.rpartition(" ")[2] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)}
     assert set(job["strategy"]["matrix"]["python"]) == versions
-    used = {step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step}
-    assert used == {"actions/checkout", "actions/setup-python"}
-    assert [step["run"] for step in job["steps"] if "run" in step] == ["make test PYTHON=python"]
+    for each, target in ((job, "test"), (deep, "test-deep")):
+        used = {step["uses"].partition("@")[0] for step in each["steps"] if "uses" in step}
+        assert used == {"actions/checkout", "actions/setup-python"}
+        assert [step["run"] for step in each["steps"] if "run" in step] == [f"make {target} PYTHON=python"]
+    assert "schedule" in workflow[True]  # YAML reads the key `on` so
+    assert deep["if"] == "github.event_name == 'schedule'"
     run(f"check-jsonschema --builtin-schema vendor.github-workflows {path}", ROOT, 0, [], path.name)
 
 

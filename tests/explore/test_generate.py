@@ -19,8 +19,6 @@ from workrail_lint import check as lint
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SHARED = Path(os.environ.get("WORKRAIL_CORPUS") or FIXTURES.parent.parent / "shared")
-# WORKRAIL_GENERATE=all also takes every valid workflow of the corpus; the default is what a suite can afford.
-IS_LONG = os.environ.get("WORKRAIL_GENERATE") == "all"
 FEW = ("release", "refine-until-clean", "code-review", "wait-for-green")
 
 RELEASE = {
@@ -43,9 +41,13 @@ RELEASE = {
 
 def workflows() -> dict[str, Path]:
     paths = [*FIXTURES.glob("workflows/*.json"), *FIXTURES.glob("scenarios/workflows/*.json")]
-    paths += [*(SHARED / "corpus" / "workflows").rglob("*.json")] if IS_LONG else []
-    found = {path.stem: path for path in sorted(paths)}
-    return found if IS_LONG else {name: path for name, path in found.items() if name in FEW}
+    paths += (SHARED / "corpus" / "workflows").rglob("*.json")
+    return {path.stem: path for path in sorted(paths)}
+
+
+def each_workflow() -> list[Any]:
+    """A few for every day, and in the deep ring all of ours and of the corpus."""
+    return [name if name in FEW else pytest.param(name, marks=pytest.mark.deep) for name in workflows()]
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return workflow
 
 
-@pytest.mark.parametrize("name", workflows())
+@pytest.mark.parametrize("name", each_workflow())
 def test_every_goal_is_covered_or_infeasible_and_every_scenario_passes_twice(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

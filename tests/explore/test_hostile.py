@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from planted import GUIDED, NEVER, PLANTED, STOPS, WORKFLOWS, Planted, compiled
 
 from pytest_workrail.cli import main
@@ -19,8 +19,7 @@ from pytest_workrail.explore.hostile_search import explore, is_minimal
 from pytest_workrail.explore.hostile_turns import KINDS, draw, simpler, told
 from workrail_lint import Ok, compile_workflow
 
-# WORKRAIL_EXPLORE=60 searches for every planted bug, for at most so many seconds of processor time each.
-SECONDS = float(os.environ.get("WORKRAIL_EXPLORE", "0"))
+SECONDS = 60  # of processor time, for each planted bug
 FEW = ("a look writes", "no gap is recorded", "the state is stored after the log")
 
 
@@ -40,11 +39,13 @@ def searched(bug: Planted, seconds: float) -> Any:
     return search
 
 
-@pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.name)
+@pytest.mark.parametrize(
+    "bug",
+    [bug if bug.name in FEW else pytest.param(bug, marks=pytest.mark.deep) for bug in PLANTED],
+    ids=lambda bug: bug.name,
+)
 def test_a_planted_bug_is_found_and_its_story_is_minimal(bug: Planted) -> None:
-    if not SECONDS and bug.name not in FEW:
-        pytest.skip("only with WORKRAIL_EXPLORE=60")
-    search = searched(bug, SECONDS or 60)
+    search = searched(bug, SECONDS)
     assert search.story is not None
     assert search.broken[0] in PROMISES
     # What breaks the promise in the broken engine keeps it in the sound one.
@@ -64,12 +65,13 @@ def test_there_are_planted_bugs_of_every_kind() -> None:
     assert kinds >= {"state", "replay", "token", "budget", "order", "gap", "fork", "context"}
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 @pytest.mark.parametrize(
     ("profile", "mode"), [("reference", GUIDED), ("locked", GUIDED), ("locked", STOPS), ("locked", NEVER)]
 )
 def test_a_sound_engine_keeps_its_promises(workflow: str, profile: Any, mode: str) -> None:
-    search = explore(compiled(workflow), profile, mode, "sound", 200 if SECONDS else 5)
+    search = explore(compiled(workflow), profile, mode, "sound", times(2, deep=200))
     assert search.broken is None, (search.broken, search.story)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 
 from pytest_workrail import api
 from pytest_workrail.coverage.observe import observe
@@ -19,8 +19,7 @@ from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, compile_workflow
 
-# WORKRAIL_PLANTED=200 is what was run when this was written.
-PLANTED = int(os.environ.get("WORKRAIL_PLANTED", "6"))
+PLANTED = times(6, deep=200)
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
@@ -158,6 +157,7 @@ def planted(chance: random.Random) -> tuple[dict[str, Any], dict[str, bool]]:
     return workflow(*steps, step("last")), known
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("seed", range(PLANTED))
 def test_planted_contradictions_and_planted_goals_are_told_apart(seed: int) -> None:
     source, known = planted(random.Random(seed))
@@ -177,7 +177,8 @@ def fixtures() -> list[Path]:
     return sorted([*FIXTURES.glob("workflows/*.json"), *FIXTURES.glob("scenarios/workflows/*.json")])
 
 
-@pytest.mark.parametrize("path", fixtures()[:: 1 if PLANTED >= 200 else 4], ids=lambda path: path.stem)
+@pytest.mark.search
+@pytest.mark.parametrize("path", fixtures()[:: times(4, deep=1)], ids=lambda path: path.stem)
 def test_no_erratic_run_shows_what_is_proved_infeasible(path: Path) -> None:
     compiled = compile_workflow(path, routines=FIXTURES / "routines")
     if not isinstance(compiled, Ok):

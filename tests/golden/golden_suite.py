@@ -8,6 +8,7 @@ from typing import Any
 
 import golden_made_up
 import pytest
+from forks import run_pytest
 
 # Runs in this process forget what they imported; what is imported here, they find already there.
 PRELOADED = golden_made_up
@@ -28,8 +29,8 @@ def golden(request):
 # The plugin by its module, whether it is installed or not; hypothesis would be imported anew by every run.
 OPTIONS = "-p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
 ENDING = ".golden.json"
-# How often parallel updates are repeated; WORKRAIL_ROUNDS=50 looks for what happens now and then.
-ROUNDS = int(os.environ.get("WORKRAIL_ROUNDS", "1"))
+# Parallel updates: how many goldens, workers and rounds. The deep ring looks for what happens now and then.
+PARALLEL = [(40, 2, 1), pytest.param(400, 4, 10, marks=pytest.mark.deep)]
 
 
 class Suite:
@@ -53,7 +54,7 @@ class Suite:
     def run_apart(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
         """The same in a process of its own, as workers of xdist need it."""
         chosen = [] if mode is None else [f"--workrail-golden={mode}"]
-        return self.pytester.runpytest_subprocess("-q", *chosen, *arguments)
+        return run_pytest(self.pytester, "-q", *chosen, *arguments)
 
     def outcomes(self, *arguments: str, mode: str | None = None) -> dict[str, int]:
         return self.run(*arguments, mode=mode).parseoutcomes()

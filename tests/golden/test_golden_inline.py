@@ -185,21 +185,23 @@ def test_a_file_that_changes_while_the_tests_run_is_left_alone(inline: Suite) ->
     assert _source(inline) == source + "# more\n"
 
 
-def test_parallel_updates_lose_nothing(inline: Suite) -> None:
-    """400 texts in four modules, written once and then updated as often as `ROUNDS` says."""
+@pytest.mark.parametrize(("count", "workers", "rounds"), golden_suite.PARALLEL)
+def test_parallel_updates_lose_nothing(inline: Suite, count: int, workers: int, rounds: int) -> None:
+    """Texts in four modules, written once and then updated in each round."""
+    each = count // 4
     one = "def test_{0}_{1}(run):\n    run('step-{1}').match()\n"
     paths = [inline.path / f"test_m{module}.py" for module in range(4)]
     for module, path in enumerate(paths):
-        path.write_text("".join(one.format(module, n) for n in range(100)))
+        path.write_text("".join(one.format(module, n) for n in range(each)))
     step = "step"
-    for turn in range(golden_suite.ROUNDS + 1):
-        result = inline.run_apart("-n", "4", mode="update" if turn else "new")
-        result.assert_outcomes(passed=400)
-        result.stdout.fnmatch_lines(["400 written into tests:"])
+    for turn in range(rounds + 1):
+        result = inline.run_apart("-n", str(workers), mode="update" if turn else "new")
+        result.assert_outcomes(passed=count)
+        result.stdout.fnmatch_lines([f"{count} written into tests:"])
         for path in paths:
             source = path.read_text()
-            assert all(f"\n        {step}-{n}\n" in source for n in range(100))
-            assert source.count("\n") == 500
+            assert all(f"\n        {step}-{n}\n" in source for n in range(each))
+            assert source.count("\n") == 5 * each
             path.write_text(source.replace(f"('{step}-", f"('turn{turn}-"))
         step = f"turn{turn}"
 

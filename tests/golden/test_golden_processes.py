@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from golden_suite import ROUNDS, Suite, environment
+from golden_suite import PARALLEL, Suite, environment
 
 MANY = """
 import pytest
@@ -45,16 +45,17 @@ def _versions(suite: Suite) -> list[str]:
     return found
 
 
-def test_parallel_updates_lose_nothing(suite: Suite) -> None:
-    """400 goldens, written once and then updated as often as `ROUNDS` says."""
-    for turn in range(ROUNDS + 1):
+@pytest.mark.parametrize(("count", "workers", "rounds"), PARALLEL)
+def test_parallel_updates_lose_nothing(suite: Suite, count: int, workers: int, rounds: int) -> None:
+    """Written once and then updated in each round."""
+    for turn in range(rounds + 1):
         version = ("old", "new")[turn % 2]
-        suite.tests(test_it=MANY.format(count=400, version=version))
-        result = suite.run_apart("-n", "4", mode="update" if turn else "new")
+        suite.tests(test_it=MANY.format(count=count, version=version))
+        result = suite.run_apart("-n", str(workers), mode="update" if turn else "new")
         assert result.ret == 0
-        result.stdout.fnmatch_lines([f"400 {'updated' if turn else 'written'}:", "  ... and 380 more"])
-        assert _versions(suite) == [version] * 400
-    suite.run("-n", "0").assert_outcomes(passed=400)
+        result.stdout.fnmatch_lines([f"{count} {'updated' if turn else 'written'}:", f"  ... and {count - 20} more"])
+        assert _versions(suite) == [version] * count
+    suite.run("-n", "0").assert_outcomes(passed=count)
 
 
 def test_workers_obey_the_same_rules(suite: Suite) -> None:
@@ -63,7 +64,7 @@ def test_workers_obey_the_same_rules(suite: Suite) -> None:
         "    golden(f'{0} {{number}}.')\n    {1}\n"
     )
     suite.tests(test_it=module.format("old", ""))
-    assert suite.run_apart("-n", "2", mode="new").ret == 0
+    assert suite.run(mode="new").ret == 0
     suite.tests(test_it=module.format("new", "assert number % 3"))
     result = suite.run_apart("-n", "2", mode="update")
     result.assert_outcomes(passed=8, failed=4)

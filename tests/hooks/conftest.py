@@ -1,4 +1,6 @@
-"""A clone of this repository as it is now, with its hooks installed once by the real pre-commit."""
+"""Our hooks in repositories of other people, run by the real pre-commit: as programs of this environment, and in the
+deep ring as pre-commit installs them from a clone of this repository.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 IDENTITY = {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@example.com", "GIT_CONFIG_NOSYSTEM": "1"}
-HOOKS = ("workrail-lint", "workrail-lint-fix", "workrail-lock")
+OFFERED: list[dict[str, object]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
 
 def environment(home: Path) -> dict[str, str]:
     """Git and pre-commit with settings of their own: nothing of the machine's configuration plays a part."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT"))}
+    kept["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), kept["PATH"]])
     committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in IDENTITY.items()}
     return {**kept, **IDENTITY, **committer, "GIT_CONFIG_GLOBAL": os.devnull, "PRE_COMMIT_HOME": str(home)}
 
@@ -30,24 +34,22 @@ def command(*arguments: str, cwd: Path, home: Path, check: bool = True) -> subpr
     return done
 
 
-def configuration(repository: Path, revision: str, *hooks: str) -> str:
-    listed = "\n".join(f"      - id: {hook}" for hook in hooks)
-    return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{listed}\n"
-
-
 class Hooks:
     """Makes repositories that use our hooks, and runs them."""
 
-    def __init__(self, repository: Path, revision: str, home: Path) -> None:
-        self.repository = repository
-        self.revision = revision
+    def __init__(self, home: Path) -> None:
         self.home = home
+
+    def configuration(self, chosen: list[dict[str, object]]) -> dict[str, object]:
+        """What a repository says to use these hooks: here, as programs that are there already."""
+        return {"repo": "local", "hooks": [{**hook, "language": "system"} for hook in chosen]}
 
     def project(self, folder: Path, *hooks: str) -> Path:
         """An empty repository that is configured for some hooks."""
         folder.mkdir(parents=True)
         command("git", "init", "--quiet", cwd=folder, home=self.home)
-        text = configuration(self.repository, self.revision, *hooks)
+        chosen = [hook for hook in OFFERED if hook["id"] in hooks]
+        text = yaml.safe_dump({"repos": [self.configuration(chosen)]}, sort_keys=False)
         (folder / ".pre-commit-config.yaml").write_text(text, encoding="utf-8")
         return folder
 
@@ -56,6 +58,19 @@ class Hooks:
         command("git", "add", "--all", cwd=folder, home=self.home)
         run = [sys.executable, "-m", "pre_commit", "run", "--color=never", *arguments]
         return command(*run, cwd=folder, home=self.home, check=False)
+
+
+class InstalledHooks(Hooks):
+    """The same, with the hooks as pre-commit installs them from a revision of this repository."""
+
+    def __init__(self, home: Path, repository: Path, revision: str) -> None:
+        super().__init__(home)
+        self.repository = repository
+        self.revision = revision
+
+    def configuration(self, chosen: list[dict[str, object]]) -> dict[str, object]:
+        hooks = [{"id": hook["id"]} for hook in chosen]
+        return {"repo": str(self.repository), "rev": self.revision, "hooks": hooks}
 
     def pip(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run pip of this environment, which has what a build needs."""
@@ -96,7 +111,7 @@ def reason_to_skip() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
+def installed_hooks(tmp_path_factory: pytest.TempPathFactory) -> InstalledHooks:
     """The hooks of this repository, installed by pre-commit once for all workers of a test run."""
     reason = reason_to_skip()
     if reason is not None:
@@ -110,7 +125,20 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
     with FileLock(str(shared / "lock")):
         if not done.exists():
             revision = clone(repository, home)
-            trial = Hooks(repository, revision, home).project(shared / "trial", *HOOKS)
+            every = [str(hook["id"]) for hook in OFFERED]
+            trial = InstalledHooks(home, repository, revision).project(shared / "trial", *every)
             command(sys.executable, "-m", "pre_commit", "install-hooks", cwd=trial, home=home)
             done.write_text(revision, encoding="utf-8")
-    return Hooks(repository, done.read_text(encoding="utf-8"), home)
+    return InstalledHooks(home, repository, done.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=["here", pytest.param("installed", marks=pytest.mark.deep)])
+def hooks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Hooks:
+    """Hooks to use in projects, both ways."""
+    if request.param == "installed":
+        installed: Hooks = request.getfixturevalue("installed_hooks")
+        return installed
+    pytest.importorskip("pre_commit", reason="pre-commit is not installed: pip install pre-commit")
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    return Hooks(tmp_path_factory.mktemp("pre-commit-home"))

@@ -15,7 +15,7 @@ import yaml
 from workrail_lint.systems.workrail.rules import samples
 
 if TYPE_CHECKING:
-    from conftest import Hooks  # type: ignore[import-not-found]
+    from conftest import Hooks, InstalledHooks  # type: ignore[import-not-found]
 
 ROOT = Path(__file__).resolve().parents[2]
 OFFERED: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
@@ -142,28 +142,30 @@ def guide(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def test_the_configuration_of_the_guide_works(hooks: Hooks, tmp_path: Path) -> None:
+@pytest.mark.deep
+def test_the_configuration_of_the_guide_works(installed_hooks: InstalledHooks, tmp_path: Path) -> None:
     """With the address and a revision of this repository in the places that the guide names."""
-    project = hooks.project(tmp_path / "project")
+    project = installed_hooks.project(tmp_path / "project")
     block = r"^```yaml file=\.pre-commit-config\.yaml\n([\s\S]*?)^```$"
     (text,) = re.findall(block, guide("pre-commit"), re.MULTILINE)
     assert (text.count("ADDRESS"), text.count("REVISION")) == (1, 1)
-    filled = text.replace("ADDRESS", str(hooks.repository)).replace("REVISION", hooks.revision)
+    filled = text.replace("ADDRESS", str(installed_hooks.repository)).replace("REVISION", installed_hooks.revision)
     save(project, ".pre-commit-config.yaml", filled)
     save(project, "workflows/example.json", bad())
-    done = hooks.run(project, "workrail-lint")
+    done = installed_hooks.run(project, "workrail-lint")
     assert done.returncode == 1
     assert "error[LP002 loop-max-iterations-missing]" in done.stdout
 
 
-def test_pip_installs_from_the_address_of_the_guide(hooks: Hooks, tmp_path: Path) -> None:
+@pytest.mark.deep
+def test_pip_installs_from_the_address_of_the_guide(installed_hooks: InstalledHooks, tmp_path: Path) -> None:
     """The requirement that CI jobs install, with the address of this repository and a commit in the variable."""
     requirements = re.findall(r'pip install ("git\+\$.*")', guide("continuous-integration"))
     assert len(requirements) == 2
     variable = re.compile(r"\$\{\{ vars\.WORKRAIL_LINT \}\}|\$WORKRAIL_LINT\b")
-    address = f"{hooks.repository.as_uri()}@{hooks.revision}"
+    address = f"{installed_hooks.repository.as_uri()}@{installed_hooks.revision}"
     (requirement,) = {variable.sub(address, quoted).strip('"') for quoted in requirements}
-    done = hooks.pip(tmp_path, "install", "--dry-run", "--ignore-installed", "--no-deps", requirement)
+    done = installed_hooks.pip(tmp_path, "install", "--dry-run", "--ignore-installed", "--no-deps", requirement)
     assert done.returncode == 0, done.stderr
     assert "Would install workrail-lint-" in done.stdout
 
@@ -196,8 +198,9 @@ def test_a_folder_can_be_checked_as_a_whole(hooks: Hooks, tmp_path: Path) -> Non
     done = hooks.run(project)
     assert done.returncode == 0, done.stdout
     config = project / ".pre-commit-config.yaml"
-    text = config.read_text(encoding="utf-8")
-    config.write_text(f"{text}        args: [.]\n        pass_filenames: false\n", encoding="utf-8")
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    settings["repos"][0]["hooks"][0] |= {"args": ["."], "pass_filenames": False}
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
     done = hooks.run(project)
     assert done.returncode == 1
     assert "error[TC702 " in done.stdout
@@ -240,7 +243,8 @@ def test_the_lock_hook_notices_a_changed_workflow(hooks: Hooks, tmp_path: Path) 
     assert "workflows/example.json: changed" in done.stdout
 
 
-def test_the_hook_needs_no_pytest(hooks: Hooks) -> None:
-    (python,) = hooks.home.glob("repo*/py_env-*/bin/python")
+@pytest.mark.deep
+def test_the_hook_needs_no_pytest(installed_hooks: InstalledHooks) -> None:
+    (python,) = installed_hooks.home.glob("repo*/py_env-*/bin/python")
     probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is not None)"
     assert subprocess.run([str(python), "-c", probe], check=False).returncode == 0

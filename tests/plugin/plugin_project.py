@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import run_pytest
 
 PLUGIN = "pytest_workrail.plugin"
 REVIEW: dict[str, Any] = {
@@ -54,7 +55,7 @@ class Project:
 
     def run_apart(self, *arguments: str) -> pytest.RunResult:
         """Run pytest with the plugin in a process of its own."""
-        return self.pytester.runpytest_subprocess(*self._plugin(), *arguments)
+        return run_pytest(self.pytester, *self._plugin(), *arguments)
 
     def _plugin(self) -> list[str]:
         installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))

@@ -8,13 +8,13 @@ import random
 from pathlib import Path
 
 import pytest
+from effort import times
 
 from workrail_lint.cli import main
 from workrail_lint.project import plan
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-# A longer search: WORKRAIL_CACHE_ROUNDS=500
-ROUNDS = int(os.environ.get("WORKRAIL_CACHE_ROUNDS", "12"))
+ROUNDS = times(12, deep=500)
 CONFIGURATIONS = (
     "",
     'ignore = ["step-title-missing"]\n',
@@ -114,6 +114,7 @@ class Project:
                 return "nothing"
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("seed", range(2))
 def test_the_cached_answer_is_the_fresh_one(
     seed: int, tmp_path: Path, user_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -12,6 +12,7 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".ci" / "run"
 BASH = shutil.which("bash")
+RINGS = "make test\nmake test-deep MINUTES=25\n"
 PROGRAMS = ("chromium", "fish", "node", "nvim", "tmux", "zsh")
 pytestmark = pytest.mark.skipif(
     BASH is None or not SCRIPT.is_file() or sys.platform != "linux", reason="needs bash, Linux and a checkout"
@@ -38,20 +39,20 @@ def asked(folder: Path) -> list[str]:
 
 def test_nothing_is_installed_where_all_is_there(tmp_path: Path) -> None:
     done = ran(tmp_path / "bin", PROGRAMS, "exit 1")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "make test\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, RINGS, "")
     assert asked(tmp_path / "bin") == []
 
 
 def test_only_what_is_missing_is_installed(tmp_path: Path) -> None:
     done = ran(tmp_path / "bin", ("chromium", "fish", "node", "tmux"), "echo noise; echo noise >&2")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "make test\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, RINGS, "")
     assert asked(tmp_path / "bin") == ["apt-get -qq -y --no-install-recommends install neovim zsh"]
 
 
 @pytest.mark.parametrize("apt", ["exit 100", None], ids=["fails", "missing"])
 def test_the_tests_run_where_nothing_can_be_installed(apt: str | None, tmp_path: Path) -> None:
     done = ran(tmp_path / "bin", PROGRAMS[1:], apt)
-    assert (done.returncode, done.stdout) == (0, "make test\n")
+    assert (done.returncode, done.stdout) == (0, RINGS)
     said = "" if apt is None else "not installed: chromium; tests that need them are skipped\n"
     assert done.stderr == said
 

@@ -1,12 +1,11 @@
 """Runs that are killed at any moment: nothing is lost, nothing is half-written, and the next run leaves nothing behind.
 
-WORKRAIL_KILLS=75 kills each kind of run that often; the usual number only shows that the tests work.
+The deep ring kills each kind of run often; the usual number only shows that the tests work.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import signal
@@ -16,11 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
+from effort import times
 
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-KILLS = int(os.environ.get("WORKRAIL_KILLS", "2"))
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+KILLS = times(2, deep=75)
+pytestmark = [pytest.mark.search, pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")]
 ROOT = Path(__file__).resolve().parents[2]
 LINT = [sys.executable, "-m", "workrail_lint"]
 FIXABLE = json.dumps(workflow(step("first"), step("second")), indent=2).replace("\n  ]", ",\n  ]")

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from crash_files import CrashState, Disk, Op, RecordingFiles, crash_states
+from effort import times
 from sample_sessions import Story, tell_medium, tell_short
 
 from pytest_workrail.engine.events.kinds import NodeCreated
@@ -176,9 +176,10 @@ def spread(ops: list[Op], wanted: int) -> Iterator[CrashState]:
     return itertools.islice(crash_states(ops, stride), 0, None, count // wanted)
 
 
+@pytest.mark.search
 def test_crash_states_of_a_long_session():
-    """WORKRAIL_CRASH_STATES=100000 looks at so many of them; the usual number only shows that the test works."""
-    wanted = int(os.environ.get("WORKRAIL_CRASH_STATES", "500"))
+    """The usual number of states only shows that the test works."""
+    wanted = times(500, deep=20_000)
     files = RecordingFiles()
     story = record(files, lambda story: tell_on_and_on(story, 60 if wanted > 5_000 else 5))
     judge, moments = Judge(story), set()

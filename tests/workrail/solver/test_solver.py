@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +16,7 @@ from workrail_lint.systems.workrail.condition_logic import COMPARISONS, compare
 from workrail_lint.systems.workrail.solver import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Solver, Values, search
 from workrail_lint.systems.workrail.solver.texts import distinct_texts
 
-# WORKRAIL_SOLVER_EXAMPLES=3000 is what was searched when the solver was written.
-EXAMPLES = int(os.environ.get("WORKRAIL_SOLVER_EXAMPLES", "40"))
+EXAMPLES = times(40, deep=3_000)
 MISSING = object()
 WORDS = ["api", "db", "api db", "p", "Small", "other", "", "3", "yes", "true"]
 NUMBERS = [0, 1, 3, 4, 0.2, 0.8, 11, 99]

@@ -1,0 +1,92 @@
+"""The deep ring: `python -m tools.deep [--minutes 60] [--seed DATE]`, or `make test-deep`.
+
+Its parts run one after the other. A part that would not fit into the time that is left does not start, one that is not
+done in time is stopped, and both are listed at the end: what was left out never reads as passed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+SUPPORTED = ("3.11", "3.12", "3.13")
+# Planted bugs, long searches, torture; property tests draw many examples, and others than the last time.
+SEARCHES = ("-q", "-m", "deep or search or hypothesis", "--hypothesis-profile=deep", "--dist", "worksteal")
+
+
+class Part(NamedTuple):
+    """What is run, and how many minutes it usually takes on two cores."""
+
+    name: str
+    minutes: float
+    command: list[str]
+
+
+def parts(seed: str) -> Iterator[Part]:
+    """Yield the parts, those that find most in their time first."""
+    python = sys.executable
+    workers = os.environ.get("WORKERS", "2")
+    searches = [python, "-m", "pytest", *SEARCHES, "-n", workers]
+    yield Part("crash states, kills, torture, pages", 8, [*searches, *_tests("store", "security", "golden", "docs")])
+    sample = ["--modules", "4", "--mutants", "10", "--seed", seed, "--fail-under", "60"]
+    yield Part("mutation of our own code", 5, [python, "-m", "tools.mutation_sample", *sample])
+    yield Part("fuzzing", 5, [python, "-m", "tests.fuzz", "--seconds", "240"])
+    yield Part("planted bugs", 12, [*searches, *_tests("explore")])
+    others = [f"--ignore=tests/{room}" for room in ("store", "security", "golden", "docs", "explore")]
+    yield Part("property tests, hooks, browsers", 12, [*searches, "tests", *others])
+    yield Part("every supported Python", 15, ["sh", "scripts/test-all.sh", *SUPPORTED])
+
+
+def _tests(*rooms: str) -> list[str]:
+    return [f"tests/{room}" for room in rooms]
+
+
+def run(part: Part, seconds: float) -> str:
+    """Run a part and return how it ended: passed, failed or stopped."""
+    process = subprocess.Popen(part.command, start_new_session=True)
+    try:
+        return "passed" if process.wait(max(1, seconds)) == 0 else "failed"
+    except subprocess.TimeoutExpired:
+        return "stopped"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, 15)
+            process.wait()
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.deep", description="Run the long searches.")
+    parser.add_argument("--minutes", type=float, default=60, help="how long all parts together may take (default: 60)")
+    parser.add_argument("--seed", default=date.today().isoformat(), help="draws the mutants (default: the date)")
+    parser.add_argument("--list", action="store_true", help="print the parts and how long they usually take")
+    args = parser.parse_args(arguments)
+    end = time.monotonic() + 60 * args.minutes
+    outcomes: dict[str, str] = {}
+    for part in parts(args.seed):
+        if args.list:
+            _say(f"{part.name}: {part.minutes:g} minutes: {' '.join(part.command)}")
+            continue
+        left = end - time.monotonic()
+        if 60 * part.minutes > left:
+            outcomes[part.name] = "left out"
+            continue
+        _say(f"== {part.name} (seed {args.seed})")
+        outcomes[part.name] = run(part, left)
+    for name, outcome in outcomes.items():
+        _say(f"{name}: {outcome}")
+    return int("failed" in outcomes.values())
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
