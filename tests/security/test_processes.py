@@ -29,7 +29,7 @@ STARTING_CALLS = re.compile(r"\b(os\.(exec|spawn|posix_spawn|popen|system|startf
 DOORS = {"workrail_lint/base/processes.py"}
 
 
-def test_only_two_modules_start_programs() -> None:
+def test_only_one_module_starts_programs() -> None:
     """The door itself, and that for pools of processes. A fork starts no program."""
     top = Path(workrail_lint.__path__[0]).parent
     importing = {
