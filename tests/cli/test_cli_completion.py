@@ -14,8 +14,9 @@ from cli_types import Run
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.cli import main as run_tests_program
 from workrail_lint.cli import COMMANDS, PROGRAM, Program, completion
-from workrail_lint.cli.check import FORMATS, SWITCHES
+from workrail_lint.cli.check import SWITCHES
 from workrail_lint.cli.completion import commands
+from workrail_lint.report import FORMATS
 
 # The words are those after the script; the last one is being completed.
 ASK = (

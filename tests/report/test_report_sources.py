@@ -15,7 +15,7 @@ from workrail_lint.findings import Edit, Finding, Severity
 from workrail_lint.report import FORMATS, render
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.sources import Sources
-from workrail_lint.report.terminal import file_address, terminal_of
+from workrail_lint.report.text import file_address, terminal_of
 
 
 def test_texts_are_read_from_disk_and_kept(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from workrail_lint.project.config import Config, system_keys
 from workrail_lint.project.plan import Request, document_suffixes, make_plan
 from workrail_lint.project.projects import Project, projects
 from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, run
+from workrail_lint.report import FORMATS
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
-FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
 SWITCHES = {
     "--fix": "apply safe fixes",
     "--unsafe-fixes": "with --fix or --diff: also apply unsafe fixes",

@@ -1,4 +1,4 @@
-"""Findings as text: one module for each format, imported when it is asked for.
+"""Findings as text, in several formats. The module of a format is imported when it is asked for.
 
 A format is a pure function of `ReportData`. The content of documents is neutralised: no control
 characters, escape sequences or CI commands get through, and machine formats stay valid.
@@ -12,14 +12,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workrail_lint.report.data import ReportData
 
-FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+# The name of a format, and the function that renders it.
+_RENDERERS = {
+    "text": ("text", "render"),
+    "concise": ("text", "render_concise"),
+    "json": ("json", "render"),
+    "jsonl": ("json", "render_lines"),
+    "sarif": ("sarif", "render"),
+    "github": ("github", "render"),
+    "gitlab": ("gitlab", "render"),
+    "junit": ("junit", "render"),
+}
+FORMATS = tuple(_RENDERERS)
 
 
 def render(name: str, data: ReportData) -> str:
     """The report in one of the formats: complete lines, or nothing at all."""
     if name not in FORMATS:
         raise ValueError(f"unknown format {name!r}")
-    return str(import_module(f"workrail_lint.report.{name}").render(data))
+    module, function = _RENDERERS[name]
+    return str(getattr(import_module(f"workrail_lint.report.{module}"), function)(data))
 
 
 def render_statistics(name: str, data: ReportData) -> str:

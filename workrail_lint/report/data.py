@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span
+from workrail_lint.project.baseline import fingerprint
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
 
@@ -175,3 +178,11 @@ def _order(item: Reported) -> tuple[str, int, int, str, str, str]:
     finding = item.finding
     line, column = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
     return portable(finding.path), line, column, finding.code, finding.message, finding.pointer
+
+
+def unique_fingerprint(item: Reported, seen: Counter[str]) -> str:
+    """As in a baseline, except that several findings of one rule at one place differ: services keep only one
+    finding for each fingerprint. `seen` counts those of the run so far."""
+    own = fingerprint(item.finding)
+    seen[own] += 1
+    return own if seen[own] == 1 else canonical_hash([own, seen[own]])[7:39]

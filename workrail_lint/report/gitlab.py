@@ -7,8 +7,7 @@ from typing import Any
 
 from workrail_lint.base.neutral import json_text, one_line
 from workrail_lint.findings import Severity
-from workrail_lint.report.data import ReportData, Reported, portable
-from workrail_lint.report.fingerprints import unique_fingerprint
+from workrail_lint.report.data import ReportData, Reported, portable, unique_fingerprint
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
 

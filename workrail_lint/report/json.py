@@ -21,6 +21,11 @@ def render(data: ReportData) -> str:
     return json_text(report, indent=2) + "\n"
 
 
+def render_lines(data: ReportData) -> str:
+    """Return one JSON object per line for each finding; no line when there is nothing to report."""
+    return "".join(f"{json_text(finding_object(item, data))}\n" for item in data.findings)
+
+
 def finding_object(item: Reported, data: ReportData) -> dict[str, Any]:
     finding = item.finding
     return {

@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 from workrail_lint.base.neutral import json_text
 from workrail_lint.findings import Severity, Span
-from workrail_lint.report.data import ReportData, Reported, portable
-from workrail_lint.report.fingerprints import unique_fingerprint
+from workrail_lint.report.data import ReportData, Reported, portable, unique_fingerprint
 from workrail_lint.report.json import edit_spans
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

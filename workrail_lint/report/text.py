@@ -1,11 +1,13 @@
-"""For people: message, source frame, reason and fix of each finding, and a count at the end."""
+"""For people: message, source frame, reason and fix of each finding, or one line for each; and a count at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TextIO
 
 from workrail_lint.base.neutral import one_line, shown_path
-from workrail_lint.base.terminal import Style
+from workrail_lint.base.terminal import Style, uses_colour
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData, Reported, Summary
@@ -96,3 +98,54 @@ def closing(summary: Summary, style: Style, hidden: str = "") -> str:
     if accepted:
         lines.append(f"Not shown: {listed(accepted)}.")
     return "\n".join(lines) + "\n"
+
+
+def render_concise(data: ReportData) -> str:
+    """Return one line for each finding, as editors and grep like it."""
+    style = Style(data.colour)
+    return "".join(f"{_line(item, data, style)}\n" for item in data.shown) + closing(data.summary, style, data.hidden)
+
+
+def _line(item: Reported, data: ReportData, style: Style) -> str:
+    finding, start = item.finding, item.span.start
+    where = f"{shown_path(finding.path)}:{start.line}:{start.column}"
+    if data.link is not None:
+        where = style_link(where, data.link(finding.path))
+    level = style(finding.severity.value, COLOURS[finding.severity], "bold")
+    mark = "" if finding.fix is None else " [*]"
+    return f"{where}: {level} {one_line(finding.code)} {one_line(finding.name)}: {one_line(finding.message)}{mark}"
+
+
+_WIDTH = 100
+_WIDEST = 160
+
+
+class Terminal(NamedTuple):
+    """The arguments of `ReportData` that depend on where the output goes."""
+
+    colour: bool
+    link: Callable[[str], str] | None
+    width: int
+
+
+def terminal_of(stream: TextIO | None) -> Terminal:
+    """What the stream can show; None means a file."""
+    if stream is None or not stream.isatty():
+        return Terminal(stream is not None and uses_colour(stream), None, _WIDTH)
+    colour = uses_colour(stream)
+    return Terminal(colour, file_address if colour else None, min(_WIDEST, _columns(stream)))
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
+
+
+def file_address(path: str) -> str:
+    """The address of a file, without anything that a terminal could interpret as a command."""
+    from urllib.parse import quote
+
+    absolute = os.path.abspath(path).replace(os.sep, "/")
+    return "file://" + quote(os.fsencode(absolute if absolute.startswith("/") else f"/{absolute}"))

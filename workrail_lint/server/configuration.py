@@ -17,8 +17,8 @@ from workrail_lint.project.config import KEYS, SHARED_FILE, TABLE, allowed_keys,
 from workrail_lint.project.selection import unknown_patterns
 from workrail_lint.project.suppression import parse_suppressions
 from workrail_lint.rules.table import RuleInfo
+from workrail_lint.server.positions import shifted
 from workrail_lint.server.projects import Project
-from workrail_lint.server.shifting import shifted
 
 _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 _RULE_LISTS = ("select", "extend-select", "ignore", "codes", "per-file-ignores")

@@ -1,12 +1,16 @@
-"""Offsets in code points against an editor's lines and columns, and offsets of one text in a later one."""
+"""Offsets in code points against an editor's lines and columns; offsets and findings of one text in a later one."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
+from copy import copy
 
 from lsprotocol import types as lsp
 
+from workrail_lint.documents.json_edit import difference
 from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Finding
 
 _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
@@ -40,3 +44,24 @@ class Positions:
             return start + min(position.character, len(line))
         units = line.encode(self._codec, "surrogatepass")[: self._size * position.character]
         return start + len(units.decode(self._codec, "ignore"))
+
+
+def shifted(findings: Iterable[Finding], old: str, new: str) -> list[Finding]:
+    """Copies of the findings with their spans in the new text. They have no fixes: those are about the old one."""
+    change = difference(old, new)
+    source = SourceText(new)
+    moved = []
+    for finding in findings:
+        made = copy(finding)
+        made.details = dict(finding.details)
+        if change is not None:
+            made.fix = None
+            if finding.span is not None:
+                by = len(change.text) - (change.end - change.start)
+                ends = (
+                    at + by if at >= change.end else min(at, change.start + len(change.text))
+                    for at in (finding.span.start.offset, finding.span.end.offset)
+                )
+                made.span = source.span(*ends)
+        moved.append(made)
+    return moved

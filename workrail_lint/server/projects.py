@@ -13,7 +13,7 @@ from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Discovery, is_wanted
 from workrail_lint.project.plan import document_suffixes
 from workrail_lint.project.run import FileOutcome, Plan, check_and_keep, concluded, reported_outcome
-from workrail_lint.server.shifting import shifted
+from workrail_lint.server.positions import shifted
 from workrail_lint.systems.base import System
 from workrail_lint.systems.workrail.settings import Settings
 
