@@ -386,3 +386,33 @@ def test_git_works_on_the_workspace_and_not_where_its_configuration_points(works
     assert repository.is_clean
     (workspace / "a.py").write_text("changed\n")
     assert not repository.is_clean
+
+
+@pytest.mark.parametrize("name", ["worktrees", "worktrees/kept"])
+def test_what_a_link_among_the_worktrees_leads_to_is_neither_changed_nor_removed(
+    name: str, workspace: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    kept = outside / "kept" if name == "worktrees" else outside
+    kept.mkdir(parents=True)
+    (kept / "gitdir").write_text(str(tmp_path / "gone" / ".git"))
+    link = workspace / ".git" / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside)
+    repository = Repository(str(workspace))
+    assert repository.worktrees() == [str(workspace)]
+    repository.forget_worktrees()
+    assert repository.has_head == (name != "worktrees")
+    if repository.has_head:
+        repository.add_worktree(str(tmp_path / "kept"))
+        assert repository.worktrees() == [str(workspace), str(tmp_path / "kept")]
+        assert git(tmp_path / "kept", "status", "--porcelain") == ""
+    assert sorted(path.name for path in outside.rglob("*")) == sorted({"gitdir", kept.name} - {"outside"})
+
+
+@pytest.mark.parametrize("place", ["refs/heads/main", "packed-refs", "shallow", "HEAD"])
+def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(place: str, project: Path) -> None:
+    path = project / ".git" / place
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert main(["diff", "--git", "HEAD", "workflows/a.json"]) in (1, 2)

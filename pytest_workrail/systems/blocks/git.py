@@ -71,8 +71,8 @@ class Repository:
 
     @property
     def _is_there(self) -> bool:
-        """Whether git's own folder is where it was made, and not somebody else's that a file or a link leads to."""
-        return os.path.isdir(self._own) and not os.path.islink(self._own)
+        """Whether git's own folder is where it was made, and not someone else's that a file or a link leads to."""
+        return os.path.isdir(self._own) and not os.path.islink(self._own) and not os.path.islink(self._worktrees)
 
     @property
     def _head(self) -> str | None:
@@ -135,7 +135,7 @@ class Repository:
 
     def _links(self) -> Iterator[tuple[str, str]]:
         """Yield what is kept of each worktree but the main one, and the file in the worktree that leads there."""
-        if not self._is_there or os.path.islink(self._worktrees) or not os.path.isdir(self._worktrees):
+        if not self._is_there or not os.path.isdir(self._worktrees):
             return
         for name in sorted(os.listdir(self._worktrees)):
             own = os.path.join(self._worktrees, name)
