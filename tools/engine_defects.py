@@ -59,4 +59,4 @@ def _source(defect: EngineDefect) -> str:
 
 
 if __name__ == "__main__":
-    write_atomically(PAGE, page().encode())
+    write_atomically(PAGE, page().encode(), "docs")

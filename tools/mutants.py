@@ -205,7 +205,7 @@ def main() -> int:
         sys.stdout.writelines(f"{name}\n" for name in names)
         return 1 if names else 0
     digests = {document.name: digest(document) for document in documents()}
-    write_atomically(str(DIGESTS), (json.dumps(digests, indent=0, sort_keys=True) + "\n").encode())
+    write_atomically(str(DIGESTS), (json.dumps(digests, indent=0, sort_keys=True) + "\n").encode(), str(DIGESTS.parent))
     return 0
 
 

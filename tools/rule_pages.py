@@ -83,7 +83,7 @@ def write(root: str = os.curdir) -> int:
     for path, data in wanted.items():
         target = os.path.join(root, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        write_atomically(target, data)
+        write_atomically(target, data, os.path.dirname(target))
     return len(changed)
 
 

@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
         if arguments == ["--check"]:
             sys.stderr.write(f"{os.path.relpath(path)} is out of date\n")
         else:
-            write_atomically(path, text.encode())
+            write_atomically(path, text.encode(), os.path.dirname(path))
     return 1 if stale and arguments == ["--check"] else 0
 
 

@@ -24,7 +24,7 @@ from pytest_workrail.cli.searches import (
 from pytest_workrail.explore.executor import Gathered
 from pytest_workrail.explore.generation import TASK, generation_piece
 from pytest_workrail.scenarios.generated import file_bytes
-from workrail_lint.base.files import read_file, remove_file, write_atomically
+from workrail_lint.base.files import output_root, read_file, remove_file, write_atomically
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, out, out_json, printable
@@ -148,15 +148,14 @@ def _piece(args: Any, workflow: SearchedWorkflow) -> dict[str, Any]:
 def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
     """Write what is new. Nothing that somebody edited is touched: new names are never those of other files."""
     try:
-        if result["scenarios"]:
-            folder.mkdir(parents=True, exist_ok=True)
+        root = output_root(os.fspath(folder))
         for each in result["scenarios"]:
-            write_atomically(os.fspath(folder / each["name"]), file_bytes(each["document"]))
+            write_atomically(os.fspath(folder / each["name"]), file_bytes(each["document"]), root, parents=True)
         written = {each["name"] for each in result["scenarios"]}
         result["pruned"] = []
         for name in [*result["redundant"], *result["stale"]] if prune else ():
             if name not in written:
-                remove_file(os.fspath(folder / name))
+                remove_file(os.fspath(folder / name), root)
                 result["pruned"].append(name)
     except OSError as problem:
         raise UsageError(f"{printable(os.fspath(folder))} can't be written: {problem.strerror}") from None

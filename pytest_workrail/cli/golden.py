@@ -21,6 +21,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser
 
 _PROGRAM = "workrail-test golden"
@@ -165,7 +166,7 @@ def _diff(changes: PendingChanges, args: argparse.Namespace) -> int:
     if args.html is not None:
         from pytest_workrail.golden.show import page
 
-        _write_page(args.html, page(changes, groups))
+        write_output(args.html, page(changes, groups).encode("utf-8", "replace"))
         return FINDINGS if groups else OK
     if args.json:
         _answer(pending_data(changes, groups))
@@ -181,15 +182,6 @@ def _diff(changes: PendingChanges, args: argparse.Namespace) -> int:
         goldens = counted(len({name for group in groups for name in group.goldens}), "golden")
         out(f"\n{counted(len(groups), 'change')} in {goldens}; accept with: {_PROGRAM} accept --group ID (or --all)")
     return FINDINGS if changes.proposals else OK
-
-
-def _write_page(target: str, text: str) -> None:
-    from workrail_lint.base.files import write_atomically
-
-    try:
-        write_atomically(target, text.encode("utf-8", "replace"))
-    except OSError as problem:
-        raise UsageError(f"{printable(target)} can't be written ({problem.strerror})") from None
 
 
 def _decide(changes: PendingChanges, args: argparse.Namespace, word: str) -> int:

@@ -10,7 +10,7 @@ import pytest
 from pytest_workrail.coverage.report import closing_command, document, incomplete_workflows, table
 from pytest_workrail.coverage.session import CoverageSession
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.files import output_root, write_atomically
 from workrail_lint.base.terminal import neutral
 
 _WORKER_KEY = "workrail_coverage"
@@ -63,8 +63,8 @@ class CoveragePlugin:
             return
         try:
             path = self._config.invocation_params.dir / target
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(str(path), document(self.session.tally).encode())
+            root = output_root(str(path.parent))
+            write_atomically(str(path), document(self.session.tally).encode(), root, parents=True)
         except OSError as problem:
             yield f"{target} can't be written: {problem.strerror}"
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from workrail_lint.base.files import read_bytes, sweep, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, write_atomically
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
@@ -146,8 +146,7 @@ def write(path: Path, data: bytes) -> Ok[None] | Err[str]:
     for attempt in range(_ATTEMPTS):
         try:
             _refuse_links(path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            write_atomically(target, data)
+            write_atomically(target, data, output_root(os.path.dirname(target)), parents=True)
             return Ok(None)
         except FileNotFoundError as problem:
             # Another run that writes here took our half-made file for a leftover.
@@ -191,7 +190,7 @@ def remove(path: Path) -> Ok[None] | Err[str]:
     """Take a file away; one that is gone already is fine."""
     try:
         _refuse_links(path.parent)
-        path.unlink(missing_ok=True)
+        remove_file(os.fspath(path), output_root(os.fspath(path.parent)))
     except OSError as problem:
         return Err(_reason(problem))
     return Ok(None)
@@ -201,7 +200,7 @@ def remove_leftovers(folder: Path) -> list[str]:
     """Remove the half-made files that a killed run left in a folder. The names of all others."""
     try:
         _refuse_links(folder)
-        sweep(os.fspath(folder))
+        sweep(os.fspath(folder), output_root(os.fspath(folder)))
         return os.listdir(folder)
     except OSError:
         return []

@@ -31,7 +31,7 @@ from pytest_workrail.locks.report import reports
 from pytest_workrail.locks.sabotage import Attempt, AttemptResult, Prover, Sabotage, can_prove, load_sabotages
 from pytest_workrail.locks.vacuity import AssertionWatch
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
-from workrail_lint.base.files import read_bytes, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import neutral
@@ -287,8 +287,7 @@ def _proofs(
 
 def _save(path: Path, text: str) -> Iterator[str]:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(str(path), text.encode())
+        write_atomically(str(path), text.encode(), output_root(str(path.parent)), parents=True)
     except OSError as problem:
         yield f"{path.name} can't be written: {problem.strerror}"
 

@@ -227,4 +227,4 @@ def schema_text() -> str:
 
 
 if __name__ == "__main__":
-    write_atomically(str(SCHEMA_FILE), schema_text().encode())
+    write_atomically(str(SCHEMA_FILE), schema_text().encode(), str(SCHEMA_FILE.parent))

@@ -23,7 +23,7 @@ from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
-from workrail_lint.base.files import read_bytes, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.neutral import json_text
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import neutral
@@ -140,8 +140,8 @@ class Recorder:
         }
         folder = self._config.invocation_params.dir / self._config.getoption("workrail_record")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(str(folder / FILE), json.dumps(record).encode("utf-8", "surrogatepass"))
+            data = json.dumps(record).encode("utf-8", "surrogatepass")
+            write_atomically(str(folder / FILE), data, output_root(str(folder)), parents=True)
         except OSError as problem:
             raise pytest.UsageError(f"--workrail-record: {folder} can't be written: {problem.strerror}") from None
 
@@ -252,7 +252,8 @@ class RunsPlugin:
         if target is None:
             return
         try:
-            write_atomically(str(self._config.invocation_params.dir / target), self.session.document().encode())
+            path = self._config.invocation_params.dir / target
+            write_atomically(str(path), self.session.document().encode(), output_root(str(path.parent)))
         except OSError as problem:
             self._failure = f"FAIL: --workrail-runs-json: {target} can't be written: {problem.strerror}"
             if session.exitstatus == pytest.ExitCode.OK:
@@ -296,7 +297,7 @@ class StudioPage:
             arguments = [root, "--goldens", root, "--output", str(target)]
             for option, text in given.items():
                 path = os.path.join(folder, f"{option.strip('-')}.json")
-                write_atomically(path, text.encode())
+                write_atomically(path, text.encode(), folder)
                 arguments += [option, path]
             studio(arguments)
 

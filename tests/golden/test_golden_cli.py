@@ -307,12 +307,12 @@ class TestGroups:
     ) -> None:
         put, count = os.replace, 0
 
-        def replace(source: str, target: str) -> None:
+        def replace(source: str, target: str, **folders: int | None) -> None:
             nonlocal count
             count += str(target).endswith("b.golden.json")
             if count == 1 and str(target).endswith("b.golden.json"):
                 raise OSError(28, "No space left on device")
-            put(source, target)
+            put(source, target, **folders)
 
         monkeypatch.setattr(os, "replace", replace)
         assert main(["golden", "accept", "--group", ID]) == 2
@@ -324,8 +324,8 @@ class TestGroups:
     def test_an_accept_that_is_killed_is_finished_by_the_next_one(self, folder: Path, at: int) -> None:
         killer = (
             "import os, signal, sys\nput, count = os.replace, 0\n"
-            "def replace(source, target):\n    global count\n    count += 1\n"
-            f"    if count == {at}: os.kill(os.getpid(), signal.SIGKILL)\n    put(source, target)\n"
+            "def replace(source, target, **folders):\n    global count\n    count += 1\n"
+            f"    if count == {at}: os.kill(os.getpid(), signal.SIGKILL)\n    put(source, target, **folders)\n"
             "os.replace = replace\nfrom pytest_workrail.cli import main\nsys.exit(main(sys.argv[1:]))\n"
         )
         done = subprocess.run([sys.executable, "-B", "-c", killer, "golden", "accept", "--group", ID], cwd=folder)

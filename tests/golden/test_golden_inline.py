@@ -212,12 +212,12 @@ def test_a_killed_update_leaves_a_file_old_or_new(inline: Suite, is_before: bool
     killer = """
 import os, signal
 put = os.replace
-def replace(source, target):
+def replace(source, target, **folders):
     if str(target).endswith("test_it.py"):
         if not {0}:
-            put(source, target)
+            put(source, target, **folders)
         os.kill(os.getpid(), signal.SIGKILL)
-    put(source, target)
+    put(source, target, **folders)
 os.replace = replace
 """
     (inline.path / "killer.py").write_text(killer.format(is_before))

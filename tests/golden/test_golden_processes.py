@@ -21,14 +21,14 @@ def test_each(golden, number):
 KILLER = """
 import os, signal
 put, count = os.replace, 0
-def replace(source, target):
+def replace(source, target, **folders):
     global count
     if not str(target).endswith(".golden.json"):
-        return put(source, target)  # such as what Python compiled
+        return put(source, target, **folders)  # such as what Python compiled
     count += 1
     if count == {at} and {before}:
         os.kill(os.getpid(), signal.SIGKILL)
-    put(source, target)
+    put(source, target, **folders)
     if count == {at}:
         os.kill(os.getpid(), signal.SIGKILL)
 os.replace = replace

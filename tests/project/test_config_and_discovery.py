@@ -124,13 +124,13 @@ def test_atomic_writes_keep_permissions_and_follow_no_link(tmp_path: Path) -> No
     path.chmod(0o640)
     link = tmp_path / "link.txt"
     link.symlink_to(path)
-    with pytest.raises(OSError, match="symbolic link"):
-        write_atomically(str(link), b"new")
+    with pytest.raises(OSError, match="not a symlink"):
+        write_atomically(str(link), b"new", str(tmp_path))
     assert link.is_symlink()
     assert path.read_text() == "old"
-    write_atomically(str(path), b"new")
+    write_atomically(str(path), b"new", str(tmp_path))
     assert path.stat().st_mode & 0o777 == 0o640
     with pytest.raises(OSError, match="No such file"):
-        write_atomically(str(tmp_path / "none" / "x"), b"")
+        write_atomically(str(tmp_path / "none" / "x"), b"", str(tmp_path))
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.txt", "link.txt"]
-    write_atomically(os.devnull, b"gone")
+    write_atomically(os.devnull, b"gone", os.path.dirname(os.devnull))

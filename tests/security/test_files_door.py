@@ -220,7 +220,7 @@ def test_a_fix_of_a_named_link_does_not_write_through_it(project: Path, capsys: 
     (project / "b.json").symlink_to(outside)
     main(["check", "--fix", "--unsafe-fixes", "--no-cache", "b.json"])
     assert outside.read_text() == FIXABLE
-    assert "b.json can't be written (it is a symbolic link, which is never written through)" in capsys.readouterr().err
+    assert "b.json can't be written (an output must be a regular file, not a symlink)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["check", "--fix", "--unsafe-fixes", "--no-cache"], ["format"]], ids=" ".join)
@@ -302,7 +302,7 @@ def test_mode_and_owner_stay(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         os.chown(path, 12345, 23456)
     before = path.stat()
-    write_atomically(str(path), b"new")
+    write_atomically(str(path), b"new", str(tmp_path))
     after = path.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     assert path.read_text() == "new"
@@ -314,35 +314,36 @@ def test_folders_on_the_way_are_no_links(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "linked").symlink_to(outside)
-    with pytest.raises(OSError, match="symbolic link"):
-        write_atomically(str(inside / "linked" / "deep" / "a"), b"x", below=str(inside))
+    with pytest.raises(OSError, match="a folder in its path is a symlink"):
+        write_atomically(str(inside / "linked" / "deep" / "a"), b"x", str(inside), parents=True)
     with pytest.raises(OSError, match="not below"):
-        write_atomically(str(inside / ".." / "a"), b"x", below=str(inside))
-    write_atomically(str(inside / "made" / "deep" / "a"), b"x", below=str(inside))
+        write_atomically(str(inside / ".." / "a"), b"x", str(inside), parents=True)
+    write_atomically(str(inside / "made" / "deep" / "a"), b"x", str(inside), parents=True)
     assert list(outside.iterdir()) == []
 
 
 def test_a_pipe_is_not_written_in_place(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match=r"."):
-        write_in_place(str(tmp_path / "pipe"), b"x")
+        write_in_place(str(tmp_path / "pipe"), b"x", str(tmp_path))
 
 
 # -------------------------------------------------------------------------------------------------------- leftovers
 
 ENDLESS = """
+import os
 import sys
 from workrail_lint.base.files import write_atomically
 print("ready", flush=True)
 data = [b"a" * 200_000, b"b" * 200_000]
 for turn in range(10**9):
-    write_atomically(sys.argv[1], data[turn % 2])
+    write_atomically(sys.argv[1], data[turn % 2], os.path.dirname(sys.argv[1]))
 """
 
 
 def test_killed_writers_lose_nothing_and_leave_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    write_atomically(str(path), b"a" * 200_000)
+    write_atomically(str(path), b"a" * 200_000, str(tmp_path))
     left = 0
     for turn in range(12):
         process = subprocess.Popen([sys.executable, "-c", ENDLESS, str(path)], stdout=subprocess.PIPE)
@@ -355,7 +356,7 @@ def test_killed_writers_lose_nothing_and_leave_nothing(tmp_path: Path) -> None:
         process.communicate()
         assert path.read_bytes() in (b"a" * 200_000, b"b" * 200_000)
         left += len(list(tmp_path.iterdir())) - 1
-        write_atomically(str(path), b"a" * 200_000)
+        write_atomically(str(path), b"a" * 200_000, str(tmp_path))
         assert list(tmp_path.iterdir()) == [path]
     assert left > 0  # so that there was something to sweep
 
@@ -368,7 +369,7 @@ def test_what_is_being_written_is_not_swept(tmp_path: Path) -> None:
     assert process.stdout is not None
     process.stdout.readline()
     for _ in range(2_000):
-        sweep(str(tmp_path))
+        sweep(str(tmp_path), str(tmp_path))
     assert process.poll() is None
     process.kill()
     _, error = process.communicate()
@@ -380,7 +381,7 @@ def test_only_leftovers_of_ours_are_swept(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text("mine")
     (tmp_path / ".workrail-0123456789abcdef.tmp").symlink_to(tmp_path / "x.tmp")
-    sweep(str(tmp_path))
+    sweep(str(tmp_path), str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {*names, ".workrail-0123456789abcdef.tmp"}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
@@ -23,7 +22,10 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/null", "/dev/fd/")
 _NOT_REGULAR = "it is not a regular file"
-_LINKED = OSError(errno.ELOOP, "it is a symbolic link, which is never written through")
+_FILE_IS_LINK = "an output must be a regular file, not a symlink"
+_FOLDER_IS_LINK = "a folder in its path is a symlink, and outputs are never written through one"
+_PROJECT_MARKS = (".git", "workrail-lint.toml", "pyproject.toml")
+_OPENS_FOLDERS = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 
 
 class Unreadable(NamedTuple):
@@ -119,28 +121,136 @@ def _reason(error: OSError, limit: int) -> str:
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
+def output_root(folder: str) -> str:
+    """Return the root for an output in a folder that the user named: nothing below it is written through a link.
+
+    It is the outermost project around the folder, or the current folder if that is further out. In neither of them
+    the user's own links count, so it is the nearest folder that exists.
+    """
+    above = [os.path.abspath(folder)]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
+    current = os.getcwd()
+    for place in reversed(above[:-1]):
+        if place == current or any(os.path.lexists(os.path.join(place, mark)) for mark in _PROJECT_MARKS):
+            return place
+    return next(place for place in above if os.path.isdir(place))
+
+
+class _Folder:
+    """An open folder. Names are resolved from its descriptor, so no link can come between; elsewhere from its path."""
+
+    def __init__(self, path: str, flags: int = 0, within: _Folder | None = None) -> None:
+        self.path = path
+        self.descriptor = None
+        if _OPENS_FOLDERS:
+            name, dir_fd = (path, None) if within is None else (os.path.basename(path), within.descriptor)
+            self.descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | flags, dir_fd=dir_fd)
+
+    def __enter__(self) -> _Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+
+    def place(self, name: str) -> str:
+        """Return what a name is opened by, together with the descriptor."""
+        return os.path.join(self.path, name) if self.descriptor is None else name
+
+    def info(self, name: str) -> os.stat_result | None:
+        try:
+            return os.stat(self.place(name), dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+        return os.open(self.place(name), flags | _BINARY, mode, dir_fd=self.descriptor)
+
+    def remove(self, name: str) -> None:
+        try:
+            os.unlink(self.place(name), dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return
+
+    def rename(self, old: str, new: str) -> None:
+        """Take the place of what had the new name. A link there is replaced, not followed."""
+        os.replace(self.place(old), self.place(new), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+
+    def names(self) -> list[str]:
+        return os.listdir(self.path if self.descriptor is None else self.descriptor)
+
+    def sync(self) -> None:
+        """Make its names survive a power failure, where folders can be synced."""
+        if self.descriptor is None:
+            return
+        try:
+            os.fsync(self.descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EROFS):  # file systems without it
+                raise
+
+    def enter(self, name: str, make_mode: int | None) -> _Folder:
+        """Return an open folder in this one, made if there is a mode for new ones. It is no link."""
+        info = self.info(name)
+        if info is None and make_mode is not None:
+            try:
+                os.mkdir(self.place(name), make_mode, dir_fd=self.descriptor)
+            except FileExistsError:  # another process was faster
+                return self.enter(name, None)
+        elif info is not None and stat.S_ISLNK(info.st_mode):
+            raise OSError(errno.ELOOP, _FOLDER_IS_LINK)
+        return _Folder(os.path.join(self.path, name), _NO_LINK, self)
+
+
+def _open_folder(path: str, root: str, make_mode: int | None = None) -> _Folder:
+    """Open a folder at or below a root. None of the folders below the root may be a link."""
+    inside = os.path.relpath(os.path.abspath(path), os.path.abspath(root))
+    names = [] if inside == os.curdir else inside.split(os.sep)
+    if os.pardir in names:
+        raise OSError(errno.EINVAL, "it is not below its folder")
+    if make_mode is not None:
+        os.makedirs(root, make_mode, exist_ok=True)
+    folder = _Folder(root)
+    for name in names:
+        with folder:
+            folder = folder.enter(name, make_mode)
+    return folder
+
+
+def _split(path: str) -> tuple[str, str]:
+    if "\0" in path:
+        raise OSError(errno.EINVAL, "it is not a valid path")
+    if path.endswith(("/", os.sep)):
+        raise IsADirectoryError(errno.EISDIR, "it is a directory")
+    return os.path.split(os.path.abspath(path))
+
+
 def write_atomically(
-    path: str, data: bytes, *, below: str | None = None, mode: int = 0o666, durable: bool = True
+    path: str, data: bytes, root: str, *, parents: bool = False, mode: int = 0o666, durable: bool = True
 ) -> None:
     """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
 
-    Nothing is written through a link. Below a folder that is given, no folder on the way may be a link either, and
-    those that are missing are made. `mode` is what a new file may have at most. A power failure may undo a
-    write that is not `durable`.
+    Nothing is written through a link, neither the file itself nor a folder below the root; for a path that the user
+    typed, that is its `output_root`. With `parents`, missing folders are made. `mode` is what a new file may have at
+    most. A power failure may undo a write that is not `durable`.
     """
-    if below is not None:
-        make_folders(os.path.dirname(path), below)
-    try:
-        old: os.stat_result | None = os.lstat(path)
-    except FileNotFoundError:
-        old = None
-    except ValueError as error:
-        raise OSError(errno.EINVAL, "it is not a valid path") from error
-    if old is not None and not stat.S_ISREG(old.st_mode):
-        _write_to_stream(path, old, data)
+    if os.path.abspath(path).startswith(_STREAMS):
+        _write_to_stream(os.open(path, os.O_WRONLY | _NO_WAITING | _BINARY), data)
         return
-    folder = os.path.dirname(path) or os.curdir
-    sweep(folder)
+    at, name = _split(path)
+    with _open_folder(at, root, 0o777 if parents else None) as folder:
+        old = folder.info(name)
+        if old is not None and stat.S_ISLNK(old.st_mode):
+            raise OSError(errno.ELOOP, _FILE_IS_LINK)
+        if old is not None and not stat.S_ISREG(old.st_mode):  # a pipe, whose place nothing can take
+            _write_to_stream(folder.open(name, os.O_WRONLY | _NO_WAITING | _NO_LINK), data)
+            return
+        _sweep(folder, *_ASIDE)
+        _replace(folder, name, data, old, mode, durable=durable)
+
+
+def _replace(folder: _Folder, name: str, data: bytes, old: os.stat_result | None, mode: int, *, durable: bool) -> None:
     handle, aside = _open_aside(folder)
     try:
         write_all(handle, data)
@@ -150,22 +260,19 @@ def write_atomically(
         if os.name == "nt":  # an open file can't be renamed there
             os.close(handle)
             handle = -1
-        replace_file(aside, path)
+        folder.rename(aside, name)
     except BaseException:
-        remove_file(aside)
+        folder.remove(aside)
         raise
     finally:
         if handle >= 0:
             os.close(handle)
     if durable:
-        sync_folder(folder)
+        folder.sync()
 
 
-def _write_to_stream(path: str, info: os.stat_result, data: bytes) -> None:
+def _write_to_stream(handle: int, data: bytes) -> None:
     """Write to what nothing can take the place of: standard output, a pipe."""
-    if stat.S_ISLNK(info.st_mode) and not os.path.abspath(path).startswith(_STREAMS):
-        raise _LINKED
-    handle = os.open(path, os.O_WRONLY | _NO_WAITING | _BINARY)
     try:
         os.set_blocking(handle, True)
         write_all(handle, data)
@@ -180,9 +287,11 @@ def write_all(handle: int, data: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def write_in_place(path: str, data: bytes, *, keep: int = 0) -> None:
+def write_in_place(path: str, data: bytes, root: str, *, keep: int = 0) -> None:
     """Write a file whose loss would not matter, such as one in a temporary folder, behind as much of it as is kept."""
-    handle = open_to_write(path, os.O_CREAT, 0o666)
+    at, name = _split(path)
+    with _open_folder(at, root) as folder:
+        handle = open_to_write(folder.place(name), os.O_CREAT, 0o666, folder.descriptor)
     try:
         os.ftruncate(handle, keep)
         os.lseek(handle, 0, os.SEEK_END)
@@ -191,9 +300,9 @@ def write_in_place(path: str, data: bytes, *, keep: int = 0) -> None:
         os.close(handle)
 
 
-def open_to_write(path: str, flags: int, mode: int) -> int:
+def open_to_write(path: str, flags: int, mode: int, dir_fd: int | None = None) -> int:
     """Open a regular file for writing. A link, a pipe or a device in its place is an OSError."""
-    handle = os.open(path, flags | os.O_WRONLY | _NO_WAITING | _BINARY | _NO_LINK, mode)
+    handle = os.open(path, flags | os.O_WRONLY | _NO_WAITING | _BINARY | _NO_LINK, mode, dir_fd=dir_fd)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, _NOT_REGULAR)
@@ -205,40 +314,27 @@ def replace_file(source: str, target: str) -> None:
     os.replace(source, target)
 
 
-def remove_file(path: str) -> None:
-    """Remove a file, or a link; not an error when it is gone."""
+def remove_file(path: str, root: str) -> None:
+    """Remove a file, or a link, below a root; not an error when it is gone. No folder on the way may be a link."""
+    at, name = _split(path)
     try:
-        os.unlink(path)
+        folder = _open_folder(at, root)
     except FileNotFoundError:
         return
+    with folder:
+        folder.remove(name)
 
 
-def make_folders(path: str, below: str) -> None:
-    """Make a folder and those on the way to it from one that is there. None of them may be a link."""
-    inside = os.path.relpath(os.path.abspath(path), os.path.abspath(below))
-    folder = below
-    for name in inside.split(os.sep):
-        if name == os.pardir:
-            raise OSError(errno.EINVAL, "it is not below its folder")
-        folder = os.path.join(folder, name)
-        if name != os.curdir and os.path.islink(folder):
-            raise OSError(errno.ELOOP, "a folder on the way to it is a symbolic link, which is never followed")
-        if not os.path.isdir(folder):
-            os.makedirs(folder, exist_ok=True)
-
-
-def sync_folder(path: str) -> None:
-    """Make the names in a folder survive a power failure, where folders can be synced."""
-    if os.name != "posix":
+def check_folder(path: str, root: str) -> None:
+    """Raise OSError unless a folder is there, and is no link, and none is on the way to it from a root."""
+    with _open_folder(path, root):
         return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EROFS):  # file systems without it
-            raise
-    finally:
-        os.close(handle)
+
+
+def make_folders(path: str, root: str, mode: int = 0o777) -> None:
+    """Make a folder and those on the way to it from a root. None of them may be a link."""
+    with _open_folder(path, root, mode):
+        return
 
 
 def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:
@@ -262,54 +358,56 @@ def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:
 # -------------------------------------------------------------------------------------------------------- leftovers
 
 
-def _open_aside(folder: str) -> tuple[int, str]:
+def _open_aside(folder: _Folder) -> tuple[int, str]:
     """A new temporary file in a folder, locked, so that it is not removed as a leftover."""
     while True:
-        aside = os.path.join(folder, os.urandom(8).hex().join(_ASIDE))
+        aside = os.urandom(8).hex().join(_ASIDE)
         try:
-            handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR | _BINARY | _NO_LINK, 0o600)
+            handle = folder.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_LINK, 0o600)
         except FileExistsError:
             continue
-        if claim(handle, aside):
+        if claim(handle, folder.place(aside), folder.descriptor):
             return handle, aside
         os.close(handle)
 
 
-def claim(handle: int, path: str) -> bool:
+def claim(handle: int, path: str, dir_fd: int | None = None) -> bool:
     """Lock an open temporary file; False if it was removed as a leftover in the meantime."""
     if _locked(handle) is False:
         return False
     try:
-        return os.path.samestat(os.fstat(handle), os.lstat(path))
+        return os.path.samestat(os.fstat(handle), os.stat(path, dir_fd=dir_fd, follow_symlinks=False))
     except FileNotFoundError:
         return False
 
 
-def sweep(folder: str, prefix: str = _ASIDE[0], suffix: str = _ASIDE[1]) -> None:
-    """Remove the temporary files that killed runs left in a folder."""
+def sweep(path: str, root: str, prefix: str = _ASIDE[0], suffix: str = _ASIDE[1]) -> None:
+    """Remove the temporary files that killed runs left in a folder, unless it can't be opened below its root."""
     try:
-        names = os.listdir(folder)
+        with _open_folder(path, root) as folder:
+            _sweep(folder, prefix, suffix)
+    except OSError:
+        return
+
+
+def _sweep(folder: _Folder, prefix: str, suffix: str) -> None:
+    try:
+        names = folder.names()
     except OSError:
         return
     for name in names:
         if name.endswith(suffix) and name.startswith(prefix):
-            _remove_leftover(os.path.join(folder, name))
+            _remove_leftover(folder, name)
 
 
-def sweep_all(folders: Iterable[str]) -> None:
-    """The same, in several folders."""
-    for folder in set(folders):
-        sweep(folder)
-
-
-def _remove_leftover(path: str) -> None:
+def _remove_leftover(folder: _Folder, name: str) -> None:
     try:
-        handle = os.open(path, os.O_RDWR | _NO_WAITING | _NO_LINK | _BINARY)
+        handle = folder.open(name, os.O_RDWR | _NO_WAITING | _NO_LINK)
     except OSError:
         return
     try:
         if stat.S_ISREG(os.fstat(handle).st_mode) and _locked(handle):
-            remove_file(path)
+            folder.remove(name)
     except OSError:
         pass
     finally:

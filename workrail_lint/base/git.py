@@ -104,11 +104,11 @@ def private_folder(place: Place, revision: str | None = None, ident: str = "") -
     """
     with tempfile.TemporaryDirectory(prefix="workrail-git-", ignore_cleanup_errors=True) as folder:
         os.mkdir(os.path.join(folder, "refs"))
-        write_in_place(os.path.join(folder, "HEAD"), _NO_HEAD)
+        write_in_place(os.path.join(folder, "HEAD"), _NO_HEAD, folder)
         _copy(place.shared, "shallow", folder)
         is_sha256 = len(ident) == 64 if revision is None else _copy_references(place, revision, folder)
         if is_sha256:
-            write_in_place(os.path.join(folder, "config"), _SHA256_CONFIG)
+            write_in_place(os.path.join(folder, "config"), _SHA256_CONFIG, folder)
         yield folder
 
 
@@ -135,7 +135,7 @@ def _copy_references(place: Place, revision: str, folder: str) -> bool:
             for name in _files_below(root, "logs"):
                 _copy(root, name, folder)
     lines = [b"%s %s\n" % (ident, full_name) for full_name, ident in idents.items()]
-    write_in_place(os.path.join(folder, _PACKED), b"".join(lines))
+    write_in_place(os.path.join(folder, _PACKED), b"".join(lines), folder)
     for name in {"HEAD", *re.findall("[A-Z_]+_HEAD", revision)}:
         _copy(place.own, name, folder)
     ident = next(iter(idents.values()), None) or _reference(place.own, "HEAD")
@@ -155,7 +155,7 @@ def _copy(root: str, name: str, folder: str) -> None:
     with suppress(OSError):
         data = read_bytes(os.path.join(root, name), _LIMITS.output, follow=False)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        write_in_place(target, data)
+        write_in_place(target, data, folder)
 
 
 def _files_below(root: str, name: str) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from workrail_lint.base.files import write_atomically
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.workrail.catalog.render import (
     document_text,
@@ -103,7 +103,4 @@ def _write(path: str | None, text: str) -> None:
     if path is None:
         _show(text, True)
         return
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
+    write_output(path, text.encode())

@@ -240,14 +240,11 @@ def _split(values: list[str]) -> list[str]:
 
 
 def _write_baseline(path: str, outcome: Outcome) -> int:
-    from workrail_lint.base.files import write_atomically
+    from workrail_lint.cli.output import write_output
     from workrail_lint.project.baseline import baseline_text
 
     text = baseline_text(outcome.findings, os.path.dirname(os.path.abspath(path)))
-    try:
-        write_atomically(path, text.encode("utf-8", "surrogatepass"))
-    except OSError as error:
-        raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
+    write_output(path, text.encode("utf-8", "surrogatepass"))
     err(f"workrail-lint: wrote {counted(len(outcome.findings), 'finding')} to {printable(path)}")
     return OK
 

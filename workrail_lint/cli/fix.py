@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from workrail_lint.base.files import read_file, sweep_all, write_atomically
+from workrail_lint.base.files import output_root, read_file, sweep, write_atomically
 from workrail_lint.base.line_diff import unified_diff
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
@@ -40,7 +40,8 @@ def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) ->
     """Fix the files, or with `write` false print the differences."""
     fixing = _Fixing(discovery, plan, unsafe=unsafe, write=write)
     if write:
-        sweep_all(os.path.dirname(file.path) or os.curdir for file in discovery.files)
+        for folder in {os.path.dirname(file.path) for file in discovery.files}:
+            sweep(folder, output_root(folder))
     for file in discovery.files:
         fixing.fix_alone(file)
     outcome = run(discovery, plan)
@@ -157,11 +158,8 @@ def _write(path: str, before: str, after: str) -> bool:
     if _read(path) != before.encode("utf-8", "surrogateescape"):
         err(f"workrail-lint: {printable(path)} changed on disk while it was being fixed, so the fixes were not written")
         return False
-    # Below the folder it was started in, a fix follows no linked folder either: one could lead out of the project.
-    here = os.getcwd()
-    is_below = os.path.abspath(path).startswith(os.path.join(here, ""))
     try:
-        write_atomically(path, after.encode("utf-8", "surrogatepass"), below=here if is_below else None)
+        write_atomically(path, after.encode("utf-8", "surrogatepass"), output_root(os.path.dirname(path)))
     except OSError as error:
         err(f"workrail-lint: {printable(path)} can't be written ({error.strerror})")
         return False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 
-from workrail_lint.base.files import write_atomically
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli import FINDINGS, NOTHING, OK
 from workrail_lint.cli.arguments import configuration, workflow_files
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.workrail.formatting import format_workflow
 
@@ -43,19 +43,12 @@ def main(arguments: list[str]) -> int:
         elif args.check:
             out(printable(file.path))
         else:
-            _write(file.path, made, config.root)
+            write_output(file.path, made.encode())
     done = "would be formatted" if args.check or args.diff else "formatted"
     err(f"workrail-lint: {counted(changed, 'file')} {done}, {len(files) - changed - broken} already in style")
     if broken:
         return FINDINGS
     return FINDINGS if changed and (args.check or args.diff) else OK
-
-
-def _write(path: str, text: str, root: str) -> None:
-    try:
-        write_atomically(path, text.encode(), below=root if os.path.isabs(root) else None)
-    except OSError as error:
-        raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
 
 
 def parser() -> Parser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workrail_lint.base.terminal import err, neutral, out, printable
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli import FINDINGS, NOTHING, OK
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
@@ -44,12 +44,9 @@ def main(arguments: list[str]) -> int:
     if args.output is None:
         out(text, end="")
         return OK
-    from workrail_lint.base.files import write_atomically
+    from workrail_lint.cli.output import write_output
 
-    try:
-        write_atomically(args.output, neutral(text).encode())
-    except OSError as error:
-        raise UsageError(f"{printable(args.output)} can't be written ({error.strerror})") from None
+    write_output(args.output, neutral(text).encode())
     return OK
 
 

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Iterator
 
-from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.files import output_root, read_file, write_atomically
 from workrail_lint.base.processes import Limits, environment, python, run
 from workrail_lint.base.result import Ok
 from workrail_lint.base.terminal import out, printable
@@ -143,8 +143,7 @@ def _created(directory: str, files: list[scaffold.NewFile]) -> set[str]:
             _say("kept", target, _lacking(target, text) if path in _LINE_FILES else _KEPT)
             continue
         try:
-            os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
-            write_atomically(target, text.encode())
+            write_atomically(target, text.encode(), output_root(directory), parents=True)
         except OSError as error:
             raise UsageError(f"{printable(target)} can't be written ({error.strerror})") from None
         _say("created", target, purpose)

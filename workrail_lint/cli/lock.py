@@ -6,12 +6,13 @@ import os
 from typing import NamedTuple
 
 from workrail_lint.base.canonical import CanonicalError
-from workrail_lint.base.files import read_file, sweep, write_atomically
+from workrail_lint.base.files import output_root, read_file, sweep
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.project.baseline import Baseline
@@ -160,7 +161,8 @@ def _above(path: str) -> str | None:
 
 
 def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
-    sweep(os.path.dirname(path) or os.curdir)
+    folder = os.path.dirname(path)
+    sweep(folder, output_root(folder))
     old = _existing(path, must_exist=False)
     entries = old.workflows if old else {}
     kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in made.left_alone}
@@ -179,11 +181,8 @@ def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     removed = len(before - lock.workflows.keys())
     changed = sum(1 for key in before & lock.workflows.keys() if old and old.workflows[key] != lock.workflows[key])
     if old is None or old.text() != text:
-        try:
-            # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
-            write_atomically(path, text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
+        # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
+        write_output(path, text.encode("utf-8", "backslashreplace"))
     for key, item in made.compiled.items():
         if item.engine_errors:
             first, *others = item.engine_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.files import make_folders, output_root, write_atomically
 from workrail_lint.base.terminal import printable
 from workrail_lint.cli import UsageError
 
@@ -15,8 +15,15 @@ def write_output(path: str, data: bytes, *, folder: str | None = None) -> None:
     A folder that is given is made, and nothing is written outside of it.
     """
     try:
-        if folder is not None:
-            os.makedirs(folder, exist_ok=True)
-        write_atomically(path, data, below=folder)
+        root = output_root(os.path.dirname(path) if folder is None else folder)
+        write_atomically(path, data, root, parents=folder is not None)
     except OSError as problem:
         raise UsageError(f"{printable(path)} can't be written ({problem.strerror})") from None
+
+
+def make_output_folder(path: str) -> None:
+    """Make a folder that the user named; the same errors."""
+    try:
+        make_folders(path, output_root(path))
+    except OSError as problem:
+        raise UsageError(f"{printable(path)} can't be used ({problem.strerror})") from None

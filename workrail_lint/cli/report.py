@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from workrail_lint.base.terminal import err, neutral, out, printable
+from workrail_lint.base.terminal import err, neutral, out
 from workrail_lint.base.version import VERSION
-from workrail_lint.cli import UsageError
 from workrail_lint.findings import Severity
 from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
@@ -34,12 +33,9 @@ def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Check
     if args.output_file is None:
         out(text, end="", commands=is_github)
         return
-    from workrail_lint.base.files import write_atomically
+    from workrail_lint.cli.output import write_output
 
-    try:
-        write_atomically(args.output_file, neutral(text, commands=is_github).encode())
-    except OSError as error:
-        raise UsageError(f"{printable(args.output_file)} can't be written ({error.strerror})") from None
+    write_output(args.output_file, neutral(text, commands=is_github).encode())
 
 
 def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> ReportData:

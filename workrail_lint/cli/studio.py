@@ -110,12 +110,9 @@ def build(args: argparse.Namespace) -> int:
     if args.watch:
         data["watched"] = digest(script_json(data).encode())
     text = page(data, name) if args.format == "html" else f"{script_json(data)}\n"
-    from workrail_lint.base.files import write_atomically
+    from workrail_lint.cli.output import write_output
 
-    try:
-        write_atomically(args.output, text.encode())
-    except OSError as error:
-        raise UsageError(f"{printable(args.output)} can't be written ({error.strerror})") from None
+    write_output(args.output, text.encode())
     err(f"workrail-lint: wrote {counted(len(sources), 'workflow')} to {printable(args.output)}")
     return OK
 

@@ -119,9 +119,9 @@ class Cache:
             make_folders(self._folder, self._below)
             ignore = os.path.join(self._folder, ".gitignore")
             if not os.path.lexists(ignore):
-                write_atomically(ignore, b"*\n")
-            write_atomically(self.path, _signature(key, self.path, text) + text)
-            _prune(self._folder)
+                write_atomically(ignore, b"*\n", self._below)
+            write_atomically(self.path, _signature(key, self.path, text) + text, self._below)
+            _prune(self._folder, self._below)
         except (OSError, ValueError):
             return
 
@@ -188,8 +188,8 @@ def _user_key(*, make: bool) -> bytes | None:
     path = os.path.join(folder, _KEY_FILE)
     try:
         if make and not os.path.lexists(path):
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            write_atomically(path, os.urandom(_KEY_BYTES), mode=0o600)
+            make_folders(folder, folder, 0o700)
+            write_atomically(path, os.urandom(_KEY_BYTES), folder, mode=0o600)
         info = os.lstat(path)
         if hasattr(os, "geteuid") and (info.st_uid != os.geteuid() or info.st_mode & 0o077):
             return None
@@ -222,11 +222,11 @@ def _load(path: str) -> dict[str, bytes | Entry]:
         return {}
 
 
-def _prune(folder: str) -> None:
+def _prune(folder: str, root: str) -> None:
     """Forget the results that were not made anew for longest; every change of the rules begins a new file."""
     paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json")]
     for path in sorted(paths, key=os.path.getmtime)[:-_MOST_FILES]:
-        remove_file(path)
+        remove_file(path, root)
 
 
 # ----------------------------------------------------------------------------------------------------------- records

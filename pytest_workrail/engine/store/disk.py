@@ -6,17 +6,18 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
 from pytest_workrail.engine.store.pending import PendingSyncs
 from workrail_lint.base.files import (
+    check_folder,
     claim,
+    make_folders,
     open_to_write,
     read_bytes,
-    remove_file,
     replace_file,
     sweep,
     write_all,
@@ -94,7 +95,7 @@ class _Spare:
         try:
             # Naming a folder makes Python use the call that follows the link to the open file.
             source = f"/proc/self/fd/{self._descriptor}"
-            os.link(source, self._files.at(path), src_dir_fd=self._descriptor, follow_symlinks=True)
+            os.link(source, self._files._target(path), src_dir_fd=self._descriptor, follow_symlinks=True)
         except OSError:  # the name is taken, or this system knows no such links
             return False
         return True
@@ -135,6 +136,7 @@ class DiskFiles(PendingSyncs):
         self.syncs_begun = self.syncs_done = 0  # of the whole file system
         # Open from the first write on: it hears of every failure to write since it was opened.
         self._watch = -1
+        self._checked: set[str] = set()  # folders that are no links, and none is on the way to them
 
     def __del__(self) -> None:
         if self._watch >= 0:
@@ -143,6 +145,14 @@ class DiskFiles(PendingSyncs):
     def at(self, path: str) -> str:
         """Where a path leads."""
         return os.path.join(self.root, path)
+
+    def _target(self, path: str) -> str:
+        """Return where a path leads, for a write: a data folder that came from elsewhere may hold linked folders."""
+        folder = os.path.dirname(path)
+        if folder not in self._checked:
+            check_folder(self.at(folder), os.fspath(self.root))
+            self._checked.add(folder)
+        return self.at(path)
 
     def read(self, path: str, offset: int = 0) -> bytes | None:
         try:
@@ -166,11 +176,11 @@ class DiskFiles(PendingSyncs):
             return None
 
     def make_dir(self, path: str) -> None:
-        os.makedirs(self.at(path), mode=_DIR_MODE, exist_ok=True)
+        make_folders(self.at(path), os.fspath(self.root), _DIR_MODE)
 
     @contextmanager
     def _open(self, path: str, flags: int) -> Iterator[WriteHandle]:
-        handle = _Handle(open_to_write(self.at(path), flags, _FILE_MODE))
+        handle = _Handle(open_to_write(self._target(path), flags, _FILE_MODE))
         try:
             yield handle
         finally:
@@ -179,7 +189,7 @@ class DiskFiles(PendingSyncs):
     @contextmanager
     def create(self, path: str) -> Iterator[WriteHandle]:
         while True:
-            descriptor = open_to_write(self.at(path), os.O_CREAT | os.O_TRUNC, _FILE_MODE)
+            descriptor = open_to_write(self._target(path), os.O_CREAT | os.O_TRUNC, _FILE_MODE)
             handle = _Handle(descriptor)
             try:
                 # A temporary file, which somebody may just take for the leftover of a dead writer.
@@ -195,7 +205,7 @@ class DiskFiles(PendingSyncs):
             yield handle
 
     def replace(self, source: str, target: str) -> None:
-        replace_file(self.at(source), self.at(target))
+        replace_file(self._target(source), self._target(target))
 
     def sync_later(self, path: str, *, name: bool = True) -> None:
         self._open_watch()
@@ -252,13 +262,14 @@ class DiskFiles(PendingSyncs):
 
     def link(self, source: str, target: str) -> bool:
         try:
-            os.link(self.at(source), self.at(target))
+            os.link(self._target(source), self._target(target))
         except FileExistsError:
             return False
         return True
 
     def remove(self, path: str) -> None:
-        remove_file(self.at(path))
+        with suppress(FileNotFoundError):
+            os.unlink(self._target(path))
 
     def hold(self, path: str) -> Hold | None:
         if sys.platform == "win32":  # folders can't be locked there
@@ -279,4 +290,4 @@ class DiskFiles(PendingSyncs):
         return _Hold(descriptor)
 
     def sweep(self, path: str) -> None:
-        sweep(self.at(path), prefix="", suffix=layout.ASIDE)
+        sweep(self.at(path), os.fspath(self.root), prefix="", suffix=layout.ASIDE)

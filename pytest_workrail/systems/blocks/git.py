@@ -57,17 +57,17 @@ class Repository:
             raise RuntimeError(f"{self.folder} is a repository already")
         _output(git.run("init", "--quiet", "--template=", folder=self.folder, variables={}))
         make_folders(os.path.join(self._own, "info"), self._own)
-        write_in_place(os.path.join(self._own, "info", "attributes"), _VERBATIM)
+        write_in_place(os.path.join(self._own, "info", "attributes"), _VERBATIM, self._own)
         gone = os.path.join(self.folder, _GONE) if is_empty and not with_files else None
         if gone is not None:
-            write_in_place(gone, b"")
+            write_in_place(gone, b"", self.folder)
         if with_files or gone is not None:
             _output(self._run("add", "--all", "--force"))
         tree = _output(self._run("write-tree"))
         commit = _output(self._run("commit-tree", "-m", "Start of the run", tree))
-        write_in_place(os.path.join(self._own, "refs", "heads", "main"), f"{commit}\n".encode())
+        write_in_place(os.path.join(self._own, "refs", "heads", "main"), f"{commit}\n".encode(), self._own)
         if gone is not None:
-            remove_file(gone)
+            remove_file(gone, self.folder)
 
     @property
     def _is_there(self) -> bool:
@@ -118,7 +118,7 @@ class Repository:
             os.path.join(own, "gitdir"): link,
             link: f"gitdir: {own}",
         }.items():
-            write_in_place(path, os.fsencode(f"{line}\n"))
+            write_in_place(path, os.fsencode(f"{line}\n"), os.path.dirname(path))
         _output(self._run("read-tree", "--reset", "-u", head, worktree=folder, own=own))
 
     def forget_worktrees(self) -> None:
@@ -149,7 +149,7 @@ class Repository:
         """Run git on files: those of the main worktree, or of another one."""
         with git.private_folder(self._place, "HEAD") as private:
             make_folders(os.path.join(private, "info"), private)
-            write_in_place(os.path.join(private, "info", "attributes"), _VERBATIM)
+            write_in_place(os.path.join(private, "info", "attributes"), _VERBATIM, private)
             variables = {
                 **_VARIABLES,
                 "GIT_DIR": private,

@@ -179,7 +179,7 @@ def write_records(shared: SharedState, trace: dict[str, Any]) -> None:
     for path, data in files.items():
         place = shared.main.place(path)
         make_folders(os.path.dirname(place), shared.main.root)
-        write_in_place(place, data)
+        write_in_place(place, data, shared.main.root)
 
 
 # ------------------------------------------------------------------------------------------------------------- golden

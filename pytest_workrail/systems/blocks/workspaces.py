@@ -74,7 +74,7 @@ class Workspace:
                 return True
             make_folders(os.path.dirname(self.place(path)), self.root)
             _detach_links(self.place(path))
-            write_in_place(self.place(path), data)
+            write_in_place(self.place(path), data, self.root)
         except (OSError, ValueError):
             return False
         return True
@@ -208,7 +208,7 @@ class Workspace:
     def put_output(self, node: str, data: bytes) -> None:
         self.make_output_folder()
         _remove(self._output(node))
-        write_in_place(self._output(node), data)
+        write_in_place(self._output(node), data, self.root)
 
     def take_outputs(self, other: Workspace, node: str) -> None:
         """Copy what another workspace has of a block: its output and what was rejected."""

@@ -178,11 +178,11 @@ class Store:
 
     def _replace(self, path: Path, data: bytes, at: float | None) -> None:
         # The repository of a simulated session does not outlive the run.
-        write_atomically(os.fspath(path), data, below=os.fspath(self.root), durable=False)
+        write_atomically(os.fspath(path), data, os.fspath(self.root), parents=True, durable=False)
         self._date(path, at)
 
     def remove(self, file: str) -> None:
-        remove_file(os.fspath(self.path(file)))
+        remove_file(os.fspath(self.path(file)), os.fspath(self.root))
 
     def write(self, file: str, data: bytes) -> Ok[None] | Err[str]:
         """A write that the trace shows. Ok says that no error came back, and no more."""
@@ -193,7 +193,7 @@ class Store:
             if fault is None:
                 self.put(file, data)
             elif fault is WriteFault.CORRUPT:
-                write_in_place(os.fspath(self.path(file)), data[: len(data) // 2])
+                write_in_place(os.fspath(self.path(file)), data[: len(data) // 2], os.fspath(self.root))
         except OSError as problem:
             return Err(problem.strerror or "the disk refused")
         return Ok(None)
@@ -207,7 +207,7 @@ class Store:
             return Ok(None)
         try:
             added = line[: len(line) // 2] if fault is WriteFault.CORRUPT else line
-            write_in_place(os.fspath(self.path(file)), added, keep=len(kept))
+            write_in_place(os.fspath(self.path(file)), added, os.fspath(self.root), keep=len(kept))
             self._date(self.path(file))
         except OSError as problem:
             return Err(problem.strerror or "the disk refused")

@@ -1,0 +1,258 @@
+"""Outputs and linked folders: a repository can bring one along, and nothing is ever written through it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_workrail.cli import main as dynamic
+from pytest_workrail.engine.store.disk import DiskFiles
+from pytest_workrail.golden import files as goldens
+from workrail_lint.base.files import make_folders, output_root, remove_file, sweep, write_atomically, write_in_place
+from workrail_lint.base.result import Err
+from workrail_lint.cli import main
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+PLAIN = json.dumps(workflow(step("first"), step("second")))
+FIXABLE = PLAIN.replace('"steps": [', '"metaGuidance": ["a", "a"], "steps": [')
+WRITTEN = "a folder in its path is a symlink"
+OWN_LEFTOVER = ".workrail-0123456789abcdef.tmp"
+
+Program = Callable[[list[str]], int]
+# Every option of both programs that writes. `linked` is a folder of the project that leads out of it.
+COMMANDS: list[tuple[Program, str]] = [
+    (main, "check --output-file linked/out.json --output-format json"),
+    (main, "check --output-file linked/deep/out.json --output-format json"),
+    (main, "check --output-file ./b/../linked/out.json --output-format json"),
+    (main, "check --write-baseline linked/out.json"),
+    (main, "check --fix --unsafe-fixes --no-cache linked/precious.json"),
+    (main, "format linked/precious.json"),
+    (main, "lock --update --file linked/out.json a.json"),
+    (main, "graph a.json --output linked/out.svg"),
+    (main, "studio a.json --output linked/out.html"),
+    (main, "catalog export --output linked/out.json"),
+    (main, "init --ci github ."),
+    (main, "init linked/new"),
+    (dynamic, "generate a.json --out linked"),
+    (dynamic, "generate a.json --out linked/new"),
+    (dynamic, "mutate a.json --html linked/out.html"),
+    (dynamic, "mutate a.json --report linked/out.json"),
+    (dynamic, "golden diff --html linked/out.html"),
+    (dynamic, "sessions import a.json --into linked/data"),
+    (dynamic, "serve workflows --data linked/data"),
+    (dynamic, "serve workflows --data linked"),
+]
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything in a folder, and what it holds."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with links to a folder outside of it, in the places where something may be written."""
+    outside, folder = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    folder.mkdir()
+    (outside / "precious.json").write_text(FIXABLE)
+    (outside / OWN_LEFTOVER).write_text("")
+    for name in ("linked", ".github", "tests", ".cache"):
+        (folder / name).symlink_to(outside)
+    (folder / "a.json").write_text(PLAIN)
+    (folder / "workflows").mkdir()
+    (folder / "workflows" / "b.json").write_text(PLAIN)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_no_command_writes_through_a_linked_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outside = project.parent / "outside"
+    before = tree(outside)
+    wrong: dict[str, object] = {}
+    for program, line in COMMANDS:
+        code = program(line.split())
+        error = capsys.readouterr().err
+        if tree(outside) != before:
+            wrong[line] = sorted(tree(outside))
+            break
+        refuses = WRITTEN in error and "internal error" not in error
+        if not refuses or (code != 2 and "--fix" not in line):  # of many files, a fix may still write the others
+            wrong[line] = code, error
+    assert wrong == {}
+
+
+def test_an_output_in_a_project_elsewhere_goes_through_no_linked_folder(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The user is in another folder and types the whole path; what makes it a project is its .git or configuration."""
+    outside = project.parent / "outside"
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    (outside / "pyproject.toml").write_text("")  # which does not make the link a project
+    (project / ".git").mkdir()
+    monkeypatch.chdir(elsewhere)
+    before = tree(outside)
+    assert main(["graph", str(project / "a.json"), "--output", str(project / "linked" / "out.svg")]) == 2
+    assert WRITTEN in capsys.readouterr().err
+    assert tree(outside) == before
+
+
+def test_a_path_outside_of_the_project_is_the_users_own(project: Path) -> None:
+    """A link of the user's own, such as /tmp on some systems, is in nobody's way."""
+    outside = project.parent / "outside"
+    (project.parent / "own").symlink_to(outside)
+    assert main(["graph", "a.json", "--output", str(project.parent / "own" / "out.svg")]) == 0
+    assert (outside / "out.svg").is_file()
+
+
+SUITE = {
+    "--workrail-cov-json=linked/out.json": "linked/out.json can't be written",
+    "--workrail-cov-json=linked/deep/out.json": "linked/deep/out.json can't be written",
+    "--workrail-runs-json=linked/out.json": "linked/out.json can't be written",
+    "--workrail-record=linked": "can't be written",
+    "--workrail-record=linked/deep": "can't be written",
+    "--workrail-html=linked/out.html": "can't be written",
+    "--workrail-golden=new": "can't be written",
+    "--workrail-golden=update": "can't be written",
+}
+
+
+@pytest.mark.parametrize("option", SUITE)
+def test_no_option_of_pytest_writes_through_a_linked_folder(option: str, project: Path) -> None:
+    outside = project.parent / "outside"
+    text = json.dumps({"workflow": "../project/a.json", "profile": "reference", "agent": {"kind": "auto"}})
+    is_golden = "golden" in option
+    scenario = outside / "a.scenario.json" if is_golden else project / "a.scenario.json"
+    scenario.write_text(text if is_golden else text.replace("../project/", ""))
+    before = tree(outside)
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--workrail-write-in-ci"]
+    done = subprocess.run(
+        [*run, option, f"{'linked/' if is_golden else ''}a.scenario.json"],
+        capture_output=True,
+        check=False,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    shown = done.stdout + done.stderr
+    assert tree(outside) == before
+    assert SUITE[option] in shown
+    assert WRITTEN in shown
+    assert done.returncode in (1, 4)
+
+
+def test_a_cache_folder_of_the_project_is_no_link(project: Path) -> None:
+    outside = project.parent / "outside"
+    (project / "workrail-lint.toml").write_text('cache-dir = ".cache/deep"\n')
+    before = tree(outside)
+    assert main(["check", "a.json"]) == 2
+    assert tree(outside) == before
+
+
+def test_no_golden_or_recording_is_written_or_removed_through_a_linked_folder(project: Path) -> None:
+    """What `serve --record`, `sessions record`, pending changes and their decisions have in common."""
+    outside = project.parent / "outside"
+    before = tree(outside)
+    for path in (project / "linked" / "precious.json", project / "linked" / "__goldens__" / "new.golden.json"):
+        written = goldens.write(path, b"x")
+        assert isinstance(written, Err)
+        assert WRITTEN in written.error
+    assert isinstance(goldens.remove(project / "linked" / "precious.json"), Err)
+    goldens.remove_leftovers(project / "linked")
+    assert tree(outside) == before
+
+
+def test_a_data_folder_with_linked_folders_is_not_written_to(project: Path) -> None:
+    outside = project.parent / "outside"
+    (project / "data").mkdir()
+    (project / "data" / "sessions").symlink_to(outside)
+    before = tree(outside)
+    files = DiskFiles(project / "data")
+
+    def create(path: str) -> None:
+        with files.create(path) as handle:
+            handle.write(b"x")
+
+    def extend(path: str) -> None:
+        with files.extend(path) as handle:
+            handle.write(b"x")
+
+    (project / "data" / "real").write_text("x")
+    for write in (
+        lambda: files.make_dir("sessions/one"),
+        lambda: create("sessions/a"),
+        lambda: extend("sessions/precious.json"),
+        lambda: files.replace("real", "sessions/a"),
+        lambda: files.link("real", "sessions/a"),
+        lambda: files.remove("sessions/precious.json"),
+    ):
+        with pytest.raises(OSError, match=WRITTEN):
+            write()
+    files.sweep("sessions")
+    assert tree(outside) == before
+
+
+# --------------------------------------------------------------------------------------------------------- the door
+
+
+def test_every_way_to_write_takes_a_root(project: Path) -> None:
+    outside = project.parent / "outside"
+    before = tree(outside)
+    path, root = str(project / "linked" / "precious.json"), str(project)
+    for write in (
+        lambda: write_atomically(path, b"x", root),
+        lambda: write_atomically(str(project / "linked" / "a" / "b"), b"x", root, parents=True),
+        lambda: write_in_place(path, b"x", root),
+        lambda: remove_file(path, root),
+        lambda: make_folders(str(project / "linked" / "new"), root),
+    ):
+        with pytest.raises(OSError, match=WRITTEN):
+            write()
+    sweep(str(project / "linked"), root)
+    assert tree(outside) == before
+
+
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is checked is what is written to: names are resolved from the open folder, not from the path again."""
+    outside = project.parent / "outside"
+    before = tree(outside)
+    folder = project / "real"
+    folder.mkdir()
+    write_all = os.write
+
+    def swapped(handle: int, data: bytes) -> int:
+        if folder.is_dir() and not folder.is_symlink():
+            folder.rename(project / "moved")
+            folder.symlink_to(outside)
+        return write_all(handle, data)
+
+    monkeypatch.setattr(os, "write", swapped)
+    write_atomically(str(folder / "a"), b"x", str(project))
+    assert tree(outside) == before
+    assert tree(project / "moved") == {"a": b"x"}
+
+
+def test_the_root_of_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Path(os.path.realpath(tmp_path))
+    (real / "repository" / "package").mkdir(parents=True)
+    (real / "free").mkdir()
+    (real / "repository" / ".git").write_text("")
+    (real / "repository" / "package" / "pyproject.toml").write_text("")
+    monkeypatch.chdir(real / "free")
+    expected = {
+        real / "repository" / "package" / "out": real / "repository",
+        real / "repository": real / "repository",
+        real / "free" / "out" / "deep": real / "free",
+        real / "other" / "new": real,
+        real: real,
+    }
+    assert {folder: Path(output_root(str(folder))) for folder in expected} == expected
