@@ -121,6 +121,20 @@ def test_fix_diff_and_their_safety(run: Run, write: Any) -> None:
     assert run("check", "--unsafe-fixes").code == 2
 
 
+@pytest.mark.parametrize("options", [[], ["--unsafe-fixes"]])
+def test_fix_with_diff_writes_nothing(options: list[str], run: Run, write: Any) -> None:
+    text = json.dumps({**CLEAN, "metaGuidance": ["a", "a"]}, indent=2).replace('"1.0.0",', '"1.0.0", // why\n') + "\n"
+    path = write("workflows/example.json", text)
+    both = run("check", "--fix", "--diff", *options)
+    alone = run("check", "--diff", *options)
+    assert path.read_text() == text
+    assert both == alone
+    assert both.code == 1
+    assert "// why" in both.out
+    assert run("check", "--fix", "--diff", "--exit-zero", *options).code == 0
+    assert path.read_text() == text
+
+
 def test_unsafe_fixes_are_asked_for(run: Run, write: Any) -> None:
     path = write("workflows/example.json", BROKEN)
     before = path.read_bytes()

@@ -25,7 +25,7 @@ from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 SWITCHES = {
     "--fix": "apply safe fixes",
     "--unsafe-fixes": "with --fix or --diff: also apply unsafe fixes",
-    "--diff": "show what --fix would change, without changing files",
+    "--diff": "show what --fix would change, and write nothing, even with --fix",
     "--strict": "exit 1 for warnings too",
     "--statistics": "show the number of findings per rule instead of the findings",
     "--no-cache": "ignore the cache, and don't write it",
@@ -91,7 +91,7 @@ def _validate_args(args: Namespace) -> None:
         raise UsageError("--jobs must be at least 1")
     if "-" in args.paths and len(args.paths) > 1:
         raise UsageError("- (stdin) can't be combined with other paths")
-    if args.paths == ["-"] and (args.watch or args.fix):
+    if args.paths == ["-"] and (args.watch or (args.fix and not args.diff)):
         raise UsageError("--fix and --watch need a file, not - (stdin); use --diff to see the fixes for stdin")
     if args.stdin_filename and args.paths != ["-"]:
         raise UsageError("--stdin-filename needs - (stdin) as the path")
@@ -121,7 +121,7 @@ def _run(args: Namespace, compare: Callable[[list[Finding]], None] | None = None
         checked = []
         for project in found_projects(args):
             plan = make_project_plan(args, project.config, complete=project.is_whole, has=project.has)
-            result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
+            result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=not args.diff)
             changed += result.changed
             checked.append(CheckedProject(result.outcome, plan, _is_strict(args, project.config)))
     else:
