@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from typing import TYPE_CHECKING
 
-from workrail_lint.cli import OK, UsageError
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config, config_file, unconfigured
@@ -28,8 +29,11 @@ def main(arguments: list[str]) -> int:
     except ImportError as error:
         raise UsageError(f"the language server needs pygls: pip install 'workrail-lint[lsp]' ({error})") from None
     gc.enable()
-    make_server(lambda path: open_project(args, path)).start_io()
-    return OK
+    server = make_server(lambda path: open_project(args, path))
+    # pygls closes what it writes to, and standard output is not its own.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
+        server.start_io(stdout=stdout)
+    return OK if server.ends_as_agreed else FINDINGS
 
 
 def parser() -> Parser:

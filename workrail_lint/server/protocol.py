@@ -63,6 +63,8 @@ class Server(LanguageServer):
         self._earlier: dict[str, Project] = {}  # by key, until the files are read again
         self._waiting: dict[str, asyncio.Task[None]] = {}
         self.coverage: dict[str, dict[str, tuple[int, int]]] = {}  # by path of the workflow
+        self.ends_as_agreed = True  # False after an exit that no shutdown preceded
+        self._is_shut_down = False
 
     def project_of(self, path: str) -> Project:
         folder = os.path.dirname(os.path.abspath(path))
@@ -226,6 +228,14 @@ def make_server(open_project: Callable[[str], Project]) -> Server:
         server.later(f"analysis of {uri}", lambda: None)
         server.documents.pop(uri, None)
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    @server.feature(lsp.SHUTDOWN)
+    def shut_down(_: None) -> None:
+        server._is_shut_down = True
+
+    @server.feature(lsp.EXIT)
+    def exited(_: None) -> None:
+        server.ends_as_agreed = server._is_shut_down
 
     _add_reading(server)
     _add_navigation(server)
