@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from workrail_lint.base.js import Json
-from workrail_lint.base.processes import spawned_pool
+from workrail_lint.base.pools import spawned_pool
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.version import VERSION
 
@@ -98,7 +98,7 @@ def open_executor(jobs: int = 1, scheduler: str | None = None) -> Ok[AbstractCon
         return connected(scheduler)
     if jobs <= 1:
         return Ok(nullcontext(Inline()))
-    from workrail_lint.base.processes import can_spawn
+    from workrail_lint.base.pools import can_spawn
 
     if not can_spawn():
         return Err("--jobs needs a Python that was started without -E, or with -P")

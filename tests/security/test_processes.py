@@ -12,6 +12,7 @@ import pytest
 from test_files_door import sources
 
 import workrail_lint
+from workrail_lint.base.pools import spawned_pool
 from workrail_lint.base.processes import (
     Child,
     Ending,
@@ -21,15 +22,14 @@ from workrail_lint.base.processes import (
     python,
     run,
     run_attached,
-    spawned_pool,
 )
 
 STARTERS = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "concurrent.futures.ProcessPoolExecutor"}
 STARTING_CALLS = re.compile(r"\b(os\.(exec|spawn|posix_spawn|popen|system|startfile)\w*|create_subprocess_\w+)\(")
-DOORS = {"workrail_lint/base/processes.py"}
+DOORS = {"workrail_lint/base/pools.py", "workrail_lint/base/processes.py"}
 
 
-def test_only_one_module_starts_programs() -> None:
+def test_only_two_modules_start_programs() -> None:
     """The door itself, and that for pools of processes. A fork starts no program."""
     top = Path(workrail_lint.__path__[0]).parent
     importing = {

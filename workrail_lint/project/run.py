@@ -239,7 +239,7 @@ _shared_plan: Plan | None = None
 
 def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome]:
     """Check files in several processes. The plan is inherited, not sent: it holds the whole catalog."""
-    from workrail_lint.base.processes import can_fork, forked_pool
+    from workrail_lint.base.pools import can_fork, forked_pool
 
     if not can_fork():
         return [check_and_keep(file, plan) for file in files]
