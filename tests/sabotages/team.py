@@ -94,7 +94,7 @@ def the_history_comes_last(original):
 @breaks("team-correction-once", at=f"{TEAM}.orchestrator:_verified")
 def corrections_are_sent_again(original):
     """A correction that was sent out before a break is sent once more."""
-    from pytest_workrail.systems.team.design_states import correct
+    from pytest_workrail.systems.team.states import correct
 
     return lambda stage, status: correct(stage)
 
@@ -164,7 +164,7 @@ def dispatches_go_on(original):
     return original._replace(dispatch_retries=4)
 
 
-@breaks("team-no-role-takeover", at=f"{TEAM}.design_states:dispatch")
+@breaks("team-no-role-takeover", at=f"{TEAM}.states:dispatch")
 def the_orchestrator_does_it_itself(original):
     """What an agent does not deliver the Orchestrator writes."""
     from pytest_workrail.systems.team import minimal_outputs as minimal
@@ -190,16 +190,16 @@ def anybody_completes_tasks(original):
     return moved
 
 
-@breaks("team-final-review", at=f"{TEAM}.build_states:_final_review")
+@breaks("team-final-review", at=f"{TEAM}.states:_final_review")
 def nobody_looks_across(original):
     """Per-batch ends with the last task."""
     return lambda stage: Ok(None)
 
 
-@breaks("team-core-agents", at=f"{TEAM}.build_states:_final_review")
+@breaks("team-core-agents", at=f"{TEAM}.states:_final_review")
 def the_final_review_is_all_there_is(original):
     """QA and Security work only where a task calls for them."""
-    from pytest_workrail.systems.team import build_states as building
+    from pytest_workrail.systems.team import states as building
 
     def final_review(stage):
         passed = building._pass(stage, AgentName.REVIEWER, "meta")
@@ -208,10 +208,10 @@ def the_final_review_is_all_there_is(original):
     return final_review
 
 
-@breaks("team-lean-path", at=f"{TEAM}.build_states:_gate")
+@breaks("team-lean-path", at=f"{TEAM}.states:_gate")
 def lean_work_is_not_reviewed(original):
     """A small change needs no review."""
-    from pytest_workrail.systems.team.build_states import GateOutcome
+    from pytest_workrail.systems.team.states import GateOutcome
 
     def gate(stage, agent, task):
         is_skipped = stage.mode is Mode.LEAN and agent is AgentName.REVIEWER

@@ -11,10 +11,10 @@ from team_plays import DECIDED, SINGLE, codes, events, folder, gates, history, p
 
 from pytest_workrail.locks.sabotage import load_sabotages
 from pytest_workrail.systems.team import TeamRun
-from pytest_workrail.systems.team import build_states as building
-from pytest_workrail.systems.team import build_states as releasing
 from pytest_workrail.systems.team import dispatch as dispatching
 from pytest_workrail.systems.team import run_state as stage
+from pytest_workrail.systems.team import states as building
+from pytest_workrail.systems.team import states as releasing
 from pytest_workrail.systems.team import user_gate as asking
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.team.rules import RULES

@@ -233,8 +233,8 @@ def test_e7_c_no_tracking() -> None:
 
 
 def test_e7_a_driver_that_sends_the_correction_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_workrail.systems.team import design_states as designing
     from pytest_workrail.systems.team import orchestrator as resuming
+    from pytest_workrail.systems.team import states as designing
     from workrail_lint.systems.team.vocabulary import AgentName
 
     def again(stage: Any, _: Any) -> Any:

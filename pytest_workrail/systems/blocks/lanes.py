@@ -57,11 +57,7 @@ def fan_in(
     content = _apply(shared, entry.group, planned, outputs, workspaces)
     for conflict in planned.events:
         shared.log.emit(EventType.LANE_CONFLICT, **conflict)
-    result = {
-        "mergeStrategy": strategy.value,
-        "blockOutputs": list(outputs.values()),
-        "conflicts": planned.conflicts,
-    }
+    result = {"mergeStrategy": strategy.value, "blockOutputs": list(outputs.values()), "conflicts": planned.conflicts}
     shared.fan_ins.append(
         {
             "group": entry.group,

@@ -195,10 +195,7 @@ def _questions(kind: Kind) -> Iterator[Content]:
         case Kind.EXHAUSTED:
             yield from (_repair(loop, LIMITS.repairs + 1) for loop in FixLoop)
         case Kind.SECURITY:
-            yield {
-                "flags": {"sensitive": [_TASK]},
-                "replies": {f"Security/{_TASK}": _output(status="NEEDS_DECISION")},
-            }
+            yield {"flags": {"sensitive": [_TASK]}, "replies": {f"Security/{_TASK}": _output(status="NEEDS_DECISION")}}
         case Kind.NOTES:
             comment: dict[str, Json] = {
                 "severity": "nit",

@@ -15,31 +15,29 @@ from pytest_workrail.systems.team.blockers import (
     missing,
     unscripted,
 )
-from pytest_workrail.systems.team.build_states import (
-    GateOutcome,
-    after_build_question,
-    fix_build,
-    follow_answers,
-    implement,
-    integrate,
-    release,
-)
-from pytest_workrail.systems.team.design_states import (
-    Step,
-    approve_design,
-    correct,
-    design,
-    intake,
-    intake_lean,
-    move_correction,
-    plan,
-    review_strategy,
-)
 from pytest_workrail.systems.team.dispatch import dispatch
 from pytest_workrail.systems.team.questions import Kind
 from pytest_workrail.systems.team.run_state import Stage, Status
 from pytest_workrail.systems.team.session import STATUS
 from pytest_workrail.systems.team.simulated_agents import AgentOutput
+from pytest_workrail.systems.team.states import (
+    GateOutcome,
+    Step,
+    after_build_question,
+    approve_design,
+    correct,
+    design,
+    fix_build,
+    follow_answers,
+    implement,
+    intake,
+    intake_lean,
+    integrate,
+    move_correction,
+    plan,
+    release,
+    review_strategy,
+)
 from pytest_workrail.systems.team.user_gate import ask_pending
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine

@@ -370,12 +370,7 @@ def _locks(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str
         for ident, answers in (stage.team.user or {}).items()
     }
     evidence = RunEvidence(
-        stage.log.events,
-        machine.decisions_of(status),
-        given,
-        mode,
-        isinstance(stage.team.start, Resume),
-        started_with,
+        stage.log.events, machine.decisions_of(status), given, mode, isinstance(stage.team.start, Resume), started_with
     )
     claimed = [lock for lock in model.enforces or () if lock in EVIDENCE.checks]
     return {lock: EVIDENCE.checks[lock](evidence) for lock in sorted(claimed)}

@@ -130,12 +130,7 @@ def _put_entry(status: Status, entry: dict[str, Any]) -> None:
 
 def _closed(status: Status, outcome: QuestionOutcome, now: str) -> None:
     entry = machine.decision(status, outcome.ident) or {}
-    entry.update(
-        status=outcome.status.value,
-        answer=outcome.answer,
-        resolved_at=now,
-        resolution_reason=outcome.reason,
-    )
+    entry.update(status=outcome.status.value, answer=outcome.answer, resolved_at=now, resolution_reason=outcome.reason)
 
 
 # ------------------------------------------------------------------------------------------------------- gates
@@ -217,10 +212,7 @@ def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
         return written
     stage.log.emit("decision", id=ident, status=D.CANCELLED.value)
     missing = about_decision(
-        TeamBlocker.GATE_DECISION_MISSING,
-        ident,
-        f"{GATES[ident].value} {why}",
-        f"Resume and answer {_ACCEPTED[ident]}",
+        TeamBlocker.GATE_DECISION_MISSING, ident, f"{GATES[ident].value} {why}", f"Resume and answer {_ACCEPTED[ident]}"
     )
     return Err(blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, missing))
 
@@ -240,8 +232,7 @@ def ask(stage: Stage, questions: list[Question]) -> Ok[list[QuestionOutcome]] | 
     context = stage.state
     now = stage.clock.timestamp
     first = 1 + max(
-        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.status)),
-        default=0,
+        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.status)), default=0
     )
     asked = {f"UD-{first + index}": question for index, question in enumerate(questions)}
     stage.enter(S.ASK_USER)
