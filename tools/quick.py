@@ -38,6 +38,7 @@ TESTS = {
     "pytest_workrail/engine/core": ("tests/engine",),
     "pytest_workrail/run": ("tests/agents",),
     "pytest_workrail/systems/blocks": ("tests/block_driver",),
+    "pytest_workrail/systems/kernel": ("tests/block_driver", "tests/driver_kernel", "tests/team_driver"),
     "pytest_workrail/systems/team": ("tests/team_driver",),
     "scripts": ("tests/plugin",),
     "tests/sabotages": ("tests/locks",),

@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.scenarios.variations import Content, Shown, Subject
 from workrail_lint.base.js import Json
+from workrail_lint.documents.pointer import decode
 
 _MOST_REPAIRS = 25
 
@@ -76,13 +77,13 @@ def merged(content: Content, change: Content) -> Content:
 
 def drop_unused(content: Content, pointer: str) -> bool:
     """Leave out what a run did not use; False if the pointer leads to nothing of that kind."""
-    member, *path = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[2:]] or [""]
+    member, *path = decode(pointer)[1:] or [""]
     held: Any = content.get(member)
     if not path or not isinstance(held, list | dict):
         return False
     if isinstance(held, list):
         del held[int(path[0])]
-    elif len(path) > 1 and isinstance(held[path[0]], list):
+    elif len(path) > 1 and isinstance(held.get(path[0]), list):
         del held[path[0]][int(path[1]) :]
     else:
         held.pop(path[0], None)
