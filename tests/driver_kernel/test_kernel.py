@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.scenarios.failures import Fault
+from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.kernel.generation import drop_unused, merged
 from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, blocker, json_bytes, report, run_folder
 from pytest_workrail.systems.kernel.scenario import Driver, Expectation, LockEvidence, by_name, in_order
