@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.environment import previous_block
+from workrail_lint.systems.blocks.model.build import definition_model
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan, nodes_of
 from workrail_lint.systems.blocks.transitions import node_runs
 from workrail_lint.systems.blocks.vocabulary import NodeStatus
@@ -43,9 +44,9 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_any_graph(definition: dict[str, Any], failing: set[str], ready: bool, containers: str) -> None:
-    view = Definition(definition)
+    view = definition_model(definition)
     plan = make_plan(view)
-    lanes = set(view.groups[0].lanes) if view.groups else set()
+    lanes = set(view.parallel_groups[0].lanes) if view.parallel_groups else set()
     # Lanes that wait for each other are an error of the definition.
     assume(isinstance(plan, Ok) and not any({each.source, each.target} <= lanes for each in view.edges))
     assert isinstance(plan, Ok)
@@ -63,7 +64,7 @@ def test_any_graph(definition: dict[str, Any], failing: set[str], ready: bool, c
 
 
 def walked(
-    view: Definition, names: list[str], failing: set[str], ready: bool
+    view: StudioWorkflow, names: list[str], failing: set[str], ready: bool
 ) -> tuple[dict[str, NodeStatus], list[str]]:
     """Who runs and how that ends, told by the transitions alone."""
     statuses: dict[str, NodeStatus] = {}

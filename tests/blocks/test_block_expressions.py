@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.expressions import holds, parse_expression
+from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.rules.samples import control, workflow
 
 VARIABLES: dict[str, Any] = {
@@ -158,4 +158,4 @@ def test_what_a_run_sets_by_itself_is_declared() -> None:
         control("sub", "subWorkflow", subWorkflowConfig=inner),
         variables=[{"name": "tasks", "type": "array", "required": True}],
     )
-    assert Definition(definition).declared == {"tasks", "decide", "task", "result"}
+    assert definition_model(definition).declared == {"tasks", "decide", "task", "result"}

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.environment import previous_block, restrictions_text
 from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
 from workrail_lint.systems.blocks.limits import time_limit_ms
+from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.plan import Lanes, cycles_through_groups, make_plan, nodes_of
 from workrail_lint.systems.blocks.rules.samples import control, edge, group, node, workflow
 from workrail_lint.systems.blocks.transitions import isolation, node_runs
@@ -33,7 +33,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(graphs())
 def test_a_plan_is_an_order(value: dict[str, Any]) -> None:
-    definition = Definition(value)
+    definition = definition_model(value)
     planned = make_plan(definition)
     if isinstance(planned, Err):
         circle = planned.error.ids
@@ -48,15 +48,15 @@ def test_a_plan_is_an_order(value: dict[str, Any]) -> None:
         assert plan.position[found.source] < plan.position[found.target]
     for entry in plan.entries:
         if isinstance(entry, Lanes):
-            assert [ident for ident in definition.groups[int(entry.group[1:])].lanes if ident in entry.nodes] == [
-                *entry.nodes
-            ]
+            assert [
+                ident for ident in definition.parallel_groups[int(entry.group[1:])].lanes if ident in entry.nodes
+            ] == [*entry.nodes]
 
 
 @given(graphs(), st.randoms())
 def test_the_order_of_transitions_does_not_matter(value: dict[str, Any], random: Any) -> None:
     shuffled = {**value, "transitions": random.sample(value["transitions"], len(value["transitions"]))}
-    one, other = make_plan(Definition(value)), make_plan(Definition(shuffled))
+    one, other = make_plan(definition_model(value)), make_plan(definition_model(shuffled))
     assert isinstance(one, Ok) == isinstance(other, Ok)
     if isinstance(one, Ok) and isinstance(other, Ok):
         assert one.value.as_json() == other.value.as_json()
@@ -64,9 +64,9 @@ def test_the_order_of_transitions_does_not_matter(value: dict[str, Any], random:
 
 @given(graphs())
 def test_the_first_that_can_run_is_the_first_in_the_file(value: dict[str, Any]) -> None:
-    definition = Definition(value)
+    definition = definition_model(value)
     planned = make_plan(definition)
-    if isinstance(planned, Err) or definition.groups:
+    if isinstance(planned, Err) or definition.parallel_groups:
         return
     done: set[str] = set()
     for entry in planned.value.entries:
@@ -83,10 +83,10 @@ def test_a_cycle_through_groups_alone() -> None:
     nodes = [node(name) for name in "abcd"]
     groups = [group("a", "b", ident="g1"), group("c", "d", ident="g2")]
     value = workflow(*nodes, edges=[edge("a", "c"), edge("d", "b")], parallelGroups=groups)
-    (found,) = cycles_through_groups(Definition(value))
+    (found,) = cycles_through_groups(definition_model(value))
     assert sorted(found.ids) == ["g1", "g2"]
-    assert isinstance(make_plan(Definition(value)), Err)
-    assert list(cycles_through_groups(Definition({**value, "parallelGroups": []}))) == []
+    assert isinstance(make_plan(definition_model(value)), Err)
+    assert list(cycles_through_groups(definition_model({**value, "parallelGroups": []}))) == []
 
 
 def test_every_cycle_through_a_group_is_told_beside_plain_ones() -> None:
@@ -95,19 +95,19 @@ def test_every_cycle_through_a_group_is_told_beside_plain_ones() -> None:
     edges = [edge(*pair) for pair in ways]
     value = workflow(*(node(name) for name in "abcdefhixyz"), edges=edges, parallelGroups=groups)
     # The circle of h and z is one without the group, too.
-    assert [cycle.ids for cycle in cycles_through_groups(Definition(value))] == [("g1", "c"), ("g2", "f")]
+    assert [cycle.ids for cycle in cycles_through_groups(definition_model(value))] == [("g1", "c"), ("g2", "f")]
 
 
 @given(graphs())
 def test_what_has_no_plan_has_a_finding(value: dict[str, Any]) -> None:
-    definition = Definition(value)
+    definition = definition_model(value)
     found = {finding.code for finding in check_text(value, "a.workflow.json")}
     assert bool(found & {"BC312", "BC334", "BC335"}) == isinstance(make_plan(definition), Err)
 
 
 def test_an_edge_between_lanes_is_a_cycle_of_the_plan() -> None:
     value = workflow(node("a"), node("b"), edges=[edge("a", "b")], parallelGroups=[group("a", "b")])
-    planned = make_plan(Definition(value))
+    planned = make_plan(definition_model(value))
     assert isinstance(planned, Err)
     assert planned.error.ids == ("g",)
 
@@ -125,7 +125,7 @@ LOOP = workflow(
 
 
 def test_a_body_runs_inside_its_loop() -> None:
-    definition = Definition(LOOP)
+    definition = definition_model(LOOP)
     planned = make_plan(definition)
     assert isinstance(planned, Ok)
     plan = planned.value
@@ -139,7 +139,7 @@ def test_who_runs() -> None:
     kinds = ("always", "on_success", "on_failure")
     nodes = [node("s"), *(node(kind) for kind in kinds), node("e")]
     edges = [*(edge("s", kind, kind) for kind in kinds), edge("s", "e", "expression", "go && n > 1")]
-    definition = Definition(workflow(*nodes, edges=edges))
+    definition = definition_model(workflow(*nodes, edges=edges))
 
     def run(status: NodeStatus, **variables: Any) -> list[str]:
         return [ident for ident in ("s", *kinds, "e") if node_runs(definition, ident, {"s": status}, variables)]

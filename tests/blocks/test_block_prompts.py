@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.prompts import Difference, Part, Section, assemble, difference, joined, sections
 from workrail_lint.systems.blocks.rules.node_settings import prompt_fields
 from workrail_lint.systems.blocks.rules.samples import control, node, workflow
@@ -26,7 +26,7 @@ def test_any_fields_give_a_tidy_prompt(
 ) -> None:
     config = {"systemPromptPrefix": prefix, "systemPrompt": task, "outputChecklist": checklist}
     made = node("p", prompt=None, description=description, config={k: v for k, v in config.items() if v is not None})
-    definition = Definition(workflow(made, rules=rules))
+    definition = definition_model(workflow(made, rules=rules))
     parts = sections(definition, definition.by_id["p"], patterns or ())
     order = [part.part for part in parts]
     assert order == sorted(order, key=list(Part).index)
@@ -43,12 +43,12 @@ def test_any_fields_give_a_tidy_prompt(
 
 
 def test_a_blank_system_prompt_leaves_the_task_to_the_description() -> None:
-    definition = Definition(workflow(node("p", prompt=" ", description="Plan it.")))
+    definition = definition_model(workflow(node("p", prompt=" ", description="Plan it.")))
     assert assemble(definition, definition.by_id["p"]) == "Plan it."
 
 
 def test_items_keep_their_numbers_in_a_row() -> None:
-    definition = Definition(workflow(node("p", prompt="Go.", config={"outputChecklist": ["a", " ", "b", 7]})))
+    definition = definition_model(workflow(node("p", prompt="Go.", config={"outputChecklist": ["a", " ", "b", 7]})))
     assert assemble(definition, definition.by_id["p"]) == ("Go.\n\nYou must produce the following outputs:\n1) a\n2) b")
 
 
@@ -119,5 +119,5 @@ def test_what_differs_is_always_told(order: list[Section], separator: str) -> No
 def test_a_control_node_has_no_prompt() -> None:
     """What stands on one for people is no text of a prompt, however long."""
     decide = control("decide", "condition") | {"description": "x" * 5000}
-    definition = Definition(workflow(decide, node("plan", prompt="Plan it.")))
+    definition = definition_model(workflow(decide, node("plan", prompt="Plan it.")))
     assert [field.pointer for field in prompt_fields(definition)] == ["/nodes/1/config/systemPrompt"]

@@ -13,10 +13,11 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.systems.blocks.check import check_trace
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.environment import Run, environment, previous_block
 from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.merging import merge
+from workrail_lint.systems.blocks.model.build import definition_model
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.outputs import node_status, synthetic_output, validate_output
 from workrail_lint.systems.blocks.plan import Plan, make_plan
 from workrail_lint.systems.blocks.prompts import assemble
@@ -70,11 +71,11 @@ def test_x1_fixed() -> None:
 # ------------------------------------------------------------------------------------------------ X2, prompt
 
 
-def x2(**config: Any) -> Definition:
+def x2(**config: Any) -> StudioWorkflow:
     plan = node(
         "p", prompt=None, description="Plan the login feature.\n", config={"outputChecklist": ["Task list"], **config}
     )
-    return Definition(workflow(plan, rules=["No force push", ""]))
+    return definition_model(workflow(plan, rules=["No force push", ""]))
 
 
 def test_x2_all_sections() -> None:
@@ -102,7 +103,7 @@ def test_x2_without_prefix_and_restrictions() -> None:
 
 
 def test_x2_lint() -> None:
-    found = check_text(x2().value, "login.workflow.json")
+    found = check_text(x2().raw, "login.workflow.json")
     assert told(f for f in found if f.severity is not Severity.INFO) == [("BC345", "/rules/1")]
 
 
@@ -115,8 +116,8 @@ X3 = workflow(
 )
 
 
-def planned(value: dict[str, Any]) -> tuple[Definition, Plan]:
-    definition = Definition(value)
+def planned(value: dict[str, Any]) -> tuple[StudioWorkflow, Plan]:
+    definition = definition_model(value)
     made = make_plan(definition)
     assert isinstance(made, Ok)
     return definition, made.value
@@ -175,7 +176,7 @@ def test_x4_synthetic_missing() -> None:
         '"filesCreated":[],"timestamp":"«TS»"}'
     )
     assert node_status(made) is NodeStatus.FAILED
-    assert Definition(workflow(node("t", "utest"))).by_id["t"].block_type is BlockType.TEST
+    assert definition_model(workflow(node("t", "utest"))).by_id["t"].block_type is BlockType.TEST
 
 
 def test_x4_successors() -> None:

@@ -30,6 +30,7 @@ class Plan(NamedTuple):
     bases_module: str = ""
     read_as: Mapping[str, str] = {}  # a model or union whose values are read as those of another
     unchecked: frozenset[str] = frozenset()  # models that the schema does not look into
+    empty: frozenset[str] = frozenset()  # models without required members that are empty nodes where one is missing
 
 
 class _Type(NamedTuple):
@@ -52,14 +53,17 @@ class _Class(NamedTuple):
 class Runtime:
     """Renders the module of a document."""
 
-    def __init__(self, root: type[BaseModel], plan: Plan) -> None:
+    def __init__(self, root: type[BaseModel], plan: Plan, *further: type[BaseModel]) -> None:
+        """`further` are roots of documents whose classes are in the same module."""
         self._plan = plan
         self._models: dict[str, type[BaseModel]] = {}
         self._aliases: dict[str, str] = {}
         self._readers: dict[str, str] = {}
-        self._tags: dict[tuple[str, str], str] = {}  # the value by which a union recognises a class, and its member
+        # The values by which a union recognises a class, by the class and the member.
+        self._tags: dict[tuple[str, str], list[str]] = {}
         self._waiting: list[type[BaseModel]] = []
-        self._add(root)
+        for each in (root, *further):
+            self._add(each)
         self._classes: list[_Class] = []
         while self._waiting:
             model = self._waiting.pop(0)
@@ -71,7 +75,7 @@ class Runtime:
         classes = sorted(self._classes, key=lambda item: item.name)
         body = [line for item in classes for line in self._lines(item)]
         tables = [line for item in classes for line in _tables(item)]
-        aliases = [f"{name}: TypeAlias = {value!r}" for name, value in sorted(self._aliases.items())]
+        aliases = [_unbroken(f"{name}: TypeAlias = {value!r}") for name, value in sorted(self._aliases.items())]
         readers = [f"{name} = {value}" for name, value in self._readers.items()]
         text = "\n".join((*aliases, "", *body, "", *readers, *tables))
         return "\n".join((*self._head(text), "", text, ""))
@@ -85,7 +89,10 @@ class Runtime:
         yield "from typing import TYPE_CHECKING, Any, Literal"
         yield ""
         names = [name for name in _READERS if f"{name}(" in text]
-        yield f"from workrail_lint.documents.nodes import NO_MEMBERS, {', '.join(sorted([*names, 'Node']))}"
+        names += ["Node"] if self._base == "Node" else []
+        yield f"from workrail_lint.documents.nodes import NO_MEMBERS, {', '.join(sorted(names))}"
+        if self._base != "Node":
+            yield f"from workrail_lint.documents.nodes import Node as {self._base}"
         if self._plan.bases:
             bases = sorted(set(self._plan.bases.values()))
             yield f"from {self._plan.bases_module} import {', '.join(bases)}"
@@ -93,8 +100,13 @@ class Runtime:
         yield "if TYPE_CHECKING:"
         yield "    from typing import TypeAlias"
 
+    @property
+    def _base(self) -> str:
+        """The name of the base of all nodes, which a document may have a class of."""
+        return "DocumentNode" if "Node" in self._models else "Node"
+
     def _lines(self, item: _Class) -> Iterator[str]:
-        yield f"\n\nclass {item.name}({self._plan.bases.get(item.name, 'Node')}):"
+        yield f"\n\nclass {item.name}({self._plan.bases.get(item.name, self._base)}):"
         yield f'    """{item.doc}"""'
         yield ""
         for attribute in item.attributes:
@@ -104,8 +116,9 @@ class Runtime:
         found = _Class(model.__name__, _wrapped(model.__doc__ or ""), [], {}, {}, [])
         for field, info in model.model_fields.items():
             member, attribute = info.alias or field, field
-            tag = self._tags.get((model.__name__, member))
-            if tag is not None:
+            tags = self._tags.get((model.__name__, member), ())
+            if len(tags) == 1:
+                (tag,) = tags
                 found.attributes.append(f"{attribute}: Literal[{tag!r}] = {tag!r}")
                 continue
             annotation = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
@@ -116,7 +129,7 @@ class Runtime:
             else:
                 found.parts[member] = (attribute, kind.reader)
             inner = self._models.get(kind.name)
-            if info.is_required() and inner is not None and any(f.is_required() for f in inner.model_fields.values()):
+            if info.is_required() and inner is not None and self._can_be_empty(inner):
                 found.required.append(member)
                 found.attributes.append(f"{attribute}: {kind.name}")
                 continue
@@ -125,6 +138,10 @@ class Runtime:
             maybe = " | None" if default == "None" and kind.name != "Any" else ""
             found.attributes.append(f"{attribute}: {kind.name}{maybe} = {default}")
         return found
+
+    def _can_be_empty(self, model: type[BaseModel]) -> bool:
+        """Whether a missing object of a model reads as an empty one."""
+        return model.__name__ in self._plan.empty or any(field.is_required() for field in model.model_fields.values())
 
     def _type(self, annotation: Any) -> _Type:
         """The type of what an annotation of a model allows."""
@@ -184,7 +201,8 @@ class Runtime:
         if isinstance(switch, ByMember):
             for tag, kind in choices.items():
                 if tag != switch.absent:
-                    self._tags[kind.name, switch.member] = tag
+                    known = self._tags.setdefault((kind.name, switch.member), [])
+                    known += [tag] if tag not in known else []
         return _Type(names, reader=_union_reader(switch, choices))
 
 
@@ -211,6 +229,11 @@ def _tables(item: _Class) -> Iterator[str]:
         yield f"{item.name}.parts = {_mapping(parts)}"
     if item.required:
         yield f"{item.name}.required_parts = {tuple(item.required)!r}"
+
+
+def _unbroken(line: str) -> str:
+    """A line that can't be broken, however long it is."""
+    return line if len(line) <= _WIDTH else f"{line}  # noqa: E501"
 
 
 def _mapping(items: Mapping[str, str]) -> str:

@@ -52,6 +52,11 @@ class Node:
     def __contains__(self, member: str) -> bool:
         return member in self.raw
 
+    def has(self, member: str) -> bool:
+        """Return whether a member is written and has the right type."""
+        attribute = self.leaves[member] if member in self.leaves else self.parts[member][0]
+        return member in self.raw and attribute in self.__dict__
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.pointer!r})"
 

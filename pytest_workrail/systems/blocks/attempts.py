@@ -15,11 +15,11 @@ from workrail_lint.base.result import Err
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
-from workrail_lint.systems.blocks.definition import Node
 from workrail_lint.systems.blocks.documents import MOUNT_FILE, BlockKind
 from workrail_lint.systems.blocks.environment import environment
 from workrail_lint.systems.blocks.limits import time_limit_ms
 from workrail_lint.systems.blocks.merging import reported
+from workrail_lint.systems.blocks.model.documents import Node
 from workrail_lint.systems.blocks.outputs import Rejection, node_status, synthetic_output, validate_output
 from workrail_lint.systems.blocks.paths import (
     OUTPUT_FOLDER,
@@ -79,8 +79,7 @@ class Attempt:
         )
         self.reply = Reply()
         self.refused: list[str] = []
-        seconds = node.config.get("timeoutSeconds")
-        self._limit = time_limit_ms(retry, seconds)
+        self._limit = time_limit_ms(retry, node.config.timeout_seconds)
         self._start = shared.clock.elapsed_ms
         self._before: Snapshot | None = None
 
@@ -336,11 +335,11 @@ def note_start(stage: Stage, node: Node) -> None:
 
 
 def max_retries(node: Node) -> int:
-    return int(node.config.get("maxRetries", 0))
+    return int(node.config.max_retries or 0)
 
 
 def _is_retryable(attempt: Attempt) -> bool:
-    codes = attempt.node.config.get("retryableExitCodes", ())
+    codes = attempt.node.config.retryable_exit_codes
     return attempt.timed_out or (attempt.reply.exit != 0 and attempt.reply.exit in codes)
 
 

@@ -24,8 +24,8 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.check import check_trace
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.limits import PERMUTED_LANES
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import Containers, EventType
 from workrail_lint.systems.blocks.scenario_check import Definitions, load_definitions, related, usable
@@ -204,7 +204,7 @@ def _definitions(
 ) -> Ok[Definitions] | Err[list[Finding]]:
     if workflow is None:
         return load_definitions(block, folder, options)
-    made: list[Definition] = []
+    made: list[StudioWorkflow] = []
     for value in (workflow, *workflows):
         definition = usable(value, "given", options)
         if isinstance(definition, Err):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pytest_workrail.systems.kernel.run import Blocker, blocker
 from workrail_lint.findings import Finding
-from workrail_lint.systems.blocks.definition import Definition, Group, Transition
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS
 from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
+from workrail_lint.systems.blocks.model.documents import ParallelGroup, StudioWorkflow, Transition
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, output_name
 from workrail_lint.systems.blocks.plan import Cycle
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode
@@ -70,7 +70,7 @@ def revisions_exhausted(node: str) -> Blocker:
     return blocker(BlockerCode.REVISIONS_EXHAUSTED, _gate(node), message, f"Answer with {CONTINUE} or {ABORT}")
 
 
-def plan_cycle(definition: Definition, cycle: Cycle) -> Blocker:
+def plan_cycle(definition: StudioWorkflow, cycle: Cycle) -> Blocker:
     closing = _closing(definition, cycle)
     path = "/transitions" if closing is None else closing.pointer
     fix = (
@@ -82,7 +82,7 @@ def plan_cycle(definition: Definition, cycle: Cycle) -> Blocker:
     return blocker(BlockerCode.PLAN_CYCLE, {"kind": "workflow", "path": path}, message, fix)
 
 
-def _closing(definition: Definition, cycle: Cycle) -> Transition | None:
+def _closing(definition: StudioWorkflow, cycle: Cycle) -> Transition | None:
     """The transition that closes a cycle."""
 
     def vertex(node: str) -> str:
@@ -93,7 +93,7 @@ def _closing(definition: Definition, cycle: Cycle) -> Transition | None:
     return next((edge for edge in definition.edges if (vertex(edge.source), vertex(edge.target)) == wanted), None)
 
 
-def runtime_missing(group: Group) -> Blocker:
+def runtime_missing(group: ParallelGroup) -> Blocker:
     pointer = {"kind": "workflow", "path": group.pointer}
     message = f"The lanes of {group.id} need containers, but there is no container runtime"
     fix = f"Run {', '.join(group.lanes)} one after another: remove the group {group.id}"

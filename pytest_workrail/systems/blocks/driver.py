@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_workrail.systems.blocks import blockers
@@ -19,7 +20,6 @@ from pytest_workrail.systems.blocks.run_state import Halt, SharedState, Stage, s
 from pytest_workrail.systems.blocks.setup import Revise
 from pytest_workrail.systems.kernel.run import json_bytes
 from workrail_lint.base.result import Err
-from workrail_lint.systems.blocks.definition import Node
 from workrail_lint.systems.blocks.expressions import holds
 from workrail_lint.systems.blocks.limits import (
     DORMANCY_LIMIT_MS,
@@ -27,6 +27,7 @@ from workrail_lint.systems.blocks.limits import (
     MAX_REVISIONS,
     MAX_SUB_WORKFLOW_DEPTH,
 )
+from workrail_lint.systems.blocks.model.documents import Node
 from workrail_lint.systems.blocks.outputs import synthetic_output
 from workrail_lint.systems.blocks.plan import Entry, Lanes, body_order, make_plan, nodes_of
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, REVISE, Containers, EventType, PauseAnswer
@@ -108,11 +109,11 @@ def _finish(stage: Stage, node: Node, outcome: BlockOutcome) -> None:
 def ask_before(stage: Stage, node: Node) -> Halt:
     """The gates of a definition that stand before a node, agent or control, one after the other."""
     shared = stage.shared
-    for _, gate in stage.definition.gates:
-        if gate.get("nodeId") != node.id:
+    for gate in stage.definition.gates:
+        if gate.node_id != node.id:
             continue
-        options = [option["value"] for option in gate["options"]]
-        shared.log.emit(EventType.GATE_WAITING, node.id, gateId=gate["id"], gateType=gate["gateType"], options=options)
+        options = [option.value for option in gate.options]
+        shared.log.emit(EventType.GATE_WAITING, node.id, gateId=gate.id, gateType=gate.gate_type, options=options)
         stage.statuses[node.id] = NodeStatus.WAITING_GATE
         answer = _answer(stage, node, (*options, CONTINUE, ABORT))
         if answer is None:
@@ -195,24 +196,26 @@ def _run_control(stage: Stage, node: Node) -> Halt:
 
 
 def _condition(stage: Stage, node: Node) -> Halt:
-    config = node.settings("conditionConfig")
-    value = holds(config.get("expression"), stage.variables, stage.definition.language)
+    config = node.config.condition_config
+    assert config is not None, "an error of the definition"
+    value = holds(config.expression, stage.variables, stage.definition.language)
     stage.variables[node.id] = value
-    stage.skips[config["falseBranchNodeId" if value else "trueBranchNodeId"]] = "branch"
+    stage.skips[config.false_branch_node_id if value else config.true_branch_node_id] = "branch"
     stage.statuses[node.id] = NodeStatus.COMPLETED
     return None
 
 
 def _for_each(stage: Stage, node: Node) -> Halt:
-    config = node.settings("forEachConfig")
-    items = stage.variables.get(config["collectionVariable"])
-    most = int(config.get("maxIterations", FOR_EACH_ITERATIONS))
+    config = node.config.for_each_config
+    assert config is not None, "an error of the definition"
+    items = stage.variables.get(config.collection_variable)
+    most = int(config.max_iterations or FOR_EACH_ITERATIONS)
     body = [stage.definition.by_id[ident] for ident in body_order(stage.definition, node)]
     inside = _inside(stage, node)
     decided = {ident: stage.skips[ident] for ident in inside if ident in stage.skips}
     outer, failed = stage.iteration, False
     for number, item in enumerate(items[:most] if isinstance(items, list) else ()):
-        stage.variables[config["itemVariable"]] = item
+        stage.variables[config.item_variable] = item
         stage.iteration = number
         # A condition outside the body has decided for all passes; one inside it decides in each anew.
         for ident in inside:
@@ -253,31 +256,31 @@ def _iteration(stage: Stage, body: list[Node]) -> Halt:
 
 def _sub_workflow(stage: Stage, node: Node) -> Halt:
     """Run another definition in the same workspace, with variables handed in and out."""
-    shared, config = stage.shared, node.settings("subWorkflowConfig")
+    shared, config = stage.shared, node.config.sub_workflow_config
+    assert config is not None, "an error of the definition"
     if stage.depth >= MAX_SUB_WORKFLOW_DEPTH:
         stage.statuses[node.id] = NodeStatus.FAILED
         shared.blockers.append(blockers.too_deep(node.id, MAX_SUB_WORKFLOW_DEPTH))
         return None
-    definition = shared.setup.workflows[config["workflowId"]]
+    definition = shared.setup.workflows[config.workflow_id]
     plan = make_plan(definition)
     if isinstance(plan, Err):
         stage.statuses[node.id] = NodeStatus.FAILED
         shared.blockers.append(blockers.plan_cycle(definition, plan.error))
         return None
-    given = _mapped(config.get("inputMappings"), stage.variables)
+    given = _mapped(config.input_mappings, stage.variables)
     inner = Stage(shared, definition, plan.value, start_variables(definition, given), stage.depth + 1)
     halted = walk(inner)
     if halted not in (None, ExecutionStatus.FAILED):
         return halted
-    stage.variables.update(_mapped(config.get("outputMappings"), inner.variables))
+    stage.variables.update(_mapped(config.output_mappings, inner.variables))
     stage.statuses[node.id] = NodeStatus.FAILED if inner.failed else NodeStatus.COMPLETED
     return None
 
 
-def _mapped(mappings: Any, source: dict[str, Any]) -> dict[str, Any]:
+def _mapped(mappings: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """Variables under other names; what the source does not have is not handed over."""
-    pairs = mappings.items() if isinstance(mappings, dict) else ()
-    return {name: source[origin] for name, origin in pairs if isinstance(origin, str) and origin in source}
+    return {name: source[origin] for name, origin in mappings.items() if isinstance(origin, str) and origin in source}
 
 
 _ENDS = {
@@ -309,7 +312,7 @@ def _stage(shared: SharedState) -> Stage | None:
     if isinstance(plan, Err):
         shared.blockers.append(blockers.plan_cycle(definition, plan.error))
         return None
-    groups = [group for each in (definition, *shared.setup.workflows.values()) for group in each.groups]
+    groups = [group for each in (definition, *shared.setup.workflows.values()) for group in each.parallel_groups]
     if shared.setup.containers is Containers.NONE and groups:
         shared.blockers += [blockers.runtime_missing(group) for group in groups]
         return None

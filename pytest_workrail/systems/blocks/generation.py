@@ -30,9 +30,10 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
-from workrail_lint.systems.blocks.definition import Definition, Group, Node
 from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS
+from workrail_lint.systems.blocks.model.build import definition_model
+from workrail_lint.systems.blocks.model.documents import Node, ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode, EventType
 from workrail_lint.systems.blocks.scenario_check import Definitions, related, usable
@@ -63,15 +64,16 @@ def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
     wanted = [main]
     others: list[tuple[str, dict[str, Any]]] = []
     while wanted:
-        for node in Definition(wanted.pop()).nodes:
-            ident = node.settings("subWorkflowConfig").get("workflowId")
+        for node in definition_model(wanted.pop()).nodes:
+            inner = node.config.sub_workflow_config
+            ident = None if inner is None else inner.workflow_id
             if ident in loaded and loaded[ident] not in others and loaded[ident][1] is not main:
                 others.append(loaded[ident])
                 wanted.append(loaded[ident][1])
     usable = usable_together(main, [value for _, value in others])
     if isinstance(usable, Err):
         return Err(usable.error[0].message)
-    for definition in (Definition(main), *(Definition(value) for _, value in others)):
+    for definition in (definition_model(main), *(definition_model(value) for _, value in others)):
         plan = make_plan(definition)
         if isinstance(plan, Err):
             return Err(f"{', '.join(plan.error.ids)} can't run: each waits for another")
@@ -97,7 +99,7 @@ def usable_together(main: dict[str, Any], others: list[dict[str, Any]]) -> Ok[De
     options = scenario_options({}, os.curdir)
     if isinstance(options, Err):
         return options
-    made: list[Definition] = []
+    made: list[StudioWorkflow] = []
     for value in (main, *others):
         definition = usable(value, "definition", options.value)
         if isinstance(definition, Err):
@@ -118,11 +120,11 @@ class BlockSubject(DriverSubject[BlockRun]):
 
     def __init__(self, value: dict[str, Any], others: list[dict[str, Any]]) -> None:
         self._value, self._others = value, others
-        self._definitions = [Definition(each) for each in (value, *others)]
+        self._definitions = [definition_model(each) for each in (value, *others)]
         self.ident = self._definitions[0].id
         self.goals = tuple(dict.fromkeys(goal for each in self._definitions for goal in _goals(each)))
         self._nodes = {node.id: node for each in self._definitions for node in each.nodes}
-        self._groups = {group.id: (each, group) for each in self._definitions for group in each.groups}
+        self._groups = {group.id: (each, group) for each in self._definitions for group in each.parallel_groups}
 
     # --------------------------------------------------------------------------------------------------- variations
 
@@ -143,13 +145,13 @@ class BlockSubject(DriverSubject[BlockRun]):
         yield from self._other_ways(content)
 
     def _vary_each(self, content: Content, name: str, case: str) -> Iterator[Content]:
-        variable = self._nodes[name].settings("forEachConfig").get("collectionVariable")
-        if isinstance(variable, str):
-            yield merged(content, {"variables": {variable: _LISTS[case]}})
+        loop = self._nodes[name].config.for_each_config
+        if loop is not None:
+            yield merged(content, {"variables": {loop.collection_variable: _LISTS[case]}})
         yield from self._other_ways(content)
 
     def _vary_retry(self, content: Content, name: str, case: str) -> Iterator[Content]:
-        code = next(iter(self._nodes[name].config.get("retryableExitCodes", ())), None)
+        code = next(iter(self._nodes[name].config.retryable_exit_codes), None)
         fails: dict[str, Json] = {"timeout": True} if code is None else {"exit": code}
         yield merged(content, {"replies": {name if case == "exhausted" else f"{name}#1": fails}})
 
@@ -219,7 +221,7 @@ class BlockSubject(DriverSubject[BlockRun]):
             for single, double, number in _LITERAL.findall(text):
                 literals += [float(number), float(number) + 1, float(number) - 1] if number else [single or double]
         plain = [int(each) if isinstance(each, float) and each == int(each) else each for each in literals]
-        names = [str(each.get("name")) for _, each in self._definitions[0].variables]
+        names = [each.name for each in self._definitions[0].variables]
         once = [each for at, each in enumerate(plain) if repr(each) not in map(repr, plain[:at])]
         return {name: [*once, *_LISTS.values(), ""] for name in names}
 
@@ -278,14 +280,15 @@ class BlockSubject(DriverSubject[BlockRun]):
     def _lists_seen(self, content: Mapping[str, Any], done: BlockRun) -> Iterator[str]:
         for name, node in self._nodes.items():
             if node.control is ControlType.FOR_EACH and name in done.nodes and done.nodes[name].value != "skipped":
-                variable = node.settings("forEachConfig").get("collectionVariable")
+                loop = node.config.for_each_config
+                variable = "" if loop is None else loop.collection_variable
                 items = content.get("variables", {}).get(variable, self._default(variable))
                 count = len(items) if isinstance(items, list) else 0
                 yield f"each:{name}:{('none', 'one')[count] if count < 2 else 'many'}"
 
-    def _default(self, variable: object) -> object:
-        declared = [each for definition in self._definitions for _, each in definition.variables]
-        return next((each.get("defaultValue") for each in declared if each.get("name") == variable), None)
+    def _default(self, variable: str) -> object:
+        declared = [each for definition in self._definitions for each in definition.variables]
+        return next((each.default_value for each in declared if each.name == variable), None)
 
     def _lanes_seen(self, content: Mapping[str, Any], done: BlockRun) -> Iterator[str]:
         merges = {each["group"]: each["result"]["conflicts"] for each in done.fan_ins}
@@ -305,7 +308,7 @@ class BlockSubject(DriverSubject[BlockRun]):
                 yield f"conflict:{name}:{'lane' if chosen in group.lanes else chosen}"
 
 
-def _goals(definition: Definition) -> Iterator[str]:
+def _goals(definition: StudioWorkflow) -> Iterator[str]:
     """What there is to show in one definition, in the order of its nodes."""
     for node in definition.nodes:
         yield f"node:{node.id}:completed"
@@ -320,30 +323,30 @@ def _goals(definition: Definition) -> Iterator[str]:
                 yield from (f"each:{node.id}:{case}" for case in _LISTS)
             case _ if node.id not in definition.group_of:  # a lane asks nobody
                 yield from _gate_goals(definition, node)
-        if not node.is_control and int(node.config.get("maxRetries", 0)) > 0:
+        if not node.is_control and (node.config.max_retries or 0) > 0:
             yield from (f"retry:{node.id}:{case}" for case in ("recovered", "exhausted"))
-    for group in definition.groups:
+    for group in definition.parallel_groups:
         yield from _lane_goals(definition, group)
 
 
-def _may_be_skipped(definition: Definition, node: Node) -> bool:
+def _may_be_skipped(definition: StudioWorkflow, node: Node) -> bool:
     """Whether a condition, or a step that has to fail, decides about a node."""
     edges = definition.incoming.get(node.id, [])
     decided = bool(edges) and all(edge.kind != ConditionType.ALWAYS.value for edge in edges)
     return node.id in definition.branches or decided
 
 
-def _gate_goals(definition: Definition, node: Node) -> Iterator[str]:
-    for _, gate in definition.gates:
-        if gate.get("nodeId") == node.id:
-            cases = [*(option["value"] for option in gate["options"]), CONTINUE, ABORT, "open"]
+def _gate_goals(definition: StudioWorkflow, node: Node) -> Iterator[str]:
+    for gate in definition.gates:
+        if gate.node_id == node.id:
+            cases = [*(option.value for option in gate.options), CONTINUE, ABORT, "open"]
             yield from (f"gate:{node.id}:{case}" for case in cases)
     if node.asks:
         cases = [CONTINUE, "revised", "revisions-used-up", ABORT, "open"]
         yield from (f"gate:{node.id}:{case}" for case in cases)
 
 
-def _lane_goals(definition: Definition, group: Group) -> Iterator[str]:
+def _lane_goals(definition: StudioWorkflow, group: ParallelGroup) -> Iterator[str]:
     yield f"lanes:{group.id}:settled"
     if len(group.lanes) > 1:
         yield f"lanes:{group.id}:stopped"
@@ -356,28 +359,27 @@ def _lane_goals(definition: Definition, group: Group) -> Iterator[str]:
         yield from (f"conflict:{group.id}:{case}" for case in _CONFLICT_ANSWERS)
 
 
-def _expressions(definition: Definition) -> Iterator[str]:
+def _expressions(definition: StudioWorkflow) -> Iterator[str]:
     for edge in definition.transitions:
         if edge.expression is not None:
             yield edge.expression
     for node in definition.nodes:
-        text = node.settings("conditionConfig").get("expression")
-        if isinstance(text, str):
-            yield text
+        if node.config.condition_config is not None:
+            yield node.config.condition_config.expression
 
 
-def _branches_seen(definition: Definition, done: BlockRun) -> Iterator[str]:
+def _branches_seen(definition: StudioWorkflow, done: BlockRun) -> Iterator[str]:
     skipped = {
         event["nodeId"]
         for event in done.events
         if event["type"] == EventType.NODE_SKIPPED.value and event.get("data", {}).get("reason") == "branch"
     }
     for node in definition.nodes:
-        config = node.settings("conditionConfig")
-        if node.control is ControlType.CONDITION and node.id in done.nodes:
-            if config.get("falseBranchNodeId") in skipped:
+        config = node.config.condition_config
+        if config is not None and node.control is ControlType.CONDITION and node.id in done.nodes:
+            if config.false_branch_node_id in skipped:
                 yield f"branch:{node.id}:true"
-            if config.get("trueBranchNodeId") in skipped:
+            if config.true_branch_node_id in skipped:
                 yield f"branch:{node.id}:false"
 
 

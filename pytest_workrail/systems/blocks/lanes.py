@@ -23,9 +23,9 @@ from pytest_workrail.systems.blocks.run_state import Container, Halt, SharedStat
 from pytest_workrail.systems.blocks.setup import Reply
 from pytest_workrail.systems.blocks.workspaces import Watch, Workspace
 from pytest_workrail.systems.kernel.run import remove_tree, text_bytes
-from workrail_lint.systems.blocks.definition import Node
 from workrail_lint.systems.blocks.limits import DORMANCY_LIMIT_MS
 from workrail_lint.systems.blocks.merging import MANUAL, Merge, PathConflict, merge, reported
+from workrail_lint.systems.blocks.model.documents import Node
 from workrail_lint.systems.blocks.paths import is_agents_path
 from workrail_lint.systems.blocks.plan import Lanes
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, EventType
@@ -202,8 +202,8 @@ class _Race:
         self._watch = self._watched()
 
     def _dormancy_ms(self) -> float:
-        group = next(each for each in self._stage.definition.groups if each.id == self._entry.group)
-        return float(group.value.get("dormancyTimeoutMs", DORMANCY_LIMIT_MS))
+        group = next(each for each in self._stage.definition.parallel_groups if each.id == self._entry.group)
+        return float(group.dormancy_timeout_ms or DORMANCY_LIMIT_MS)
 
     def _watched(self) -> Watch | None:
         """Agents in Python can reach anything, so what lies around them is watched."""

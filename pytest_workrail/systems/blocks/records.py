@@ -19,7 +19,6 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks import paths
 from workrail_lint.systems.blocks.check import check_document, check_trace, check_unit, read_document
 from workrail_lint.systems.blocks.comparison import TRACE_MEMBERS
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import (
     MOUNT_FILE,
     TRACE_FILE,
@@ -28,6 +27,7 @@ from workrail_lint.systems.blocks.documents import (
     id_in_name,
     is_rejected,
 )
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, RUN_FOLDER
 from workrail_lint.systems.blocks.plan import Lanes, Plan
 from workrail_lint.systems.blocks.records import record_of
@@ -112,7 +112,7 @@ def _unit_findings(shared: SharedState) -> list[Finding]:
         record = known.get(output_path(node))
         if record is not None and isinstance(record["value"], dict):
             record["value"]["status"] = OutputStatus.FAILED.value
-    known[DEFINITION] = record_of(BlockKind.WORKFLOW, shared.setup.definition.value)
+    known[DEFINITION] = record_of(BlockKind.WORKFLOW, shared.setup.definition.raw)
     names = [name for name in _output_names(shared) if f"{OUTPUT_FOLDER}/{name}" not in known]
     rejected = [f"{OUTPUT_FOLDER}/{name}" for name in names if is_rejected(name)]
     foreign = [f"{OUTPUT_FOLDER}/{name}" for name in names if not is_rejected(name)]
@@ -162,20 +162,20 @@ def records(shared: SharedState) -> Iterator[tuple[str, bytes]]:
         yield f"{RUN_FOLDER}/env-{node}.json", dumps(step.env)
         yield f"{RUN_FOLDER}/prompt-{node}.txt", step.prompt.encode("utf-8", "surrogatepass")
     # Groups of other definitions may have the same names, but not the same nodes.
-    groups = {group.id: set(group.lanes) for group in shared.setup.definition.groups}
+    groups = {group.id: set(group.lanes) for group in shared.setup.definition.parallel_groups}
     for fan_in in shared.fan_ins:
         if groups.get(fan_in["group"], set()) & set(fan_in["completionOrder"]):
             yield f"{RUN_FOLDER}/fan-in-{fan_in['group']}.json", dumps(fan_in["result"])
 
 
-def _is_own(definition: Definition, step: Step) -> bool:
+def _is_own(definition: StudioWorkflow, step: Step) -> bool:
     return step.env["WORKFLOW_ID"] == definition.id and step.node in definition.by_id
 
 
 def write_records(shared: SharedState, trace: dict[str, Any]) -> None:
     """Leave a folder behind that the linter reads as one unit: outputs, records, trace and definition."""
     files = {**dict(records(shared)), f"{RUN_FOLDER}/{TRACE_FILE}": dumps(trace)}
-    files[DEFINITION] = dumps(shared.setup.definition.value)
+    files[DEFINITION] = dumps(shared.setup.definition.raw)
     for path, data in files.items():
         place = shared.main.place(path)
         make_folders(os.path.dirname(place), shared.main.root)

@@ -14,10 +14,10 @@ from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Revise, Setup
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, RunState, text_bytes
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.environment import Run
 from workrail_lint.systems.blocks.limits import MAX_CONTAINERS
 from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.plan import Plan
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, Containers, EventType, GitState
 from workrail_lint.systems.blocks.vocabulary import ContainerState, ExecutionStatus, NodeStatus, Synthetic
@@ -253,7 +253,7 @@ class Stage:
     """One definition at work: the whole run, or a sub-workflow of it."""
 
     shared: SharedState
-    definition: Definition
+    definition: StudioWorkflow
     plan: Plan
     variables: dict[str, Any]
     depth: int = 0
@@ -270,11 +270,9 @@ class Stage:
         return NodeStatus.FAILED in self.statuses.values()
 
 
-def start_variables(definition: Definition, given: dict[str, Any]) -> dict[str, Any]:
+def start_variables(definition: StudioWorkflow, given: dict[str, Any]) -> dict[str, Any]:
     """The variables of a definition: what was given, over what it says by itself."""
     defaults = {
-        variable["name"]: variable["defaultValue"]
-        for _, variable in definition.variables
-        if isinstance(variable.get("name"), str) and "defaultValue" in variable
+        variable.name: variable.default_value for variable in definition.variables if "defaultValue" in variable
     }
     return {**defaults, **given}

@@ -12,8 +12,8 @@ from pytest_workrail.systems.blocks.workspaces import Changes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.limits import TELEMETRY_PATH, TELEMETRY_PORT
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import NO_OUTPUT, REVISE, Containers, Enforcement, GitState
 from workrail_lint.systems.blocks.scenario_check import Definitions, content_findings, run_options
@@ -61,8 +61,8 @@ class Revise:
 class Setup:
     """A whole run, before it starts."""
 
-    definition: Definition
-    workflows: Mapping[str, Definition] = field(default_factory=dict)
+    definition: StudioWorkflow
+    workflows: Mapping[str, StudioWorkflow] = field(default_factory=dict)
     repo: Repo = Repo()
     execution: str = EXECUTION
     telemetry: bool = True

@@ -1,4 +1,4 @@
-"""Writes the schemas and contract packs of the block documents: `python -m tools.models.blocks.generate`."""
+"""Writes schemas, contract packs and classes of the block documents: `python -m tools.models.blocks.generate`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tools.models.blocks import runtime
 from tools.models.blocks.packs import PACKS_FILE, packs
 from workrail_lint.systems.blocks.documents import EXTENDED, SCENARIO, BlockKind, schema_path
 
@@ -39,7 +40,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 def files() -> dict[str, str]:
     """Every generated file and its text."""
     texts = {schema_path(kind): _text(make()) for kind, make in SCHEMAS.items()}
-    return {**texts, PACKS_FILE: _text(packs())}
+    return {**texts, PACKS_FILE: _text(packs()), str(runtime.PATH): runtime.render()}
 
 
 def _text(value: object) -> str:

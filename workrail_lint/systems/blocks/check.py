@@ -13,7 +13,7 @@ from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import reader_finding
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Collector, Levels, RuleSet
 from workrail_lint.rules.table import RuleInfo
-from workrail_lint.systems.blocks.documents import BlockKind, validator
+from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.base import DECIDED, BlockDocument, BlockRule
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _READ_RULES = {"json-bom": "block-byte-order-mark", "json-duplicate-key": "block-duplicate-key"}
 _UNREADABLE = "block-unreadable-document"
-_NO_SCHEMA = (BlockKind.TRACE, BlockKind.PROMPT, BlockKind.FOLDER)
 
 
 @cache
@@ -108,9 +107,7 @@ def _read_findings(document: BlockDocument) -> list[Finding]:
 
 def _describe_violations(document: BlockDocument, collector: Collector) -> None:
     """Report each violation of the schema under the one rule that describes it."""
-    if document.kind in _NO_SCHEMA:
-        return
-    for violation in validator(document.kind, document.options.extended).violations(document.value):
+    for violation in document.violations:
         described = describers_for(document.kind).describe(violation, document)
         assert described is not None, f"no rule describes {violation.keyword} at {violation.pointer}"
         rule, description = described

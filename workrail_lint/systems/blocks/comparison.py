@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, created_collisions, path_conflicts
 from workrail_lint.systems.blocks.traces import FanIn, Problem, Trace, objects
+from workrail_lint.systems.blocks.vocabulary import texts_of
 from workrail_lint.systems.blocks.wording import shown
 
 # The members of a golden that a run records; its findings and locks come after them.

@@ -42,6 +42,9 @@ class BlockKind(str, Enum):
     TRACE = "studio-trace"  # what a simulated run recorded about itself
 
 
+WITH_SCHEMA = (BlockKind.WORKFLOW, BlockKind.OUTPUT, BlockKind.MOUNT, BlockKind.ENVIRONMENT, BlockKind.FAN_IN)
+
+
 def split_path(path: str) -> tuple[str, str, str]:
     """A path as the folder of its folder, the name of its folder, and its own name."""
     folder, _, name = path.replace("\\", "/").rpartition("/")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import NamedTuple
 
-from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.paths import OUTPUT_DIR
 from workrail_lint.systems.blocks.plan import Plan, nodes_of
 
@@ -41,7 +41,7 @@ class Run(NamedTuple):
     restrictions: tuple[str, ...] = ()
 
 
-def environment(definition: Definition, plan: Plan, node: str, run: Run, ran: Collection[str]) -> dict[str, str]:
+def environment(definition: StudioWorkflow, plan: Plan, node: str, run: Run, ran: Collection[str]) -> dict[str, str]:
     """The variables of a node's block; `ran` are the nodes that ran before it."""
     return {
         "WORKFLOW_ID": definition.id,
@@ -61,7 +61,7 @@ def restrictions_text(patterns: Collection[str]) -> str:
     return json.dumps(list(patterns), ensure_ascii=False, separators=(",", ":"))
 
 
-def previous_block(definition: Definition, plan: Plan, node: str, ran: Collection[str]) -> str:
+def previous_block(definition: StudioWorkflow, plan: Plan, node: str, ran: Collection[str]) -> str:
     """The block whose output a node may read first; empty when none ran before it.
 
     All lanes of a group look at the entry before the group; after a group it is the last of its lanes that ran.

@@ -14,8 +14,8 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.check import check_document
-from workrail_lint.systems.blocks.definition import Definition, Node
 from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX, BlockKind
+from workrail_lint.systems.blocks.model.documents import Node, StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.plan import Plan, make_plan
 from workrail_lint.systems.blocks.prompts import sections
@@ -55,10 +55,10 @@ def compile_definition(
     return Ok({"format": FORMAT, **members, **profile, "plan": plan.value.as_json()})
 
 
-def _compiled(definition: Definition, node: Node, plan: Plan, restrictions: list[str]) -> dict[str, Any]:
+def _compiled(definition: StudioWorkflow, node: Node, plan: Plan, restrictions: list[str]) -> dict[str, Any]:
     prompt = [] if node.is_control else sections(definition, node, restrictions)
     return {
-        "config": _without(node.config, _IN_PROMPT),
+        "config": _without(node.config.raw, _IN_PROMPT),
         "blockType": None if node.block_type is None else node.block_type.value,
         "stepIndex": plan.step_index.get(node.id),
         "sections": [{"part": section.part.value, "text": section.text} for section in prompt],

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, normalized
-from workrail_lint.systems.blocks.vocabulary import MergeStrategy, OutputStatus, Resolution
+from workrail_lint.systems.blocks.vocabulary import MergeStrategy, OutputStatus, Resolution, texts_of
 
 CONFLICT_EVENT = "lane:conflict-detected"
 MANUAL = "manual"

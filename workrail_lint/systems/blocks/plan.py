@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.blocks.definition import Definition, Node, Transition
+from workrail_lint.systems.blocks.model.documents import Node, StudioWorkflow, Transition
 
 
 class Single(NamedTuple):
@@ -76,7 +76,7 @@ class Cycle(NamedTuple):
     ids: tuple[str, ...]
 
 
-def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
+def make_plan(definition: StudioWorkflow) -> Ok[Plan] | Err[Cycle]:
     """The execution order of a definition; members that are damaged or unknown are left out."""
     vertices, edges = _contracted(definition, definition.edges)
     order = topological_order(len(vertices), edges)
@@ -92,13 +92,13 @@ def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
     return Ok(Plan(tuple(vertices[at] for at in order), bodies))
 
 
-def body_order(definition: Definition, owner: Node) -> list[str]:
+def body_order(definition: StudioWorkflow, owner: Node) -> list[str]:
     """The nodes of a forEach body as one pass runs them: each after those that lead to it, else as they are listed."""
     inside, between = _inside(definition, owner)
     return [inside[at] for at in topological_order(len(inside), between)]
 
 
-def _inside(definition: Definition, owner: Node) -> tuple[list[str], list[tuple[int, int]]]:
+def _inside(definition: StudioWorkflow, owner: Node) -> tuple[list[str], list[tuple[int, int]]]:
     """The nodes of a body, each once, and the transitions between them."""
     inside = [ident for ident in dict.fromkeys(owner.body) if ident in definition.by_id]
     number = {ident: at for at, ident in enumerate(inside)}
@@ -106,7 +106,7 @@ def _inside(definition: Definition, owner: Node) -> tuple[list[str], list[tuple[
     return inside, [(at, number[edge.target]) for at, edges in followed for edge in edges if edge.target in number]
 
 
-def bodies_in_themselves(definition: Definition) -> frozenset[str]:
+def bodies_in_themselves(definition: StudioWorkflow) -> frozenset[str]:
     """The nodes through which a forEach would contain itself."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     edges = [
@@ -116,7 +116,7 @@ def bodies_in_themselves(definition: Definition) -> frozenset[str]:
     return frozenset(ident for ident, at in number.items() if at in around)
 
 
-def cycles_through_groups(definition: Definition) -> Iterator[Cycle]:
+def cycles_through_groups(definition: StudioWorkflow) -> Iterator[Cycle]:
     """Cycles that exist only because the lanes of a group count as one; no two share a node or a group."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     plain = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
@@ -138,7 +138,7 @@ def _on_cycles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
     return behind - set(topological_order(count, back))
 
 
-def _contracted(definition: Definition, transitions: list[Transition]) -> tuple[list[Entry], list[tuple[int, int]]]:
+def _contracted(definition: StudioWorkflow, transitions: list[Transition]) -> tuple[list[Entry], list[tuple[int, int]]]:
     """The graph of a plan's entries: groups are one vertex, bodies of a forEach none."""
     vertex_of: dict[str, int] = {}
     vertices: list[Entry] = []

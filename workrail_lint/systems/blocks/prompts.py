@@ -10,7 +10,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.systems.blocks.definition import Definition, Node, text_of, texts_of
+from workrail_lint.systems.blocks.model.documents import Node, StudioWorkflow
+from workrail_lint.systems.blocks.vocabulary import text_of
 
 SEPARATOR = "\n\n"
 _RULES = "Rules:"
@@ -40,15 +41,15 @@ class Section(NamedTuple):
 
 
 def sections(
-    definition: Definition, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
+    definition: StudioWorkflow, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
 ) -> list[Section]:
     """The sections of a node's prompt; what is absent or blank is left out."""
-    rules = _items(definition.value.get("rules"))
-    patterns = _items(list(restrictions))
-    checklist = _items(node.config.get("outputChecklist"))
+    rules = _items(definition.rules)
+    patterns = _items(restrictions)
+    checklist = _items(node.config.output_checklist)
     built = {
         Part.RULES: "\n".join([_RULES, *(f"- {rule}" for rule in rules)]) if rules else None,
-        Part.PREFIX: text_of(node.config.get("systemPromptPrefix")),
+        Part.PREFIX: text_of(node.config.system_prompt_prefix),
         Part.TASK: task_of(node),
         Part.RESTRICTION: _RESTRICTION + ", ".join(patterns) + _RESTRICTION_END if patterns else None,
         Part.CHECKLIST: "\n".join([_CHECKLIST, *(f"{at}) {item}" for at, item in enumerate(checklist, 1))])
@@ -62,7 +63,7 @@ def sections(
 
 def task_of(node: Node) -> str | None:
     """The task instruction: the system prompt, else the description."""
-    return text_of(node.config.get("systemPrompt")) or text_of(node.value.get("description"))
+    return text_of(node.config.system_prompt) or text_of(node.description)
 
 
 def clean(text: str) -> str:
@@ -75,14 +76,16 @@ def joined(parts: Iterable[Section]) -> str:
     return SEPARATOR.join(section.text for section in parts)
 
 
-def assemble(definition: Definition, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None) -> str:
+def assemble(
+    definition: StudioWorkflow, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
+) -> str:
     """The prompt of a node."""
     return joined(sections(definition, node, restrictions, feedback))
 
 
-def _items(value: object) -> list[str]:
+def _items(texts: Iterable[str]) -> list[str]:
     """The items of a list that are left once they are cleaned."""
-    items = [item.replace("\r\n", "\n").replace("\0", "") for _, item in texts_of(value)]
+    items = [item.replace("\r\n", "\n").replace("\0", "") for item in texts]
     return [item for item in items if not js.is_blank(item)]
 
 

@@ -12,11 +12,11 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.blocks.check import check_document, read_document
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.expressions import parse_expression
 from workrail_lint.systems.blocks.limits import PERMUTED_LANES
 from workrail_lint.systems.blocks.merging import MANUAL
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions, block_options
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
 from workrail_lint.systems.blocks.rules import RULES
@@ -36,11 +36,11 @@ _LONGEST_PATH = 2000
 class Definitions(NamedTuple):
     """The definition of a scenario, and by their ids those that its subWorkflow nodes run."""
 
-    main: Definition
-    others: dict[str, Definition]
+    main: StudioWorkflow
+    others: dict[str, StudioWorkflow]
 
     @property
-    def all(self) -> list[Definition]:
+    def all(self) -> list[StudioWorkflow]:
         return [self.main, *self.others.values()]
 
     @property
@@ -83,7 +83,7 @@ def load_definitions(block: dict[str, Any], folder: str, options: BlockOptions) 
     return related(main.value, others)
 
 
-def related(main: Definition, others: Iterable[Definition]) -> Ok[Definitions] | Err[list[Finding]]:
+def related(main: StudioWorkflow, others: Iterable[StudioWorkflow]) -> Ok[Definitions] | Err[list[Finding]]:
     """Definitions that can be run together."""
     given = list(others)
     made = Definitions(main, {other.id: other for other in given})
@@ -91,14 +91,14 @@ def related(main: Definition, others: Iterable[Definition]) -> Ok[Definitions] |
     return Err(found) if found else Ok(made)
 
 
-def usable(value: object, name: str, options: BlockOptions) -> Ok[Definition] | Err[list[Finding]]:
+def usable(value: object, name: str, options: BlockOptions) -> Ok[StudioWorkflow] | Err[list[Finding]]:
     """A definition in memory, if nothing but a cycle is wrong with it."""
     import json
 
     return _usable(json.dumps(value), name, "/block/workflow", options)
 
 
-def _load(path: str, name: str, pointer: str, options: BlockOptions) -> Ok[Definition] | Err[list[Finding]]:
+def _load(path: str, name: str, pointer: str, options: BlockOptions) -> Ok[StudioWorkflow] | Err[list[Finding]]:
     data = read_file(path)
     if isinstance(data, Err):
         reason = data.error.message.removeprefix(data.error.path).strip()
@@ -106,7 +106,9 @@ def _load(path: str, name: str, pointer: str, options: BlockOptions) -> Ok[Defin
     return _usable(data.value, name, pointer, options)
 
 
-def _usable(data: bytes | str, name: str, pointer: str, options: BlockOptions) -> Ok[Definition] | Err[list[Finding]]:
+def _usable(
+    data: bytes | str, name: str, pointer: str, options: BlockOptions
+) -> Ok[StudioWorkflow] | Err[list[Finding]]:
     document = read_document(name, data, BlockKind.WORKFLOW, options)
     found = check_document(document)
     errors = [each for each in found if each.severity is Severity.ERROR and each.code not in _CYCLES]
@@ -121,17 +123,18 @@ def _usable(data: bytes | str, name: str, pointer: str, options: BlockOptions) -
 def _missing_definitions(definitions: Definitions) -> Iterator[Finding]:
     for definition in definitions.all:
         for node in definition.nodes:
-            wanted = node.settings("subWorkflowConfig").get("workflowId")
+            inner = node.config.sub_workflow_config
+            wanted = None if inner is None else inner.workflow_id
             if node.control is ControlType.SUB_WORKFLOW and wanted not in definitions.others:
                 text = f"{shown(node.id)} runs the definition {shown(wanted)}, which 'workflows' does not list"
                 yield scenario_finding("scenario-workflow-missing", "/block/workflows", text)
 
 
-def _same_names(definitions: list[Definition]) -> Iterator[Finding]:
+def _same_names(definitions: list[StudioWorkflow]) -> Iterator[Finding]:
     """A definition is run by its id; it may run itself, but two others can't share an id."""
-    first: dict[str, Definition] = {}
+    first: dict[str, StudioWorkflow] = {}
     for definition in definitions:
-        if first.setdefault(definition.id, definition).value != definition.value:
+        if first.setdefault(definition.id, definition).raw != definition.raw:
             text = f"two definitions have the id {shown(definition.id)}; give each one a different id"
             yield scenario_finding("scenario-workflow-invalid", "/block/workflows", text)
 
@@ -170,7 +173,7 @@ def _unknown_nodes(value: dict[str, Any], definitions: Definitions) -> Iterator[
     from workrail_lint.base.suggest import nearest_id
 
     nodes = definitions.nodes
-    groups = [group.id for definition in definitions.all for group in definition.groups]
+    groups = [group.id for definition in definitions.all for group in definition.parallel_groups]
     for pointer, name, known in _named_nodes(value, nodes, groups):
         if name not in known:
             meant = nearest_id(name, known)
@@ -262,12 +265,7 @@ def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
         owner = next((each for each in definitions.all if node in each.by_id), None)
         if owner is None:
             continue
-        options = [
-            str(option.get("value"))
-            for _, gate in owner.gates
-            if gate.get("nodeId") == node
-            for option in gate.get("options", ())
-        ]
+        options = [option.value for gate in owner.gates if gate.node_id == node for option in gate.options]
         asks = owner.by_id[node].asks
         pointer = child("/block/gates", node)
         if (not options and not asks) or node in owner.group_of:
@@ -289,7 +287,7 @@ def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
 
 
 def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    lanes = [lane for definition in definitions.all for group in definition.groups for lane in group.lanes]
+    lanes = [lane for definition in definitions.all for group in definition.parallel_groups for lane in group.lanes]
     texts = block.get("manual", {})
     for path, choice in block.get("conflicts", {}).items():
         pointer = child("/block/conflicts", path)
@@ -314,16 +312,17 @@ def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Find
             yield scenario_finding("scenario-member-ignored", child("/block/variables", name), text)
 
 
-def _asked_for(definition: Definition) -> Iterator[str]:
+def _asked_for(definition: StudioWorkflow) -> Iterator[str]:
     yield from definition.declared
     for text, _ in expressions(definition):
         parsed = parse_expression(text, definition.language)
         yield from () if isinstance(parsed, Err) else parsed.value.variables
     for node in definition.nodes:
-        mapped = node.settings("subWorkflowConfig").get("inputMappings")
-        names = [node.settings("forEachConfig").get("collectionVariable")]
-        names += mapped.values() if isinstance(mapped, dict) else ()
-        yield from (name for name in names if isinstance(name, str))
+        loop, inner = node.config.for_each_config, node.config.sub_workflow_config
+        if loop is not None:
+            yield loop.collection_variable
+        if inner is not None:
+            yield from (name for name in inner.input_mappings.values() if isinstance(name, str))
 
 
 def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
@@ -344,7 +343,7 @@ def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
 def _permutations(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
     if not block.get("check", {}).get("permutations"):
         return
-    sizes = [len(group.lanes) for definition in definitions.all for group in definition.groups]
+    sizes = [len(group.lanes) for definition in definitions.all for group in definition.parallel_groups]
     why = None
     if block.get("failureMode") == FailureMode.STRICT.value:
         why = "in a strict run, lanes stop each other"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workrail_lint.base.js import Json
-from workrail_lint.systems.blocks.definition import Definition, Transition
 from workrail_lint.systems.blocks.expressions import Language, holds
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow, Transition
 from workrail_lint.systems.blocks.vocabulary import ConditionType, Isolation, NodeStatus
 
 _SETTLED = (NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED)
@@ -31,7 +31,7 @@ def transition_holds(
 
 
 def node_runs(
-    definition: Definition, node: str, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]
+    definition: StudioWorkflow, node: str, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]
 ) -> bool:
     """Whether a node runs once it is reached: nothing leads to it, or one transition that does holds."""
     incoming = definition.incoming[node]

@@ -11,11 +11,12 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.blocks.definition import Definition, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
+from workrail_lint.systems.blocks.model.build import definition_model
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.plan import Plan, make_plan
-from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, OutputStatus
+from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, OutputStatus, texts_of
 
 
 class Tree(Protocol):
@@ -92,10 +93,10 @@ class Unit:
                 self.workflow = file
 
     @cached_property
-    def definition(self) -> Definition | None:
+    def definition(self) -> StudioWorkflow | None:
         """The definition, when there is one that can be used."""
         value = None if self.workflow is None else self.workflow.value
-        return Definition(value, self.options.language) if isinstance(value, dict) else None
+        return definition_model(value, self.options.language) if isinstance(value, dict) else None
 
     @cached_property
     def plan(self) -> Plan | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from workrail_lint.base import js
+
 
 class BlockType(str, Enum):
     """What a block is for."""
@@ -278,3 +280,13 @@ def members(closed_set: type[Enum]) -> tuple[str, ...]:
 def is_member(closed_set: type[Enum], value: object) -> bool:
     """Whether a JSON value is one of a closed set's words."""
     return isinstance(value, str) and value in closed_set._value2member_map_
+
+
+def text_of(value: object) -> str | None:
+    """A string that says something; None for anything else."""
+    return value if isinstance(value, str) and not js.is_blank(value) else None
+
+
+def texts_of(value: object) -> list[tuple[int, str]]:
+    """The strings of a list with their positions."""
+    return [(at, item) for at, item in enumerate(value if isinstance(value, list) else ()) if isinstance(item, str)]

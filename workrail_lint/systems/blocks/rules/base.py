@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workrail_lint.rules.base import Report, Rule
-from workrail_lint.systems.blocks.definition import Definition
-from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.documents import WITH_SCHEMA, BlockKind, validator
+from workrail_lint.systems.blocks.model.build import definition_model
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 
 if TYPE_CHECKING:
@@ -41,8 +42,15 @@ class BlockDocument:
         return value if isinstance(value, dict) else {}
 
     @cached_property
-    def definition(self) -> Definition:
-        return Definition(self.value, self.options.language)
+    def violations(self) -> list[Violation]:
+        """What the document breaks of its schema."""
+        return validator(self.kind, self.options.extended).violations(self.value) if self.kind in WITH_SCHEMA else []
+
+    @cached_property
+    def definition(self) -> StudioWorkflow:
+        """The definition; empty for a document of another kind."""
+        is_definition = self.kind is BlockKind.WORKFLOW
+        return definition_model(self.value if is_definition else {}, self.options.language, self.violations)
 
 
 class BlockRule(Rule):

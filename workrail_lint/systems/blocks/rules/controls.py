@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from workrail_lint.base.wording import counted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks.definition import Definition, Node, texts_of
+from workrail_lint.systems.blocks.model.documents import Config, Node, StudioWorkflow
 from workrail_lint.systems.blocks.plan import bodies_in_themselves
 from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import unknown_node
@@ -60,7 +61,7 @@ def _loop(ident: str, *body: str) -> dict[str, Any]:
     return control(ident, "forEach", forEachConfig=config)
 
 
-def _problems(found: Node, definition: Definition, endless: Collection[str]) -> Iterator[tuple[str, str]]:
+def _problems(found: Node, definition: StudioWorkflow, endless: Collection[str]) -> Iterator[tuple[str, str]]:
     kind = found.control
     if kind is None:
         yield "config/blockType", f"'blockType' must be one of {', '.join(members(ControlType))}"
@@ -69,7 +70,7 @@ def _problems(found: Node, definition: Definition, endless: Collection[str]) -> 
     if name not in found.config:
         yield f"config/{name}", f"{shown(name)} is missing"
         return
-    for place, ident in _references(kind, found.settings(name)):
+    for place, ident in _references(found.config):
         if ident not in definition.by_id:
             yield f"config/{name}/{place}", f"{shown(place.partition('/')[0])}: {unknown_node(ident, definition)}"
         elif kind is ControlType.FOR_EACH and ident in endless and found.id in endless:
@@ -79,17 +80,14 @@ def _problems(found: Node, definition: Definition, endless: Collection[str]) -> 
             yield f"config/{name}/{place}", f"{shown(ident)} is a lane of {shown(group)}, so a loop can't run it"
 
 
-def _references(kind: ControlType, config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    match kind:
-        case ControlType.CONDITION:
-            for member in ("trueBranchNodeId", "falseBranchNodeId"):
-                if isinstance(config.get(member), str):
-                    yield member, config[member]
-        case ControlType.FOR_EACH:
-            for at, ident in texts_of(config.get("bodyNodeIds")):
-                yield f"bodyNodeIds/{at}", ident
-        case ControlType.SUB_WORKFLOW:
-            return
+def _references(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield the nodes that a control names, with the place below its configuration."""
+    choice, loop = config.condition_config, config.for_each_config
+    if config.block_type == ControlType.CONDITION.value and choice is not None:
+        branches = {"trueBranchNodeId": choice.true_branch_node_id, "falseBranchNodeId": choice.false_branch_node_id}
+        yield from ((member, ident) for member, ident in branches.items() if choice.has(member))
+    if config.block_type == ControlType.FOR_EACH.value and loop is not None:
+        yield from ((f"bodyNodeIds/{at}", ident) for at, ident in numbered(loop.body_node_ids))
 
 
 class ControlShape(DefinitionRule):
@@ -109,10 +107,9 @@ class ControlShape(DefinitionRule):
                     ways_out = counted(ways, "outgoing transition")
                     text = f"the condition {shown(found.id)} has {ways_out}; it needs two"
                     report(found.pointer, text)
-            body = found.settings("forEachConfig").get("bodyNodeIds")
-            if found.control is ControlType.FOR_EACH and body == []:
-                place = f"{found.pointer}/config/forEachConfig/bodyNodeIds"
-                report(place, f"the forEach {shown(found.id)} has an empty body")
+            loop = found.config.for_each_config
+            if found.control is ControlType.FOR_EACH and loop is not None and loop.raw.get("bodyNodeIds") == []:
+                report(loop.at("bodyNodeIds"), f"the forEach {shown(found.id)} has an empty body")
 
     def examples(self) -> Iterator[Example]:
         nodes = (control("a", "condition", conditionConfig=_CONDITION), node("b"), node("c"))

@@ -10,13 +10,13 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import REPORTED_ELSEWHERE, Description
-from workrail_lint.systems.blocks.definition import Definition, text_of
 from workrail_lint.systems.blocks.expressions import parse_expression
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.plan import find_cycle, topological_order
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, workflow
-from workrail_lint.systems.blocks.vocabulary import ConditionType, is_member
+from workrail_lint.systems.blocks.vocabulary import ConditionType, text_of
 from workrail_lint.systems.blocks.wording import shown
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def repeated(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         seen.add(name)
 
 
-def unknown_node(ident: str, definition: Definition) -> str:
+def unknown_node(ident: str, definition: StudioWorkflow) -> str:
     """The message about an unknown node, with a similar id if there is one."""
     suggestion = nearest(ident, definition.by_id) if len(definition.by_id) <= 1000 else None
     return f"unknown node {shown(ident)}" + (f"; did you mean {shown(suggestion)}?" if suggestion else "")
@@ -82,9 +82,8 @@ class TransitionEndUnknown(DefinitionRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for transition in definition.transitions:
-            for member in ("sourceNodeId", "targetNodeId"):
-                ident = transition.value.get(member)
-                if isinstance(ident, str) and ident not in definition.by_id:
+            for member, ident in (("sourceNodeId", transition.source), ("targetNodeId", transition.target)):
+                if transition.has(member) and ident not in definition.by_id:
                     what = unknown_node(ident, definition)
                     report(f"{transition.pointer}/{member}", f"transition {shown(transition.id)}: {what}")
 
@@ -105,7 +104,7 @@ class TransitionIdDuplicate(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
-        for what, items in (("transition", definition.transitions), ("group", definition.groups)):
+        for what, items in (("transition", definition.transitions), ("group", definition.parallel_groups)):
             for ident, pointer in repeated((item.id, item.pointer) for item in items):
                 report(f"{pointer}/id", f"duplicate {what} id {shown(ident)}")
 
@@ -164,7 +163,7 @@ class NodeDisconnected(DefinitionRule):
         if len(definition.nodes) < 2:
             return
         connected = {ident for edge in definition.transitions for ident in (edge.source, edge.target)}
-        connected |= {ident for group in definition.groups for ident in group.lanes if len(group.lanes) > 1}
+        connected |= {ident for group in definition.parallel_groups for ident in group.lanes if len(group.lanes) > 1}
         connected |= definition.body_of.keys() | definition.branches
         for found in definition.nodes:
             if found.id and found.id not in connected:
@@ -193,14 +192,18 @@ class ExpressionMissing(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for transition in document.definition.transitions:
-            kind, written = transition.kind, transition.condition.get("expression")
-            place = f"{transition.pointer}/condition/expression"
-            if kind == ConditionType.EXPRESSION.value:
-                if text_of(written) is None and (written is None or isinstance(written, str)):
-                    report(place, f"transition {shown(transition.id)} has the type 'expression', but no expression")
-            elif is_member(ConditionType, kind) and text_of(written) is not None:
-                text = f"transition {shown(transition.id)} has the type {shown(kind)}, so its expression is ignored"
-                report(place, text, severity=Severity.WARNING)
+            condition = transition.condition
+            if condition is None:
+                continue
+            blank = text_of(condition.expression) is None
+            if condition.type == ConditionType.EXPRESSION.value:
+                if blank and (condition.has("expression") or condition.raw.get("expression") is None):
+                    text = f"transition {shown(transition.id)} has the type 'expression', but no expression"
+                    report(condition.at("expression"), text)
+            elif not blank:
+                kind = shown(condition.type)
+                text = f"transition {shown(transition.id)} has the type {kind}, so its expression is ignored"
+                report(condition.at("expression"), text, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
         two, variables = (node("a"), node("b")), [{"name": "ready", "type": "boolean", "required": True}]
@@ -213,16 +216,16 @@ class ExpressionMissing(DefinitionRule):
         )
 
 
-def expressions(definition: Definition) -> Iterator[tuple[str, str]]:
+def expressions(definition: StudioWorkflow) -> Iterator[tuple[str, str]]:
     """Every expression that decides something, with its place."""
     for transition in definition.transitions:
         text = text_of(transition.expression)
         if transition.kind == ConditionType.EXPRESSION.value and text is not None:
-            yield text, f"{transition.pointer}/condition/expression"
+            yield text, transition.at("condition", "expression")
     for item in definition.nodes:
-        text = text_of(item.settings("conditionConfig").get("expression"))
-        if text is not None:
-            yield text, f"{item.pointer}/config/conditionConfig/expression"
+        choice = item.config.condition_config
+        if choice is not None and text_of(choice.expression) is not None:
+            yield choice.expression, choice.at("expression")
 
 
 class ExpressionInvalid(DefinitionRule):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.blocks.model.documents import Gate
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import repeated, unknown_node
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
@@ -26,11 +26,10 @@ class GateNodeUnknown(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
-        for at, gate in definition.gates:
-            ident = gate.get("nodeId")
-            if isinstance(ident, str) and ident not in definition.by_id:
-                what = unknown_node(ident, definition)
-                report(f"/gates/{at}/nodeId", f"gate {shown(gate.get('id'))}: {what}")
+        for gate in definition.gates:
+            if gate.has("nodeId") and gate.node_id not in definition.by_id:
+                what = unknown_node(gate.node_id, definition)
+                report(gate.at("nodeId"), f"gate {shown(gate.raw.get('id'))}: {what}")
 
     def examples(self) -> Iterator[Example]:
         bad = workflow(gates=[{**GATE, "nodeId": "zz"}])
@@ -46,10 +45,9 @@ class GateOptions(DefinitionRule):
     why = "A gate that can't be answered stops the run for good; options with the same value can't be told apart."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for at, gate in document.definition.gates:
-            options = gate.get("options")
-            if isinstance(options, list):
-                _options(gate, options, f"/gates/{at}/options", report)
+        for gate in document.definition.gates:
+            if gate.has("options"):
+                _check_options(gate, report)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(gates=[GATE])
@@ -58,19 +56,15 @@ class GateOptions(DefinitionRule):
         yield Example(workflow(gates=[{**GATE, "options": same}]), good, path=WORKFLOW_PATH)
 
 
-def _options(gate: dict[str, Any], options: list[Any], pointer: str, report: Report) -> None:
-    ident = shown(gate.get("id"))
-    if not options:
-        report(pointer, f"the gate {ident} has no options")
-    known = [(at, option) for at, option in enumerate(options) if isinstance(option, dict)]
-    values = [(at, option["value"]) for at, option in known if isinstance(option.get("value"), str)]
-    for value, place in repeated((value, f"{pointer}/{at}/value") for at, value in values):
+def _check_options(gate: Gate, report: Report) -> None:
+    ident = shown(gate.raw.get("id"))
+    if not gate.raw["options"]:
+        report(gate.at("options"), f"the gate {ident} has no options")
+    for value, place in repeated((option.value, option.at("value")) for option in gate.options):
         report(place, f"the gate {ident} has two options with the value {shown(value)}")
-    defaults = [at for at, option in known if option.get("isDefault") is True]
-    for at in defaults[1:]:
-        report(
-            f"{pointer}/{at}/isDefault", f"the gate {ident} has more than one default option", severity=Severity.WARNING
-        )
+    for option in [option for option in gate.options if option.is_default][1:]:
+        text = f"the gate {ident} has more than one default option"
+        report(option.at("isDefault"), text, severity=Severity.WARNING)
 
 
 class VariableDuplicate(DefinitionRule):
@@ -82,9 +76,7 @@ class VariableDuplicate(DefinitionRule):
     why = "Expressions refer to variables by name; which of the two counts depends on the reader."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        names = [(at, variable.get("name")) for at, variable in document.definition.variables]
-        pairs = [(name, f"/variables/{at}/name") for at, name in names if isinstance(name, str)]
-        for name, pointer in repeated(pairs):
+        for name, pointer in repeated((each.name, each.at("name")) for each in document.definition.variables):
             report(pointer, f"duplicate variable {shown(name)}")
 
     def examples(self) -> Iterator[Example]:
@@ -102,12 +94,12 @@ class VariableDefaultType(DefinitionRule):
     why = "Comparison is strict: a number that is written as a string never equals a number."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for at, variable in document.definition.variables:
-            kind, default = variable.get("type"), variable.get("defaultValue")
-            if default is not None and isinstance(kind, str) and not _fits(kind, default):
-                name = shown(variable.get("name"))
+        for variable in document.definition.variables:
+            kind, default = variable.type, variable.default_value
+            if default is not None and kind is not None and not _fits(kind, default):
+                name = shown(variable.raw.get("name"))
                 text = f"the variable {name} has the type {shown(kind)}, but its default is {json_type(default)}"
-                report(f"/variables/{at}/defaultValue", text)
+                report(variable.at("defaultValue"), text)
 
     def examples(self) -> Iterator[Example]:
         one = {"name": "n", "type": "number", "required": False}

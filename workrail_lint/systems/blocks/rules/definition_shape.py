@@ -14,6 +14,7 @@ from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
     GATE,
@@ -135,7 +136,7 @@ class WorkflowIdNotUuid(DefinitionRule):
     why = "Studios give every new part a UUID, and the public one loads nothing else; ids written by hand may clash."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        others = [(place, ident) for place, ident in _ids(document.value) if _UUID.fullmatch(ident) is None]
+        others = [(place, ident) for place, ident in _ids(document.definition) if _UUID.fullmatch(ident) is None]
         if document.options.studio:
             for place, ident in others:
                 text = f"the studio can't load this definition: the id {shown(ident)} is not a UUID"
@@ -150,16 +151,12 @@ class WorkflowIdNotUuid(DefinitionRule):
         yield Example(bad, good, path=WORKFLOW_PATH, options={"block-profile": "studio"})
 
 
-def _ids(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every id with its place."""
-    owners = [("", value)]
-    for name in ("nodes", "transitions", "gates", "parallelGroups"):
-        items = value.get(name)
-        for at, item in enumerate(items) if isinstance(items, list) else ():
-            owners += [(f"/{name}/{at}", item)] if isinstance(item, dict) else []
-    for place, owner in owners:
-        if isinstance(owner.get("id"), str):
-            yield f"{place}/id", owner["id"]
+def _ids(definition: StudioWorkflow) -> Iterator[tuple[str, str]]:
+    """Yield every id with its place."""
+    parts = (definition.nodes, definition.transitions, definition.gates, definition.parallel_groups)
+    for owner in (definition, *(each for part in parts for each in part)):
+        if owner.has("id"):
+            yield owner.at("id"), owner.id
 
 
 class NodeTypeUnknown(DefinitionRule):

@@ -10,7 +10,6 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
-from workrail_lint.systems.blocks.definition import text_of, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
@@ -25,6 +24,8 @@ from workrail_lint.systems.blocks.vocabulary import (
     accepted_kinds,
     is_member,
     kinds_of_profile,
+    text_of,
+    texts_of,
 )
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, shown_list, type_in_words
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
-from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.merging import (
     PathConflict,
     completion_order,
@@ -25,7 +24,7 @@ from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocu
 from workrail_lint.systems.blocks.rules.fan_in_shape import FanInRule
 from workrail_lint.systems.blocks.rules.samples import FAN_IN_PATH, conflict, fan_in, lane
 from workrail_lint.systems.blocks.timestamps import Instant, instant_of
-from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
+from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution, texts_of
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
 if TYPE_CHECKING:

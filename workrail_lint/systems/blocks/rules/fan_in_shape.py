@@ -10,8 +10,8 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
-from workrail_lint.systems.blocks.definition import Group
 from workrail_lint.systems.blocks.documents import BlockKind, validator
+from workrail_lint.systems.blocks.model.documents import ParallelGroup
 from workrail_lint.systems.blocks.paths import is_rel_path, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
@@ -115,9 +115,9 @@ def _wanted(violation: Violation) -> str:
     return f" (expected at least {violation.expected})" if violation.keyword == "minItems" else ""
 
 
-def results(unit: Unit) -> Iterator[tuple[UnitFile, Group]]:
+def results(unit: Unit) -> Iterator[tuple[UnitFile, ParallelGroup]]:
     """The fan-in results that can be read, each with its group."""
-    groups = {} if unit.definition is None else {group.id: group for group in reversed(unit.definition.groups)}
+    groups = {} if unit.definition is None else {group.id: group for group in reversed(unit.definition.parallel_groups)}
     for ident, file in unit.fan_ins.items():
         if ident in groups and isinstance(file.value, dict):
             yield file, groups[ident]

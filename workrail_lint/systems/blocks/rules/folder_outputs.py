@@ -8,7 +8,7 @@ from typing import Any
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks.definition import Transition
+from workrail_lint.systems.blocks.model.documents import Transition
 from workrail_lint.systems.blocks.plan import Lanes, nodes_of
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES
 from workrail_lint.systems.blocks.rules.folder_files import CHAIN, FolderRule, without

@@ -7,9 +7,9 @@ from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks.definition import Definition, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.merging import created, reported
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.outputs import discrepancy
 from workrail_lint.systems.blocks.paths import is_allowed, is_below_output, is_rel_path, normalized
 from workrail_lint.systems.blocks.plan import Lanes, Plan
@@ -19,6 +19,7 @@ from workrail_lint.systems.blocks.rules.folder_files import CHAIN, FolderRule, w
 from workrail_lint.systems.blocks.rules.folder_outputs import GROUP_FILES
 from workrail_lint.systems.blocks.rules.samples import MOUNT_PATH, TRACE_PATH, lane, mount, output, output_path
 from workrail_lint.systems.blocks.units import Unit, UnitFile
+from workrail_lint.systems.blocks.vocabulary import texts_of
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
 _LISTS = ("filesModified", "filesCreated")
@@ -129,7 +130,7 @@ class CreatedTwice(FolderRule):
 class _Ways:
     """Which nodes transitions lead to, worked out once for each start."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: StudioWorkflow) -> None:
         self._following: dict[str, list[str]] = {}
         for edge in definition.edges:
             self._following.setdefault(edge.source, []).append(edge.target)

@@ -10,7 +10,7 @@ from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.blocks.definition import Definition, Group
+from workrail_lint.systems.blocks.model.documents import ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, unknown_node, way
@@ -33,7 +33,7 @@ class GroupTooSmall(DefinitionRule):
     describes = (("ParallelGroup", "minItems"),)
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        found = document.definition.groups
+        found = document.definition.parallel_groups
         ident = next((item.id for item in found if violation.pointer.startswith(f"{item.pointer}/")), "")
         one = len(violation.value) == 1
         text = f"the group {shown(ident)} has {'only one lane' if one else 'no lanes'}"
@@ -56,7 +56,7 @@ class GroupLaneUnknown(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
-        for item in definition.groups:
+        for item in definition.parallel_groups:
             for at, ident in item.written_lanes:
                 if ident not in definition.by_id:
                     what = unknown_node(ident, definition)
@@ -101,8 +101,8 @@ class GroupOverlap(DefinitionRule):
     why = "The node can run only once, in one workspace, with one output file."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        owner: dict[str, Group] = {}
-        for item in document.definition.groups:
+        owner: dict[str, ParallelGroup] = {}
+        for item in document.definition.parallel_groups:
             for at, ident in item.written_lanes:
                 first = owner.setdefault(ident, item)
                 if first is not item:
@@ -154,7 +154,7 @@ class GroupCycle(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for cycle in islice(cycles_through_groups(document.definition), MOST_CYCLES):
-            involved = [item for item in document.definition.groups if item.id in cycle.ids]
+            involved = [item for item in document.definition.parallel_groups if item.id in cycle.ids]
             pointer = involved[0].pointer if involved else "/parallelGroups"
             path = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
             names = shown_list(item.id for item in involved)
@@ -170,7 +170,7 @@ class GroupCycle(DefinitionRule):
         )
 
 
-def _steps(definition: Definition, cycle: Cycle) -> str:
+def _steps(definition: StudioWorkflow, cycle: Cycle) -> str:
     """The transitions of a cycle of nodes and groups, shown by the nodes that they connect."""
     between = {(_vertex(definition, item.source), _vertex(definition, item.target)): item for item in definition.edges}
     ways: list[list[str]] = []
@@ -183,7 +183,7 @@ def _steps(definition: Definition, cycle: Cycle) -> str:
     return ", ".join(way(ids) for ids in ways)
 
 
-def _vertex(definition: Definition, node: str) -> str:
+def _vertex(definition: StudioWorkflow, node: str) -> str:
     group = definition.group_of.get(node)
     return node if group is None else group.id
 
@@ -216,8 +216,8 @@ class ConcatenateWithEditors(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
-        for item in definition.groups:
-            if item.written_strategy != MergeStrategy.CONCATENATE.value:
+        for item in definition.parallel_groups:
+            if item.merge_strategy != MergeStrategy.CONCATENATE.value:
                 continue
             for at, found in definition.editing_lanes(item):
                 assert found.block_type is not None
@@ -240,7 +240,7 @@ class GroupHasControl(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
-        for item in definition.groups:
+        for item in definition.parallel_groups:
             for at, ident in item.written_lanes:
                 if ident in definition.by_id and definition.by_id[ident].is_control:
                     report(f"{item.pointer}/laneNodeIds/{at}", f"{shown(ident)} is a control node and can't be a lane")
@@ -271,9 +271,9 @@ class LaneGateIgnored(DefinitionRule):
             found = definition.by_id[ident]
             if found.asks:
                 report(f"{found.pointer}/config/gateMode", f"the gate of the lane {shown(ident)} is never asked")
-        for at, gate in definition.gates:
-            if isinstance(gate.get("nodeId"), str) and gate["nodeId"] in definition.group_of:
-                report(f"/gates/{at}", f"the gate before the lane {shown(gate['nodeId'])} is never asked")
+        for gate in definition.gates:
+            if gate.node_id in definition.group_of:
+                report(gate.pointer, f"the gate before the lane {shown(gate.node_id)} is never asked")
 
     def examples(self) -> Iterator[Example]:
         asking, plain = node("a", config={"gateMode": "gate"}), node("b")

@@ -10,14 +10,13 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
-from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.limits import RESTRICTION_CHARACTERS
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.definition_shape import written
 from workrail_lint.systems.blocks.rules.samples import MOUNT_PATH, WORKFLOW_PATH, mount, workflow
 from workrail_lint.systems.blocks.units import Unit
-from workrail_lint.systems.blocks.vocabulary import BlockType, RepoSource, members
+from workrail_lint.systems.blocks.vocabulary import BlockType, RepoSource, members, texts_of
 from workrail_lint.systems.blocks.wording import shown
 
 if TYPE_CHECKING:

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, ReplaceText
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks.definition import Definition, text_of, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.limits import PROMPT_FIELD_CHARACTERS
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.prompts import clean, task_of
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, node, workflow
-from workrail_lint.systems.blocks.vocabulary import Backend, BlockType, is_member
+from workrail_lint.systems.blocks.vocabulary import Backend, BlockType, is_member, text_of, texts_of
 from workrail_lint.systems.blocks.wording import shown
 
 
@@ -28,22 +29,22 @@ class Field(NamedTuple):
     is_item: bool
 
 
-def prompt_fields(definition: Definition) -> Iterator[Field]:
+def prompt_fields(definition: StudioWorkflow) -> Iterator[Field]:
     """Every string of a definition that can become part of a prompt."""
-    for at, rule in definition.rules:
+    for at, rule in numbered(definition.rules):
         yield Field(rule, f"/rules/{at}", True)
     for found in definition.nodes:
         if found.is_control:
             continue
-        for name in ("systemPromptPrefix", "systemPrompt"):
-            text = found.config.get(name)
-            if isinstance(text, str):
-                yield Field(text, f"{found.pointer}/config/{name}", False)
-        description = found.value.get("description")
-        if isinstance(description, str) and text_of(found.config.get("systemPrompt")) is None:
-            yield Field(description, f"{found.pointer}/description", False)
-        for at, item in texts_of(found.config.get("outputChecklist")):
-            yield Field(item, f"{found.pointer}/config/outputChecklist/{at}", True)
+        config = found.config
+        prompts = {"systemPromptPrefix": config.system_prompt_prefix, "systemPrompt": config.system_prompt}
+        for name, text in prompts.items():
+            if text is not None:
+                yield Field(text, config.at(name), False)
+        if found.description is not None and text_of(config.system_prompt) is None:
+            yield Field(found.description, found.at("description"), False)
+        for at, item in numbered(config.output_checklist):
+            yield Field(item, config.at("outputChecklist", at), True)
 
 
 class BlockTypeContradiction(DefinitionRule):
@@ -56,7 +57,7 @@ class BlockTypeContradiction(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
-            written, mapped = found.config.get("blockType"), found.mapped_type
+            written, mapped = found.config.block_type, found.mapped_type
             if is_member(BlockType, written) and mapped is not None and written != mapped.value:
                 text = f"{shown(found.id)} is a {found.type} node, which produces {mapped.value}, not {written}"
                 report(f"{found.pointer}/config/blockType", text)
@@ -79,7 +80,7 @@ class BackendUnsupported(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
-            if found.config.get("backend") == Backend.CODEX.value:
+            if found.config.backend == Backend.CODEX.value:
                 report(f"{found.pointer}/config/backend", f"the backend 'codex' of {shown(found.id)} is not supported")
 
     def examples(self) -> Iterator[Example]:
@@ -118,7 +119,7 @@ class TaskInstructionAmbiguous(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
-            prompt, description = text_of(found.config.get("systemPrompt")), text_of(found.value.get("description"))
+            prompt, description = text_of(found.config.system_prompt), text_of(found.description)
             if found.is_control or prompt is None or description is None or clean(prompt) == clean(description):
                 continue
             text = f"{shown(found.id)} has a different description; the agent only sees the system prompt"

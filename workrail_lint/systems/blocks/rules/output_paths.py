@@ -9,11 +9,11 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
-from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
 from workrail_lint.systems.blocks.rules.output_shape import OutputRule
 from workrail_lint.systems.blocks.rules.samples import output, output_path
+from workrail_lint.systems.blocks.vocabulary import texts_of
 from workrail_lint.systems.blocks.wording import shown
 
 if TYPE_CHECKING:

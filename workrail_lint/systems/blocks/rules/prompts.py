@@ -8,8 +8,8 @@ from typing import Any
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.prompts import Section, difference, joined, sections, without_revision
 from workrail_lint.systems.blocks.rules.base import CONTRACT, BlockRule
 from workrail_lint.systems.blocks.rules.environments import patterns_in
@@ -126,7 +126,7 @@ def _quoted(unit: Unit, ident: str, prompt: str) -> Iterator[str]:
                 break
 
 
-def _authored(definition: Definition, ident: str) -> str:
+def _authored(definition: StudioWorkflow, ident: str) -> str:
     return joined(sections(definition, definition.by_id[ident])) if ident in definition.by_id else ""
 
 

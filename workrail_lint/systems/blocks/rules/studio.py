@@ -8,7 +8,7 @@ from typing import Any
 from workrail_lint.base.wording import listed
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks.definition import Definition, Node
+from workrail_lint.systems.blocks.model.documents import Node, StudioWorkflow
 from workrail_lint.systems.blocks.options import PROFILE
 from workrail_lint.systems.blocks.plan import topological_order
 from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument
@@ -38,7 +38,7 @@ class StudioRule(DefinitionRule):
         if document.options.studio:
             self.check_studio(document.definition, report)
 
-    def check_studio(self, definition: Definition, report: Report) -> None:
+    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
         """The definition as the studio would take it."""
         raise NotImplementedError
 
@@ -58,9 +58,9 @@ class StudioLaneEarly(StudioRule):
     summary = "In the studio, a lane starts before a node that leads to it."
     why = "The studio starts a group as soon as its first lane is due, so a lane can miss what a predecessor delivers."
 
-    def check_studio(self, definition: Definition, report: Report) -> None:
+    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
         starts = _studio_starts(definition)
-        for item in definition.groups:
+        for item in definition.parallel_groups:
             for at, ident in item.written_lanes:
                 for transition in definition.incoming.get(ident, ()):
                     if starts.get(transition.source, -1) > starts.get(ident, len(starts)):
@@ -85,7 +85,7 @@ class StudioLaneEarly(StudioRule):
         )
 
 
-def _studio_starts(definition: Definition) -> dict[str, int]:
+def _studio_starts(definition: StudioWorkflow) -> dict[str, int]:
     """When the studio starts each node: in order, but the lanes of a group together with its first one."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     names = list(number)
@@ -105,12 +105,13 @@ class StudioConfigStripped(StudioRule):
     summary = "The studio drops configuration that its file format does not have."
     why = "A control node runs as an ordinary agent, and a block is neither retried nor of another type."
 
-    def check_studio(self, definition: Definition, report: Report) -> None:
+    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
         for found in definition.nodes:
             dropped = _dropped(found)
             if dropped:
                 what = f"when the studio loads the file, it drops {listed(map(shown, dropped))} of {shown(found.id)}"
-                so = f", which then runs as an ordinary {found.type} agent" if found.is_control else ""
+                role = f"{found.type} agent" if found.type else "agent"
+                so = f", which then runs as an ordinary {role}" if found.is_control else ""
                 report(f"{found.pointer}/{'kind' if dropped[0] == 'kind' else 'config'}", what + so)
 
     def examples(self) -> Iterator[Example]:
@@ -124,7 +125,7 @@ class StudioConfigStripped(StudioRule):
 
 
 def _dropped(found: Node) -> list[str]:
-    kind = ["kind"] if found.value.get("kind") == NodeKind.CONTROL.value else []
+    kind = ["kind"] if found.kind == NodeKind.CONTROL.value else []
     return [*kind, *(name for name in _STRIPPED if name in found.config)]
 
 
@@ -135,9 +136,9 @@ class StudioNeverPauses(StudioRule):
     summary = "The studio has no merge strategy `fail-on-conflict`."
     why = "The run does not pause for a conflict, so the user is not asked which lane wins."
 
-    def check_studio(self, definition: Definition, report: Report) -> None:
-        for item in definition.groups:
-            if item.written_strategy == MergeStrategy.FAIL_ON_CONFLICT.value:
+    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
+        for item in definition.parallel_groups:
+            if item.merge_strategy == MergeStrategy.FAIL_ON_CONFLICT.value:
                 text = (
                     f"the studio has no 'fail-on-conflict': it ignores the strategy of {shown(item.id)} and does not "
                     "pause when lanes edit the same file"
