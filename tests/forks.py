@@ -15,6 +15,7 @@ import gc
 import json
 import os
 import runpy
+import shlex
 import signal
 import subprocess
 import sys
@@ -64,11 +65,35 @@ def shared() -> Forks:
     return forks
 
 
+def shell(command: str, cwd: Path, env: Mapping[str, str], programs: Sequence[str] = PROGRAMS) -> tuple[int, str]:
+    """Run a command line; what needs no shell, and is one of the programs, starts from the server."""
+    if command.split()[0] in programs and not set(command) & set("<>|&;*$"):
+        return shared().run(shlex.split(command), cwd, env)
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=SECONDS,
+    )
+    return done.returncode, done.stdout
+
+
 def run_pytest(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """Run pytest as `runpytest_subprocess` does; both streams are the lines of its output."""
+    return run_program(pytester, "pytest", *arguments)
+
+
+def run_program(pytester: pytest.Pytester, *command: str) -> pytest.RunResult:
+    """Run one of the programs in the folder of a bench."""
     path = os.pathsep.join(filter(None, [str(pytester.path), os.environ.get("PYTHONPATH")]))
     started = time.perf_counter()
-    code, output = shared().run(["pytest", *arguments], pytester.path, {**os.environ, "PYTHONPATH": path})
+    code, output = shared().run(command, pytester.path, {**os.environ, "PYTHONPATH": path})
     lines = output.splitlines()
     sys.stdout.write(output)  # what a failing test shows
     return pytest.RunResult(code, lines, lines, time.perf_counter() - started)
@@ -125,6 +150,9 @@ def _become(command: list[str], cwd: str, env: dict[str, str], output: str) -> N
         os.environ.clear()
         os.environ.update(env)
         sys.path[:0] = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+        if "xdist.plugin" in sys.modules:
+            # It gives its workers the search path of the moment in which it was imported.
+            sys.modules["xdist.plugin"]._sys_path[:] = sys.path
         invalidate_caches()
         sys.argv = command
         code = _code_of(_PROGRAMS[command[0]])

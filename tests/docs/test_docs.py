@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
 
+import forks
 import pytest
 import yaml
 from doc_blocks import Block, blocks, commands, missing
-from forks import PROGRAMS, shared
+from forks import PROGRAMS
 from guide_examples import GUIDE, added
 from tables import for_each
 
@@ -66,20 +65,7 @@ def shell(command: str, folder: Path) -> tuple[int, str]:
         "PYTHONPATH": str(folder),
         "WORKRAIL_LINT_DEBUG": "1",
     }
-    if command.split()[0] in PROGRAMS and not set(command) & set("<>|&;*$"):
-        return shared().run(shlex.split(command), folder, environment)
-    done = subprocess.run(
-        ["sh", "-c", command],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-    )
-    return done.returncode, done.stdout
+    return forks.shell(command, folder, environment, PROGRAMS)
 
 
 def run(command: str, folder: Path, code: int, expected: list[str], where: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import run_program
 from plugin_project import Project
 
 from pytest_workrail.plugin.records import read_record
@@ -71,7 +72,7 @@ def _shards(project: Project) -> None:
 
 
 def _combined(project: Project, *options: str) -> pytest.RunResult:
-    return project.pytester.run(sys.executable, "-m", "pytest_workrail.cli", "combine", "shards", *options)
+    return run_program(project.pytester, "workrail-test", "combine", "shards", *options)
 
 
 def test_parts_together_are_the_whole(suite: Project) -> None:

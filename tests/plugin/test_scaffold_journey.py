@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import forks
 import pytest
 
 
@@ -26,20 +26,10 @@ class Shell:
         }
 
     def __call__(self, command: str, code: int = 0) -> str:
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=self.folder,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == code, f"$ {command}\n{done.stdout}"
-        assert "Traceback" not in done.stdout
-        return done.stdout
+        ended, output = forks.shell(command, self.folder, self._environment)
+        assert ended == code, f"$ {command}\n{output}"
+        assert "Traceback" not in output
+        return output
 
 
 @pytest.fixture
@@ -68,7 +58,7 @@ def test_a_golden_that_is_there_stays_and_without_pytest_the_way_to_one_is_named
     assert golden.read_text() == "mine"
     (shell.folder / "blocked").mkdir()
     (shell.folder / "blocked" / "pytest.py").write_text("raise SystemExit(1)")
-    without = shell("cd blocked && PYTHONPATH=. workrail-lint init")
+    without = shell("cd blocked && PYTHONPATH=$PWD workrail-lint init")
     assert "pytest --workrail-golden=new" in without
     assert not (shell.folder / "blocked" / "tests" / "__goldens__").exists()
 
@@ -96,7 +86,9 @@ def test_a_lockfile_that_is_there_stays_as_it_is(shell: Shell) -> None:
 def test_the_hooks_accept_what_was_made_and_notice_a_change(shell: Shell) -> None:
     pytest.importorskip("pre_commit", reason="pre-commit is not installed")
     hooks = "python -m pre_commit run --all-files"
-    shell("workrail-lint init && pytest -q && git init -q && git add -A")
+    shell("workrail-lint init")
+    shell("pytest -q")
+    shell("git init -q && git add -A")
     assert shell(hooks).count("Passed") == 2
     workflow = shell.folder / "workflows" / "first_workflow.json"
     workflow.write_text(workflow.read_text().replace("Do the next piece of", "Do some of"))

@@ -129,6 +129,7 @@ def alone(unpacked: Path, program: str, *arguments: str) -> subprocess.Completed
     )
 
 
+@pytest.mark.deep  # every module is compiled anew; that all of them are shipped is shown above
 def test_every_shipped_module_can_be_imported(unpacked: Path) -> None:
     modules = [
         _dotted(PurePosixPath(path.relative_to(unpacked).as_posix()))

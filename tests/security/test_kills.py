@@ -97,9 +97,8 @@ def test_kills_while_goldens_are_written(tmp_path: Path) -> None:
     (before / "test_it.py").write_text("".join(source.format(n=n) for n in range(12)))
     options = ["-q", "-p", "no:cacheprovider", "--workrail-golden=update"]
     # What Python compiles goes elsewhere, and is kept: pytest's plugins take longer to compile than the tests to run.
-    kill_often(
-        [sys.executable, "-X", f"pycache_prefix={tmp_path / 'compiled'}", "-m", "pytest", *options], before, tmp_path
-    )
+    compiled = sys.pycache_prefix or tmp_path / "compiled"
+    kill_often([sys.executable, "-X", f"pycache_prefix={compiled}", "-m", "pytest", *options], before, tmp_path)
 
 
 def test_kills_while_a_session_is_written(tmp_path: Path) -> None:
