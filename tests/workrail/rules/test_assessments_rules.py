@@ -9,15 +9,18 @@ import pytest
 from lint_probe import fixed, lint
 
 from workrail_lint import check_text
-from workrail_lint.systems.workrail.rules.assessment_use import (
+from workrail_lint.systems.workrail.rules.assessments import (
     AssessmentIdUnsafe,
     AssessmentLevelCase,
     AssessmentMirrorDimension,
     AssessmentNoConsequence,
     AssessmentOnLoopControl,
     ConsequenceUnscoped,
+    assessment,
+    consequence,
+    dimension,
+    rated,
 )
-from workrail_lint.systems.workrail.rules.assessments import assessment, consequence, dimension, rated
 from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
 
 BOTH = [assessment("depth", dimension("coverage")), assessment("breadth", dimension("reach"))]

@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
-from workrail_lint.systems.workrail.rules.contract_shapes import (
-    ContractDesignOutput,
-    CoordinatorResultShape,
-)
 from workrail_lint.systems.workrail.rules.contracts import (
     AssessmentShadowsCriteria,
     ContractAndCriteria,
+    ContractDesignOutput,
     ContractNotesOptional,
     ContractNotSatisfiable,
     ContractOptional,
     ContractShadowsAssessment,
+    CoordinatorResultShape,
+    example_members,
+    instructed_members,
 )
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 

@@ -13,7 +13,7 @@ from workrail_lint import check, check_text
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.assessment_use import AssessmentNoConsequence
+from workrail_lint.systems.workrail.rules.assessments import AssessmentNoConsequence
 from workrail_lint.systems.workrail.rules.criteria import CriteriaPreferContract
 from workrail_lint.systems.workrail.rules.evidence import CriteriaFlagOnly
 from workrail_lint.systems.workrail.rules.features import FeatureMissingCapabilities

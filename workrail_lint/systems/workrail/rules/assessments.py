@@ -1,18 +1,32 @@
-"""AS: assessments that the engine rejects; earlier phases detect them."""
+"""AS: assessments that the engine rejects, and those that are valid but do not work as intended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from workrail_lint.findings import Fix, Severity
-from workrail_lint.rules.base import Example
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.documents.operations import Operation, Replace
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.checks import declared_levels
+from workrail_lint.systems.workrail.model.workflow import (
+    AssessmentConsequence,
+    AssessmentDefinition,
+    AssessmentDimension,
+    Step,
+)
+from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import use_suggestion, value_at
-from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, workflow
 
-if TYPE_CHECKING:
-    from workrail_lint.findings import Finding
+_MIRRORS = ("confidence", "score")
+_SAFE_ID = Pattern(r"[a-z0-9_-]+")
 
 
 def dimension(ident: str = "coverage", *levels: str) -> dict[str, Any]:
@@ -31,7 +45,7 @@ def consequence(level: str = "low", assessment_id: str | None = None) -> dict[st
 
 
 def rated(*refs: str, **members: Any) -> dict[str, Any]:
-    return step(
+    return samples.step(
         "rate-it", "Rate the depth in a wr.assessment artifact.", assessmentRefs=list(refs or ("depth",)), **members
     )
 
@@ -121,8 +135,8 @@ class ConsequenceWithoutRefs(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(assessmentConsequences=[consequence()]), rated(), assessments=[assessment()]),
-            workflow(step(), rated(assessmentConsequences=[consequence()]), assessments=[assessment()]),
+            workflow(samples.step(assessmentConsequences=[consequence()]), rated(), assessments=[assessment()]),
+            workflow(samples.step(), rated(assessmentConsequences=[consequence()]), assessments=[assessment()]),
         )
 
 
@@ -137,20 +151,21 @@ class ConsequenceLevelUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        place, is_own, _ = finding.pointer.partition("/when/anyEqualsLevel")
-        holder, _, index = place.rpartition("/")
-        consequences = value_at(workflow.definition, holder)
-        if not is_own or not isinstance(consequences, list):
+        own = next((item for item in _all_consequences(workflow) if _level_place(item) == finding.pointer), None)
+        if own is None:
             return None  # it comes from a template
-        meant = {found.pointer: found.details.get("suggestion") for found in workflow.found if found.name == self.name}
-        triggers = [_trigger(item) for item in consequences]
-        scope, position = triggers[int(index)][1], int(index)
-        suggested = [
-            (meant.get(f"{holder}/{at}/when/anyEqualsLevel"), scope)
-            for at, (_, scope) in enumerate(triggers[:position])
+        others = [item for item in _all_consequences(workflow) if item.parent is own.parent]
+        triggers = [(item.when.any_equals_level, item.when.for_assessment) for item in others]
+        suggestions = {
+            earlier.pointer: earlier.details.get("suggestion")
+            for earlier in workflow.found
+            if earlier.name == self.name
+        }
+        corrected = [
+            (suggestions.get(_level_place(item)), item.when.for_assessment) for item in others if item.index < own.index
         ]
         # A duplicate trigger would be another error.
-        if (finding.details.get("suggestion"), scope) in (*triggers, *suggested):
+        if (finding.details.get("suggestion"), own.when.for_assessment) in (*triggers, *corrected):
             return None
         return use_suggestion(finding, workflow)
 
@@ -163,10 +178,15 @@ class ConsequenceLevelUnknown(WorkflowRule):
         yield Example(waiting("middling"), good)
 
 
-def _trigger(item: object) -> tuple[object, object]:
-    """What triggers a consequence: a level, and the assessment it is for."""
-    when = item.get("when") if isinstance(item, dict) else None
-    return (when.get("anyEqualsLevel"), when.get("forAssessment")) if isinstance(when, dict) else (None, None)
+def _all_consequences(workflow: WorkflowContext) -> Iterator[AssessmentConsequence]:
+    """Yield the consequences of every step, damaged ones included."""
+    for step in workflow.whole.all_steps:
+        if step.kind == "standard":
+            yield from step.assessment_consequences
+
+
+def _level_place(item: AssessmentConsequence) -> str:
+    return item.at("when", "anyEqualsLevel")
 
 
 class ConsequenceForUnknown(WorkflowRule):
@@ -204,3 +224,294 @@ class ConsequenceDuplicateTrigger(WorkflowRule):
         good = workflow(rated(assessmentConsequences=twice[:1]), assessments=[assessment()])
         yield Example(workflow(rated(assessmentConsequences=twice), assessments=[assessment()]), good)
         yield Example(workflow(loop(rated(assessmentConsequences=twice)), assessments=[assessment()]), good)
+
+
+class _AssessmentRule(WorkflowRule):
+    """A rule about the use of assessments in workflows that declare some."""
+
+    needs = frozenset({"assessments", "assessmentRefs", "assessmentConsequences"})
+
+    def applies(self, workflow: WorkflowContext) -> bool:
+        return "assessments" in workflow.model
+
+
+class AssessmentLevelCase(_AssessmentRule):
+    code = "AS004"
+    name = "assessment-level-case"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "Two levels of a dimension differ only in case or surrounding whitespace."
+    why = (
+        "A submitted level that matches none exactly is compared without regard to case. If two levels then match, "
+        "the submission is ambiguous and rejected."
+    )
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for assessment, dimension in _dimensions(workflow):
+            seen: dict[str, str] = {}
+            for index, level in enumerate(dimension.levels):
+                other = seen.setdefault(js.lower(js.trim(level)), level)
+                if other != level:
+                    report(
+                        dimension.at("levels", index),
+                        f"assessment {quoted(assessment.id)}: levels {quoted(other)} and {quoted(level)} differ only "
+                        "in case or whitespace; rename one",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "Low", "low", "high"))]),
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "none", "low", "high"))]),
+        )
+
+
+class ConsequenceUnscoped(_AssessmentRule):
+    code = "AS011"
+    name = "consequence-unscoped"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A consequence has a level of several assessments and does not say which one it is for."
+    why = (
+        "The first assessment with the level fires the consequence, once, and the agent must guess which one is "
+        "meant. Guidance that names each assessment, or a dimension of each, is fine."
+    )
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        if step.kind != "standard" or step.calls_template or len(step.assessment_refs) < 2:
+            return
+        levels = _declared_levels(workflow)
+        for item in step.assessment_consequences:
+            level = item.when.any_equals_level
+            sharing = [ref for ref in step.assessment_refs if level in levels.get(ref, ())]
+            if "forAssessment" not in item.when and len(sharing) > 1 and not _names_each(item, sharing, workflow):
+                report(
+                    item.at("when"),
+                    f"{label(step)}: level {quoted(level)} belongs to several assessments ({name_list(sharing)}); "
+                    "set forAssessment",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        both = [assessment("depth"), assessment("breadth")]
+
+        def asking(*consequences: dict[str, Any]) -> dict[str, Any]:
+            return workflow(rated("depth", "breadth", assessmentConsequences=list(consequences)), assessments=both)
+
+        yield Example(asking(consequence("low")), asking(consequence("low", "depth"), consequence("low", "breadth")))
+
+
+def _names_each(item: AssessmentConsequence, refs: list[str], workflow: WorkflowContext) -> bool:
+    """Return whether the guidance of a consequence names every one of the assessments, or a dimension of it."""
+    names = {
+        assessment.id: [assessment.id, *(dimension.id for dimension in assessment.dimensions)]
+        for assessment in workflow.model.assessments
+    }
+    return all(any(name in item.effect.guidance for name in names[ref]) for ref in refs)
+
+
+class AssessmentNoConsequence(_AssessmentRule):
+    code = "AS012"
+    name = "assessment-no-consequence"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A step asks for an assessment that has no consequences."
+    why = "The rating is recorded but never used: the run continues the same way whatever the agent answers."
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        levels = _declared_levels(workflow)
+        used = {ref for step in workflow.all_steps for ref in _with_consequence(step, levels)}
+        for step in workflow.all_steps:
+            if step.kind != "standard" or step.calls_template:
+                continue
+            for index, ref in enumerate(step.assessment_refs):
+                if ref in levels and ref not in used:
+                    report(
+                        step.at("assessmentRefs", index),
+                        f"{label(step)}: no step has consequences for assessment {quoted(ref)}, so the rating changes "
+                        "nothing; add assessmentConsequences",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(rated(), assessments=[assessment()]),
+            workflow(rated(assessmentConsequences=[consequence()]), assessments=[assessment()]),
+        )
+
+
+def _with_consequence(step: Step, levels: dict[str, set[str]]) -> Iterator[str]:
+    """Yield the assessments that a consequence of the step is about, with a level that it has or that none has."""
+    if step.kind != "standard":
+        return
+    known = {level for ref in step.assessment_refs for level in levels.get(ref, ())}
+    for item in step.assessment_consequences:
+        level, scope = item.when.any_equals_level, item.when.for_assessment
+        for ref in step.assessment_refs:
+            # A level that no assessment has is a typo, which another rule reports.
+            if scope in (None, ref) and (level in levels.get(ref, ()) or level not in known):
+                yield ref
+
+
+class AssessmentIdUnsafe(_AssessmentRule):
+    code = "AS013"
+    name = "assessment-id-unsafe"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "An assessment with consequences has an id with characters other than a-z, 0-9, `_` and `-`."
+    why = "The id becomes part of the key under which a consequence is recorded; other characters break that key."
+    fix = "Rewrite the id in lower case with hyphens, everywhere it is used."
+    fix_safety = "unsafe"
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        involved = {
+            ref
+            for step in workflow.all_steps
+            if step.kind == "standard" and "assessmentConsequences" in step
+            for ref in step.assessment_refs
+        }
+        taken = [assessment.id for assessment in workflow.model.assessments]
+        for assessment in workflow.model.assessments:
+            ident = assessment.id
+            if ident not in involved or _SAFE_ID.fullmatch(ident):
+                continue
+            slug = re.sub(r"[^a-z0-9_-]+", "-", ident.lower()).strip("-")
+            fix = None
+            if slug and slug not in taken:
+                taken.append(slug)  # two ids may get the same slug
+                fix = unsafe(f"rename it to {slug}", *_renamed(workflow, assessment, slug))
+            report(
+                assessment.at("id"),
+                f"assessment id {quoted(ident)} has characters other than a-z, 0-9, _ and -, so its consequences "
+                "can't be recorded; rename it",
+                fix=fix,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def named(ident: str) -> dict[str, Any]:
+            asked = rated(ident, assessmentConsequences=[consequence("low", ident)])
+            return workflow(asked, assessments=[assessment(ident)])
+
+        yield Example(named("Gate One"), named("gate-one"), named("gate-one"))
+
+
+def _renamed(workflow: WorkflowContext, assessment: AssessmentDefinition, slug: str) -> Iterator[Operation]:
+    """Replace an id in its declaration and in every reference to it."""
+    yield Replace(assessment.at("id"), slug)
+    for step in workflow.all_steps:
+        if step.kind != "standard":
+            continue
+        for position, ref in enumerate(step.assessment_refs):
+            if ref == assessment.id:
+                yield Replace(step.at("assessmentRefs", position), slug)
+        for item in step.assessment_consequences:
+            if item.when.for_assessment == assessment.id:
+                yield Replace(item.at("when", "forAssessment"), slug)
+
+
+class AssessmentMirrorDimension(_AssessmentRule):
+    code = "AS014"
+    name = "assessment-mirror-dimension"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A dimension is a lone `confidence` or `score`, or has the name of a variable that conditions test."
+    why = (
+        "An assessment should rate properties of the work. A single overall score rates how the agent feels, and a "
+        "dimension that mirrors a context variable is rated to match it."
+    )
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for assessment, dimension in _dimensions(workflow):
+            if len(assessment.dimensions) == 1 and dimension.id.lower() in _MIRRORS:
+                fault = "rates one overall impression; rate specific qualities of the work instead"
+            elif dimension.id in condition_facts(workflow).by_variable:
+                fault = "is also a context variable that conditions test; rate what the variable is based on"
+            else:
+                continue
+            report(
+                dimension.at("id"),
+                f"assessment {quoted(assessment.id)}: dimension {quoted(dimension.id)} {fault}",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(rated(), assessments=[assessment()])
+        yield Example(workflow(rated(), assessments=[assessment("depth", dimension("confidence"))]), good)
+        branch = samples.step("dig-deeper", runCondition={"var": "risk", "equals": "high"})
+        yield Example(
+            workflow(rated(), branch, assessments=[assessment("depth", dimension("risk"))]),
+            workflow(rated(), branch, assessments=[assessment()]),
+        )
+
+
+class AssessmentOnLoopControl(_AssessmentRule):
+    code = "AS015"
+    name = "assessment-on-loop-control"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "The step that decides a loop also asks for an assessment."
+    why = (
+        "Next to the loop-control contract, a missing or invalid assessment does not block the step. On a separate "
+        "step before the decision it does."
+    )
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        if step.decides_loop and "assessmentRefs" in step and not step.calls_template:
+            report(
+                step.at("assessmentRefs"),
+                f"{label(step)}: this step decides the loop, so its assessment is not enforced; move the assessment to "
+                "an earlier step",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        asked = decision(assessmentRefs=["depth"])
+        yield Example(
+            workflow(controlled_loop(samples.step("inner-step"), asked), assessments=[assessment()]),
+            workflow(controlled_loop(rated(), decision()), assessments=[assessment()]),
+        )
+
+
+class ConsequenceInescapable(_AssessmentRule):
+    code = "AS016"
+    name = "consequence-inescapable"
+    severity = Severity.ERROR
+    origin = "run time"
+    summary = "Every level of a required dimension triggers a follow-up."
+    why = (
+        "A follow-up ends when the agent rates the step again at a level that triggers none. Without such a level the "
+        "step stays blocked forever, whatever the agent does."
+    )
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        if step.kind != "standard" or step.calls_template or step.decides_loop:
+            return
+        for assessment, dimension in _dimensions(workflow):
+            if assessment.id not in step.assessment_refs or dimension.required is False:
+                continue
+            alarms = {
+                item.when.any_equals_level
+                for item in step.assessment_consequences
+                if item.when.for_assessment in (None, assessment.id)
+            }
+            if dimension.levels and alarms.issuperset(dimension.levels):
+                report(
+                    step.at("assessmentConsequences"),
+                    f"{label(step)}: every level of {quoted(assessment.id)}.{quoted(dimension.id)} "
+                    f"({name_list(dimension.levels)}) triggers a follow-up, so the step can never complete; leave one "
+                    "level without a consequence",
+                    on_name=True,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def asking(*consequences: dict[str, Any]) -> dict[str, Any]:
+            return workflow(rated(assessmentConsequences=list(consequences)), assessments=[assessment()])
+
+        yield Example(asking(consequence("low"), consequence("high")), asking(consequence("low")))
+
+
+def _declared_levels(workflow: WorkflowContext) -> dict[str, set[str]]:
+    return declared_levels(workflow.definition.get("assessments"))
+
+
+def _dimensions(workflow: WorkflowContext) -> Iterator[tuple[AssessmentDefinition, AssessmentDimension]]:
+    """Yield every dimension, each with its assessment."""
+    for assessment in workflow.model.assessments:
+        for dimension in assessment.dimensions:
+            yield assessment, dimension

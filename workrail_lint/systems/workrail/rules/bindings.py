@@ -1,10 +1,13 @@
-"""Extension points of a workflow: their tokens, their defaults, and what the project binds to them."""
+"""BD: extension points, their tokens and defaults, and the project's bindings file.
+
+Problems of the bindings file itself are detected by `workrail_lint.systems.workrail.bindings_check`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
@@ -12,19 +15,17 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace, ReplaceText
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.routine import Routine, template_id_of
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import ExtensionPoint, Step
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import BINDINGS, Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, value_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.routine import Routine
 
 _SLOT_ID = Pattern(r"[a-z][a-z0-9_]{1,63}")
 _ID = Pattern(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)+")
@@ -36,32 +37,28 @@ _TOKEN_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "output
 class Slot:
     """A declared extension point and its value."""
 
-    __slots__ = ("id", "overridden", "point", "pointer", "value")
+    __slots__ = ("id", "overridden", "point", "value")
 
-    def __init__(self, ident: str, pointer: str, point: dict[str, Any], override: str | None) -> None:
-        default = point.get("default")
-        self.id = ident
-        self.pointer = pointer
+    def __init__(self, point: ExtensionPoint, override: str | None) -> None:
+        self.id = point.slot_id
         self.point = point
         self.overridden = override is not None
-        self.value = override if override is not None else default if isinstance(default, str) else ""
+        self.value = point.default if override is None else override
 
     @property
     def place(self) -> str:
         """The place in this document that is closest to the value's source."""
-        return f"{self.pointer}/slotId" if self.overridden else f"{self.pointer}/default"
+        return self.point.at("slotId" if self.overridden else "default")
 
 
 def slots_of(workflow: WorkflowContext) -> Iterator[Slot]:
-    """The extension points; the first declaration of a slot counts."""
-    points = workflow.definition.get("extensionPoints")
+    """Yield the extension points; the first declaration of a slot counts."""
     overrides = project_overrides(workflow.bindings, workflow.id).overrides
     seen: set[str] = set()
-    for index, point in enumerate(points if isinstance(points, list) else ()):
-        slot = point.get("slotId") if isinstance(point, dict) else None
-        if isinstance(slot, str) and slot not in seen:
-            seen.add(slot)
-            yield Slot(slot, f"/extensionPoints/{index}", point, overrides.get(slot))
+    for point in workflow.model.extension_points:
+        if "slotId" in point and point.slot_id not in seen:
+            seen.add(point.slot_id)
+            yield Slot(point, overrides.get(point.slot_id))
 
 
 def point(slot: str = "checker", default: str = "routine-check", **members: Any) -> dict[str, Any]:
@@ -82,7 +79,7 @@ class BindingRule(WorkflowRule):
 
 class _SlotRule(BindingRule):
     def applies(self, workflow: WorkflowContext) -> bool:
-        return "extensionPoints" in workflow.definition
+        return "extensionPoints" in workflow.model
 
 
 class BindingNoExtensionPoints(BindingRule):
@@ -96,7 +93,7 @@ class BindingNoExtensionPoints(BindingRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        first = next((found for found in workflow.found if found.name == self.name), finding)
+        first = next((other for other in workflow.found if other.name == self.name), finding)
         if finding is not first:
             return None  # one declaration serves all tokens
         texts = [text.text for step in workflow.all_steps for text in step.texts if text.field in _TOKEN_FIELDS]
@@ -112,7 +109,7 @@ class BindingNoExtensionPoints(BindingRule):
         ]
         if not declared:
             return None
-        if "extensionPoints" in workflow.definition:
+        if "extensionPoints" in workflow.model:
             return unsafe("declare the slots", Replace("/extensionPoints", declared))
         return unsafe("declare the slots", Insert("", "extensionPoints", None, declared))
 
@@ -184,12 +181,11 @@ class BindingDefaultToken(_SlotRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for slot in slots_of(workflow):
-            default = slot.point.get("default")
-            sources = [(default, f"{slot.pointer}/default", "the default")]
+            sources = [(slot.point.default, slot.point.at("default"), "the default")]
             if slot.overridden:
                 sources.append((slot.value, slot.place, "the project's override"))
             for value, pointer, what in sources:
-                if not isinstance(value, str) or SENTINEL not in value:
+                if SENTINEL not in value:
                     continue
                 if not is_reported(self.name, pointer, workflow):
                     report(
@@ -253,7 +249,7 @@ class BindingOverrideUnknownSlot(BindingRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         declared = workflow.slots
-        place = "/extensionPoints" if "extensionPoints" in workflow.definition else ""
+        place = "/extensionPoints" if "extensionPoints" in workflow.model else ""
         for slot in project_overrides(workflow.bindings, workflow.id).overrides:
             if slot not in declared:
                 hint = name_hint(nearest(slot, declared), "declared slots", declared)
@@ -280,8 +276,6 @@ class BindingOverrideUnknownSlot(BindingRule):
 
 
 def _bound_routine(slot: Slot, workflow: WorkflowContext) -> Routine | None:
-    from workrail_lint.systems.workrail.catalog.routine import template_id_of
-
     return workflow.catalog.templates.get(template_id_of(slot.value))
 
 
@@ -295,8 +289,8 @@ class BindingKindMismatch(_SlotRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for slot in slots_of(workflow):
-            accepted = slot.point.get("acceptedKinds")
-            if not isinstance(accepted, list) or not accepted or not slot.value:
+            accepted = slot.point.accepted_kinds
+            if not accepted or not slot.value:
                 continue
             kind = self._kind(slot, workflow)
             if kind is not None and kind not in accepted:
@@ -370,7 +364,7 @@ def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
 
 
 def _names(contract: object, word: str, *, required: bool = False) -> list[str]:
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     stack: list[tuple[object, bool]] = [(contract, False)]
     while stack:
         value, relevant = stack.pop()
@@ -380,8 +374,8 @@ def _names(contract: object, word: str, *, required: bool = False) -> list[str]:
                     continue
                 stack.append((item, relevant or word in name.lower()))
         elif isinstance(value, list) and relevant:
-            found.update((item, None) for item in value if isinstance(item, str))
-    return list(found)
+            names.update((item, None) for item in value if isinstance(item, str))
+    return list(names)
 
 
 class BindingHardcoded(_SlotRule):
@@ -398,10 +392,9 @@ class BindingHardcoded(_SlotRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         slots: dict[str, str] = {}
         for slot in slots_of(workflow):
-            default = slot.point.get("default")
             # A plain word may occur in any sentence; only an id surely refers to the slot.
-            if isinstance(default, str) and _ID.fullmatch(default):
-                slots.setdefault(default, slot.id)
+            if _ID.fullmatch(slot.point.default):
+                slots.setdefault(slot.point.default, slot.id)
         for step in workflow.all_steps if slots else ():
             for text in step.texts if not step.calls_template else ():
                 for default, slot_id in slots.items() if text.field in _TOKEN_FIELDS else ():
@@ -424,3 +417,81 @@ class BindingHardcoded(_SlotRule):
     def examples(self) -> Iterable[Example]:
         good = _using("{{wr.bindings.checker}}", point())
         yield Example(_using("routine-check", point()), good, good)
+
+
+_SECTION: dict[str, Any] = {"demo.example": {"checker": "routine-check"}}
+
+
+class BindingsFileInvalid(WorkflowRule):
+    code = "BD007"
+    name = "bindings-file-invalid"
+    severity = Severity.WARNING
+    origin = "engine-warn"
+    summary = "The bindings file is not valid JSON, or is not an object."
+    why = "The engine warns once, ignores the whole file and runs every workflow with its defaults."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example([], _SECTION, path=BINDINGS_FILE)
+        yield Example(b'{"demo.example": ', _SECTION, path=BINDINGS_FILE)
+
+
+class BindingsSectionInvalid(WorkflowRule):
+    code = "BD008"
+    name = "bindings-section-invalid"
+    severity = Severity.WARNING
+    origin = "engine-warn"
+    summary = "A workflow's section in the bindings file is not an object."
+    why = "The engine ignores the section with a warning, so the workflow runs with its defaults."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example({"demo.example": "routine-check"}, _SECTION, path=BINDINGS_FILE)
+
+
+class BindingsValueNotString(WorkflowRule):
+    code = "BD009"
+    name = "bindings-value-not-string"
+    severity = Severity.WARNING
+    origin = "engine-warn"
+    summary = "The override of a slot is not a string."
+    why = "The engine skips the entry with a warning, so the slot keeps its default."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example({"demo.example": {"checker": 3}}, _SECTION, path=BINDINGS_FILE)
+
+
+class BindingsMixedFormat(WorkflowRule):
+    code = "BD010"
+    name = "bindings-mixed-format"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The bindings file mixes top-level slots with workflow sections."
+    why = "As soon as one section exists, the engine silently ignores entries outside the sections."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example({"checker": "routine-check", "demo.other": {}}, _SECTION, path=BINDINGS_FILE)
+
+
+class BindingsFlatFormat(WorkflowRule):
+    code = "BD011"
+    name = "bindings-flat-format"
+    severity = Severity.INFO
+    origin = "product"
+    default_on = False
+    summary = "The bindings file has no sections, so its slots apply to every workflow."
+    why = "It also changes any other workflow that happens to have a slot of the same name."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example({"checker": "routine-check"}, _SECTION, path=BINDINGS_FILE)
+
+
+class BindingDrift(WorkflowRule):
+    code = "BD015"
+    name = "binding-drift"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "The bindings file no longer matches the bindings that a resumed run was started with."
+    why = "A run keeps the bindings it was started with, so editing the file does not change it."
+
+    def examples(self) -> Iterable[Example]:
+        pinned: dict[str, Any] = {"pinned": {"demo.example": {"checker": "routine-check"}}}
+        yield Example({"demo.example": {"checker": "routine-inspect"}}, _SECTION, path=BINDINGS_FILE, options=pinned)

@@ -1,20 +1,28 @@
-"""CT: output contracts, and how they affect the other checks of a step's output."""
+"""CT: output contracts, how they affect the other checks of a step, and artifacts that prompts describe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workrail_lint.base.wording import quoted
-from workrail_lint.documents.operations import Remove, Rename, Replace
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.model.workflow import Step
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, step_members
+from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_HINTS
+from workrail_lint.systems.workrail.model.workflow import OutputContract, Step
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM
+from workrail_lint.systems.workrail.rules.prose import label, step_members, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 ASSESSMENT = "wr.contracts.assessment"
+COORDINATOR_RESULT = "wr.coordinator_result"
+_COORDINATOR_MEMBERS = ("kind", "outcome", "summary", "sessionId", "error")
+_SENTENCE_BREAK = Pattern(r"(?<=[.!?])[ \t]+|[\r\n]+")
 _DIMENSION = {"id": "coverage", "purpose": "How much was read.", "levels": ["low", "high"]}
 _ASSESSMENT = {"id": "depth", "purpose": "How deep the work went.", "dimensions": [_DIMENSION]}
 _CRITERIA = [{"type": "contains", "value": "## Findings", "message": "List the findings under a heading."}]
@@ -25,6 +33,13 @@ _VERDICT_PROMPT = "Review the change and submit a wr.review_verdict artifact."
 def judged(step: Step) -> bool:
     """Whether the step's members about its output count: those of a template call are dropped with the call."""
     return step.kind == "standard" and not step.calls_template
+
+
+def output_contract(step: Step) -> OutputContract | None:
+    """Return the contract of the step's output, or of what a parallel step's synthesis submits, if it counts."""
+    if step.kind == "parallel":
+        return step.synthesis.output_contract if step.synthesis is not None else None
+    return step.output_contract if step.kind == "standard" and not step.calls_template else None
 
 
 class ContractRule(WorkflowRule):
@@ -48,21 +63,14 @@ class ContractNotSatisfiable(ContractRule):
     needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step):
-            self._judge(step, step.step.get("outputContract"), "outputContract", workflow, report)
-        synthesis = step.step.get("synthesis")
-        if step.kind == "parallel" and isinstance(synthesis, dict):
-            self._judge(step, synthesis.get("outputContract"), "synthesis/outputContract", workflow, report)
-
-    def _judge(self, step: Step, output: object, place: str, workflow: WorkflowContext, report: Report) -> None:
-        ref = output.get("contractRef") if isinstance(output, dict) else None
-        contract = workflow.catalog.contracts.get(ref) if isinstance(ref, str) else None
-        if contract is None or contract.runtime_validated:
+        output = output_contract(step)
+        contract = workflow.catalog.contracts.get(output.contract_ref) if output is not None else None
+        if output is None or contract is None or contract.runtime_validated:
             return
         rates = contract.id == ASSESSMENT and step.kind == "standard"
         advice = "use assessmentRefs" if rates else "use another contract"
         report(
-            f"{step.pointer}/{place}/contractRef",
+            output.at("contractRef"),
             f"{label(step)}: the engine accepts no artifact for the output contract {quoted(contract.id)}; {advice}",
             fix=_use_assessment(step, workflow) if rates else None,
         )
@@ -81,13 +89,11 @@ class ContractNotSatisfiable(ContractRule):
 def _use_assessment(step: Step, workflow: WorkflowContext) -> Fix | None:
     """Replace the contract with a reference to the only assessment."""
     place = step.at("outputContract")
-    if "assessmentRefs" in step.step:
+    if "assessmentRefs" in step:
         return unsafe("remove the contract", Remove(place))
-    declared = workflow.definition.get("assessments")
-    only = declared[0] if isinstance(declared, list) and len(declared) == 1 else None
-    ident = only.get("id") if isinstance(only, dict) else None
-    if not isinstance(ident, str):
+    if len(workflow.model.assessments) != 1 or "id" not in workflow.model.assessments[0]:
         return None
+    ident = workflow.model.assessments[0].id
     return unsafe(
         f"use the assessment {quoted(ident)}",
         Rename(place, "assessmentRefs"),
@@ -112,7 +118,7 @@ class ContractAndCriteria(ContractRule):
         return step_members(workflow) >= {"outputContract", "validationCriteria"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step) and "outputContract" in step.step and "validationCriteria" in step.step:
+        if judged(step) and "outputContract" in step and "validationCriteria" in step:
             place = step.at("validationCriteria")
             report(
                 place,
@@ -142,7 +148,7 @@ class ContractShadowsAssessment(ContractRule):
         return step_members(workflow) >= {"outputContract", "assessmentRefs"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step) and "outputContract" in step.step and "assessmentRefs" in step.step:
+        if judged(step) and "outputContract" in step and "assessmentRefs" in step:
             report(
                 step.at("assessmentRefs"),
                 f"{label(step)}: next to an outputContract a missing or invalid assessment does not block the run; "
@@ -173,10 +179,9 @@ class AssessmentShadowsCriteria(ContractRule):
         return step_members(workflow) >= {"assessmentRefs", "validationCriteria"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        members = step.step
-        if not judged(step) or "outputContract" in members:
+        if not judged(step) or "outputContract" in step:
             return
-        if "assessmentRefs" in members and "validationCriteria" in members:
+        if "assessmentRefs" in step and "validationCriteria" in step:
             place = step.at("validationCriteria")
             report(
                 place,
@@ -204,21 +209,15 @@ class ContractOptional(ContractRule):
     needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        output = output_contract(step)
         # LP026 reports an optional loop decision.
-        if judged(step) and not (step.decides_loop and step.pointer in workflow.loop_of):
-            self._judge(step, step.step.get("outputContract"), "outputContract", workflow, report)
-        synthesis = step.step.get("synthesis")
-        if step.kind == "parallel" and isinstance(synthesis, dict):
-            self._judge(step, synthesis.get("outputContract"), "synthesis/outputContract", workflow, report)
-
-    def _judge(self, step: Step, output: object, place: str, workflow: WorkflowContext, report: Report) -> None:
-        if not isinstance(output, dict) or output.get("required") is not False:
+        if output is None or output.required is not False or (step.decides_loop and step.pointer in workflow.loop_of):
             return
-        contract = workflow.catalog.contracts.get(str(output.get("contractRef")))
+        contract = workflow.catalog.contracts.get(output.contract_ref)
         if contract is None or contract.runtime_validated:  # another rule reports contracts that can't be satisfied
             what = "synthesis" if step.kind == "parallel" else "step"
             report(
-                f"{step.pointer}/{place}/required",
+                output.at("required"),
                 f"{label(step)}: the {what} passes without any output; remove required: false",
             )
 
@@ -261,7 +260,7 @@ class ContractNotesOptional(ContractRule):
         return step_members(workflow) >= {"outputContract", "notesOptional"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step) and "outputContract" in step.step and "notesOptional" in step.step:
+        if judged(step) and "outputContract" in step and "notesOptional" in step:
             place = step.at("notesOptional")
             report(
                 place,
@@ -274,3 +273,180 @@ class ContractNotesOptional(ContractRule):
         good = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT))
         bad = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT, notesOptional=True))
         yield Example(bad, good, good)
+
+
+class ContractDesignOutput(WorkflowRule):
+    code = "CT008"
+    name = "contract-design-output"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step describes its output with an `output` object."
+    why = 'Only `target = "ir"` reads `output`, as `outputContract` and `guidance`; the engine rejects it.'
+    fix = "Replace `output` with `outputContract` and `guidance`."
+    fix_safety = "unsafe"
+    needs = frozenset({DESIGN_FORM})
+
+    def applies(self, workflow: WorkflowContext) -> bool:
+        return workflow.normalized is not None and bool(workflow.normalized.warnings)
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        assert workflow.normalized is not None
+        codes = (OUTPUT_CONTRACT.name, OUTPUT_HINTS.name)
+        places = dict.fromkeys(w.pointer for w in workflow.normalized.warnings if w.code in codes)
+        for place in places:
+            members = value_at(workflow.document.value, place.removesuffix("/output"))
+            ident = members.get("id") if isinstance(members, dict) else None
+            report(
+                place,
+                f"step {quoted(ident)}: the engine rejects output; write outputContract, and guidance for hints",
+                fix=_shipping_output(place.removesuffix("/output"), members),
+                on_name=True,
+                original=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT))
+        yield Example(workflow(step(prompt=_VERDICT_PROMPT, output=_VERDICT)), good, good)
+        hinted = {**_VERDICT, "hints": {"tone": "factual"}}
+        yield Example(
+            workflow(step(prompt=_VERDICT_PROMPT, output=hinted)),
+            good,
+            workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT, guidance=["tone: factual"])),
+        )
+
+
+def _shipping_output(pointer: str, members: object) -> Fix | None:
+    """Rewrite the `output` of the step at a pointer; None if it has unknown members."""
+    output = members.get("output") if isinstance(members, dict) else None
+    if not isinstance(members, dict) or not isinstance(output, dict) or not output.keys() <= {"contractRef", "hints"}:
+        return None
+    operations: list[Operation] = []
+    if "contractRef" in output and "outputContract" not in members:
+        contract = {"contractRef": output["contractRef"]}
+        operations += [Rename(f"{pointer}/output", "outputContract"), Replace(f"{pointer}/outputContract", contract)]
+    else:
+        operations.append(Remove(f"{pointer}/output"))
+    hints = output.get("hints")
+    if isinstance(hints, dict) and hints:
+        lines = [f"{name}: {js.text(hints[name])}" for name in js.keys(hints)]
+        if "guidance" in members:
+            operations += [Insert(f"{pointer}/guidance", None, None, line) for line in lines]
+        else:
+            operations.append(Insert(pointer, "guidance", None, list(lines)))
+    return unsafe("replace output with outputContract", *operations)
+
+
+class CoordinatorResultShape(WorkflowRule):
+    code = "CT010"
+    name = "coordinator-result-shape"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A prompt asks for a `wr.coordinator_result` artifact with unknown fields."
+    why = "A coordinator reads only `outcome`, `summary`, `sessionId` and `error`; every other field is lost."
+    words = (COORDINATOR_RESULT,)
+
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
+        names = [name for members in example_members(text.text, COORDINATOR_RESULT) for name in members]
+        spoken = [sentence for sentence in _SENTENCE_BREAK.split(text.text) if COORDINATOR_RESULT in sentence]
+        names += [name for sentence in spoken for name in instructed_members(sentence)]
+        names = [name for name in dict.fromkeys(names) if name not in _COORDINATOR_MEMBERS]
+        if names:
+            shown = ", ".join(map(quoted, names))
+            where = f"{label(step)}: " if step is not None else ""
+            report(
+                text.pointer,
+                f"{where}a {COORDINATOR_RESULT} has no field {shown}; use {name_list(_COORDINATOR_MEMBERS[1:])}",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def submitting(members: str) -> dict[str, Any]:
+            return workflow(step(prompt=f'Submit {{"kind": "wr.coordinator_result", {members}}}.'))
+
+        good = '"outcome": "success", "summary": "...", "sessionId": "...", "error": null'
+        yield Example(submitting('"outcome": "success", "prUrl": "..."'), submitting(good))
+        yield Example(
+            workflow(step(prompt="In the wr.coordinator_result artifact, include `prUrl`.")),
+            workflow(step(prompt="In the wr.coordinator_result artifact, include `sessionId`.")),
+        )
+
+
+# An example is read up to this length.
+_MAX_LENGTH = 4000
+_MAX_BACK = 400
+_NEAR = 80
+_LIST = 240  # how far back a list of names may begin
+_SENTENCE_END = Pattern(r"[.!?\n]")
+# A string, a brace or bracket, or a bare name before a colon.
+_PIECE = Pattern(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|([{}\[\]])|([A-Za-z_$][\w$]*)\??(?=\s*:)')
+_COLON = Pattern(r"\s*:")
+# What precedes a quoted name that the agent should set, as in `include a "summary"`: an order or an artifact `with`
+# something, and the names of the list that come before this one.
+_ARTICLES = r"(?:(?:a|an|the|its|your|also|short|brief)\s+){0,2}"
+_ORDER = Pattern(
+    r"(?:\b(?:include|includes|including|add|adding|provide|attach|set|fill in)"
+    r"|\bwr\.\w+[\"'`]?\s+(?:artifact\s+)?(?:with|that has|containing))\s+"
+    rf"{_ARTICLES}(?:[\"'`][A-Za-z_]\w{{1,40}}[\"'`]"
+    rf"(?:\s*,(?:\s*and)?\s|\s+(?:and|as well as|plus)\s)\s*{_ARTICLES})*\Z",
+    re.I,
+)
+_QUOTED = Pattern(r"([\"'`])([A-Za-z_]\w{1,40})\1")
+# Words that show the name is meant for a place other than the artifact.
+_ELSEWHERE = Pattern(r"\b(?:context|notes?|metadata|variable|file|document|section|heading|report)\b", re.I)
+
+
+def example_members(text: str, kind: str) -> Iterator[list[str]]:
+    """The member names of each object in the text that has the artifact kind as a value."""
+    start = text.find(kind)
+    while start >= 0:
+        end = start + len(kind)
+        if text[start - 1 : start] in ('"', "'") and text[end : end + 1] == text[start - 1]:
+            opening = _opening(text, start)
+            if opening is not None:
+                yield _members(text, opening)
+        start = text.find(kind, end)
+
+
+def _opening(text: str, position: int) -> int | None:
+    """Where the innermost object around a position starts."""
+    depth = 0
+    for at in range(position - 1, max(-1, position - _MAX_BACK), -1):
+        if text[at] in "}]":
+            depth += 1
+        elif text[at] in "{[":
+            if depth == 0:
+                return at if text[at] == "{" else None
+            depth -= 1
+    return None
+
+
+def _members(text: str, opening: int) -> list[str]:
+    """The names before a colon, directly inside the object that opens here."""
+    example = text[opening : opening + _MAX_LENGTH]
+    names: list[str] = []
+    depth = 0
+    for match in _PIECE.finditer(example):
+        bracket = match[3]
+        if bracket in ("{", "["):
+            depth += 1
+        elif bracket in ("}", "]"):
+            depth -= 1
+            if depth == 0:
+                break
+        elif depth == 1:
+            name = next(group for group in (match[1], match[2], match[4]) if group is not None)
+            if match[4] is not None or _COLON.match(example, match.end()):
+                names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def instructed_members(text: str) -> Iterator[str]:
+    """The quoted names that a text tells the agent to include in its answer, unless it names another place."""
+    for match in _QUOTED.finditer(text):
+        before, after = text[max(0, match.start() - _LIST) : match.start()], text[match.end() : match.end() + _NEAR]
+        if _ORDER.search(before) and not _ELSEWHERE.search(f"{before[-_NEAR:]} {_same_sentence(after)}"):
+            yield match[2]
+
+
+def _same_sentence(text: str) -> str:
+    end = _SENTENCE_END.search(text)
+    return text[: end.start()] if end else text
