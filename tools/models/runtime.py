@@ -16,6 +16,7 @@ from pydantic import BaseModel, Discriminator, Tag
 from typing_extensions import TypeAliasType
 
 from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType, Switch
+from workrail_lint.documents.nodes import Node
 
 _SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any"}
 _WIDTH = 120
@@ -31,6 +32,8 @@ class Plan(NamedTuple):
     read_as: Mapping[str, str] = {}  # a model or union whose values are read as those of another
     unchecked: frozenset[str] = frozenset()  # models that the schema does not look into
     empty: frozenset[str] = frozenset()  # models without required members that are empty nodes where one is missing
+    shared: frozenset[str] = frozenset()  # models and unions that another generated module has
+    shared_module: str = ""
 
 
 class _Type(NamedTuple):
@@ -61,6 +64,7 @@ class Runtime:
         self._readers: dict[str, str] = {}
         # The values by which a union recognises a class, by the class and the member.
         self._tags: dict[tuple[str, str], list[str]] = {}
+        self._shared: set[str] = set()  # what is imported of the other module
         self._waiting: list[type[BaseModel]] = []
         for each in (root, *further):
             self._add(each)
@@ -96,6 +100,8 @@ class Runtime:
         if self._plan.bases:
             bases = sorted(set(self._plan.bases.values()))
             yield f"from {self._plan.bases_module} import {', '.join(bases)}"
+        if self._shared:
+            yield f"from {self._plan.shared_module} import {', '.join(sorted(self._shared))}"
         yield ""
         yield "if TYPE_CHECKING:"
         yield "    from typing import TypeAlias"
@@ -116,6 +122,7 @@ class Runtime:
         found = _Class(model.__name__, _wrapped(model.__doc__ or ""), [], {}, {}, [])
         for field, info in model.model_fields.items():
             member, attribute = info.alias or field, field
+            assert not hasattr(Node, attribute), f"every node has {attribute!r}: add an underscore and an alias"
             tags = self._tags.get((model.__name__, member), ())
             if len(tags) == 1:
                 (tag,) = tags
@@ -171,7 +178,9 @@ class Runtime:
 
     def _node(self, model: type[BaseModel]) -> _Type:
         name = self._plan.read_as.get(model.__name__, model.__name__)
-        if name == model.__name__:
+        if name in self._plan.shared:
+            self._shared.add(name)
+        elif name == model.__name__:
             self._add(model)
         unchecked = model.__name__ in self._plan.unchecked
         return _Type(name, reader=f"Unchecked({name})" if unchecked else name)
@@ -184,7 +193,9 @@ class Runtime:
     def _alias(self, alias: TypeAliasType) -> _Type:
         name = self._plan.read_as.get(alias.__name__, alias.__name__)
         reader = _snake(name).upper()
-        if name == alias.__name__ and name not in self._aliases:
+        if name in self._plan.shared:
+            self._shared |= {name, reader}
+        elif name == alias.__name__ and name not in self._aliases:
             self._aliases[name] = ""  # known, while it is looked into
             kind = self._type(alias.__value__)
             self._aliases[name] = kind.name

@@ -57,10 +57,13 @@ def test_generating_writes_every_kind(
     monkeypatch.setattr(
         "tools.models.workrail.generate.schema_path", lambda kind: str(tmp_path / f"{kind}.schema.json")
     )
-    monkeypatch.setattr("tools.models.workrail.runtime.PATH", tmp_path / "workflow.py")
+    written = tmp_path / "written"
+    written.mkdir()
+    monkeypatch.setattr("tools.models.workrail.generate.FOLDER", written)
     main()
-    assert capsys.readouterr().out.split() == [*KINDS, "model"]
-    assert "class Workflow" in (tmp_path / "workflow.py").read_text()
+    assert capsys.readouterr().out.split() == [*KINDS, "model/ir.py", "model/workflow.py"]
+    assert "class Workflow" in (written / "workflow.py").read_text()
+    assert "class Program" in (written / "ir.py").read_text()
     for kind in KINDS:
         assert json.loads((tmp_path / f"{kind}.schema.json").read_bytes()) == load_schema(kind)
 

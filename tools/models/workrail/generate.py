@@ -1,4 +1,4 @@
-"""Writes the shipped JSON Schemas and the classes of a workflow: `python -m tools.models.workrail.generate`.
+"""Writes the shipped JSON Schemas and the classes of a workflow and its IR: `python -m tools.models.workrail.generate`.
 
 A further document kind is one more entry in KINDS. Its models stay unimported until its schema is
 asked for.
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tools.models.workrail.runtime import FOLDER, MODULES
+from tools.models.workrail.runtime import render as render_module
 from workrail_lint.systems.schemas import schema_path
 
 
@@ -26,6 +28,13 @@ def _workflow_design() -> dict[str, Any]:
     from tools.models.workrail.design import DesignWorkflow
 
     return json_schema(DesignWorkflow)
+
+
+def _ir() -> dict[str, Any]:
+    from tools.models.schema import json_schema
+    from tools.models.workrail.ir import Program
+
+    return json_schema(Program)
 
 
 def _bindings() -> dict[str, Any]:
@@ -51,6 +60,7 @@ def _scenario() -> dict[str, Any]:
 KINDS: dict[str, Callable[[], dict[str, Any]]] = {
     "bindings": _bindings,
     "catalog": _catalog,
+    "ir": _ir,
     "scenario": _scenario,
     "workflow": _workflow,
     "workflow-design": _workflow_design,
@@ -63,15 +73,14 @@ def render(kind: str) -> str:
 
 
 def main() -> None:
-    """Write the schemas of all kinds, and the classes of a workflow."""
-    from tools.models.workrail import runtime
-
+    """Write the schemas of all kinds, and the classes of a workflow and its IR."""
     for kind in KINDS:
         with open(schema_path(kind), "w", encoding="utf-8", newline="\n") as file:
             file.write(render(kind))
         sys.stdout.write(f"{kind}\n")
-    runtime.PATH.write_text(runtime.render(), encoding="utf-8", newline="\n")
-    sys.stdout.write("model\n")
+    for name in MODULES:
+        (FOLDER / name).write_text(render_module(name), encoding="utf-8", newline="\n")
+        sys.stdout.write(f"model/{name}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the classes of a workflow: `workrail_lint/systems/workrail/model/workflow.py`."""
+"""Writes the classes of a workflow and its IR: `workflow.py` and `ir.py` of `workrail_lint/systems/workrail/model/`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from tools.models.runtime import Plan, Runtime
+from tools.models.workrail.ir import Program
 from tools.models.workrail.workflow import Workflow
 
-PATH = Path(__file__).parents[3] / "workrail_lint" / "systems" / "workrail" / "model" / "workflow.py"
-PLAN = Plan(
+FOLDER = Path(__file__).parents[3] / "workrail_lint" / "systems" / "workrail" / "model"
+_WORKFLOW = Plan(
     "The objects of a workflow.",
     bases={
         "AllCriteria": "CombinationNode",
@@ -30,8 +33,32 @@ PLAN = Plan(
 )
 
 
-def render() -> str:
-    """Return the text of the module, formatted like all others."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
-    text = Runtime(Workflow, PLAN).module()
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=PATH.parent).stdout
+_IR = Plan(
+    "The objects of an IR.",
+    shared=frozenset(
+        {
+            "AssessmentConsequence",
+            "AssessmentDefinition",
+            "Condition",
+            "Delegation",
+            "FunctionCall",
+            "FunctionDefinition",
+            "PromptFragment",
+            "RecommendedPreferences",
+            "ValidationCriteria",
+            "WorkflowReference",
+        }
+    ),
+    shared_module="workrail_lint.systems.workrail.model.workflow",
+)
+MODULES: dict[str, tuple[type[BaseModel], Plan]] = {"ir.py": (Program, _IR), "workflow.py": (Workflow, _WORKFLOW)}
+
+
+def render(name: str) -> str:
+    """Return the text of a module, formatted like all others."""
+    model, plan = MODULES[name]
+    text = Runtime(model, plan).module()
+    for command in (["check", "--fix-only", "--select", "I,F401"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(FOLDER / name), "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True, cwd=FOLDER).stdout
+    return text

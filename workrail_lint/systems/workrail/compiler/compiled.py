@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compat import SideModel
     from workrail_lint.systems.workrail.compiler.bindings import Bound
     from workrail_lint.systems.workrail.compiler.engine_target import HashMode
+    from workrail_lint.systems.workrail.model.ir import Program
 
 
 class CompiledWorkflow:
@@ -130,6 +131,13 @@ class CompiledWorkflow:
         from workrail_lint.systems.workrail.compiler.ir import render_ir
 
         return render_ir(self.definition, self._resolved, self._executable, self.catalog, self.side, self.warnings)
+
+    @cached_property
+    def program(self) -> Program:
+        """The IR as typed nodes."""
+        from workrail_lint.systems.workrail.model.build import program_model
+
+        return program_model(self.ir)
 
     @cached_property
     def ir_bytes(self) -> bytes:

@@ -13,6 +13,7 @@ from workrail_lint.systems.workrail.model.workflow import STEP, Condition, Stand
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
+    from workrail_lint.systems.workrail.model.ir import Program
     from workrail_lint.systems.workrail.model.workflow import Step
 
 N = TypeVar("N", bound=Node)
@@ -48,6 +49,14 @@ def step_model(step: dict[str, Any], pointer: str) -> Step:
         if violation.pointer.startswith(_FIRST)
     ]
     model: Step = _WorkflowBuild(moved).root(STEP, step, pointer)
+    return model
+
+
+def program_model(ir: dict[str, Any]) -> Program:
+    """Return the typed form of an IR, which only the compiler makes, so that it is not checked again."""
+    from workrail_lint.systems.workrail.model.ir import Program
+
+    model: Program = Build().root(Program, ir)
     return model
 
 
