@@ -12,7 +12,7 @@ from pytest_workrail.scenarios.variations import Content, Shown, Subject
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import decode
 
-_MOST_REPAIRS = 25
+_MOST_ANSWERS = 25
 
 
 class _Run(Protocol):
@@ -38,10 +38,6 @@ class DriverSubject(Subject, Generic[R]):
     def expectations(self, run: R) -> dict[str, Json]:
         """Return what a scenario of this run can expect."""
 
-    def mend(self, content: Content, problem: Fault) -> bool:
-        """Change a scenario so that a problem goes away; False if that is not possible."""
-        return drop_unused(content, problem.pointer)
-
     def first(self, content: Content) -> Content:
         """Return the scenario to play first for a variation."""
         return deepcopy(content)
@@ -53,15 +49,14 @@ class DriverSubject(Subject, Generic[R]):
     def played(self, content: Content) -> Shown | None:
         """Play a scenario with the answers that it asks for, and without what it does not use."""
         mended = self.first(content)
-        for _ in range(_MOST_REPAIRS):
+        for _ in range(_MOST_ANSWERS):
             run = self.run(mended)
             if run is None:
                 return None
-            if run.problems:
-                # Indices stay valid if the last is dropped first.
-                if not all(self.mend(mended, problem) for problem in reversed(run.problems)):
-                    return None
-            elif not self.answer(mended, run, content):
+            # What a run did not use did not change it. Indices stay valid if the last is dropped first.
+            if not all(drop_unused(mended, problem.pointer) for problem in reversed(run.problems)):
+                return None
+            if not self.answer(mended, run, content):
                 used = {name: value for name, value in mended.items() if value not in ({}, [])}
                 return Shown(used, frozenset(self.shown_goals(mended, run)), self.expectations(run))
         return None

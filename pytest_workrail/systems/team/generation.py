@@ -14,12 +14,12 @@ The contract has one state machine, so its goals are the same for every project.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.scenarios.variations import Content, generated
 from pytest_workrail.systems.kernel.generation import DriverSubject, merged
 from pytest_workrail.systems.team.blockers import TeamBlocker
@@ -104,14 +104,14 @@ class TeamSubject(DriverSubject[TeamRun]):
                 yield merged(content, change)
 
     def run(self, content: Content) -> TeamRun:
-        return run({self.member: content})
+        """Play a session; answers that it asks for besides those it has become part of its scenario."""
 
-    def mend(self, content: Content, problem: Fault) -> bool:
-        if problem.pointer != "/team/user":
-            return super().mend(content, problem)
-        ident = problem.message.partition(" ")[0]
-        content.setdefault("user", {}).setdefault(ident, []).append(_ANSWERS.get(ident, _OTHERWISE))
-        return True
+        def otherwise(ident: str) -> str:
+            answer = _ANSWERS.get(ident, _OTHERWISE)
+            content.setdefault("user", {}).setdefault(ident, []).append(answer)
+            return answer
+
+        return run({self.member: deepcopy(content)}, otherwise=otherwise)
 
     def shown_goals(self, content: Content, run: TeamRun) -> Iterator[str]:
         return _seen(run)

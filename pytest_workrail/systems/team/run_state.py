@@ -15,7 +15,7 @@ from pytest_workrail.systems.kernel.run import EventLog, RunState
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_artifact, about_state, blocked
 from pytest_workrail.systems.team.minimal_outputs import status as first_status
 from pytest_workrail.systems.team.session import FailingWrite, SessionLinter, Store, Task
-from pytest_workrail.systems.team.simulated_agents import SimulatedAgents, SimulatedUser
+from pytest_workrail.systems.team.simulated_agents import Answer, SimulatedAgents, SimulatedUser
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Flags, Request, Team
@@ -81,7 +81,15 @@ class Memory:
 class Stage(RunState):
     """One run."""
 
-    def __init__(self, root: Path, session: str, team: Team, mode: Mode, clock: SimulatedClock) -> None:
+    def __init__(
+        self,
+        root: Path,
+        session: str,
+        team: Team,
+        mode: Mode,
+        clock: SimulatedClock,
+        otherwise: Callable[[str], Answer] | None = None,
+    ) -> None:
         super().__init__(clock)
         self.team = team
         self.request = team.request or Request.model_validate({})
@@ -92,7 +100,7 @@ class Stage(RunState):
         self.linter = SessionLinter(self.store)
         self.linter.mode = mode
         self.agents = SimulatedAgents(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
-        self.user = SimulatedUser(team.user or {})
+        self.user = SimulatedUser(team.user or {}, otherwise)
         self.memory = Memory()
 
     # ------------------------------------------------------------------------------------------------- facts

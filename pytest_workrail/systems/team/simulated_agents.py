@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -223,13 +223,18 @@ Answer: TypeAlias = str | Refusal | Moot | None
 
 
 class SimulatedUser:
-    """The simulated user: a queue of answers for each decision."""
+    """The simulated user: a queue of answers for each decision, and `otherwise` for those without one."""
 
-    def __init__(self, answers: Mapping[str, tuple[Answer, ...]]) -> None:
+    def __init__(
+        self, answers: Mapping[str, tuple[Answer, ...]], otherwise: Callable[[str], Answer] | None = None
+    ) -> None:
         self._answers = Answers(answers)
+        self._otherwise = otherwise
 
     def answer(self, ident: str) -> Ok[Answer] | Err[Halt]:
         if not self._answers.has_next(ident):
+            if self._otherwise is not None:
+                return Ok(self._otherwise(ident))
             how = "is asked again" if self._answers.given[ident] else "is asked"
             return Err(unscripted(f"{ident} {how}, but the user has no answer for it", _USER))
         return Ok(self._answers.take(ident))

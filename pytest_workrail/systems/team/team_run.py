@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -22,6 +22,7 @@ from pytest_workrail.systems.team.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.team.orchestrator import orchestrate
 from pytest_workrail.systems.team.run_state import FOR_RULES, Stage
 from pytest_workrail.systems.team.session import HISTORY, STATUS, content_bytes
+from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.files import read_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
@@ -192,30 +193,37 @@ Files = dict[str, bytes]
 _LAST_YEAR = 9000
 
 
-def run(scenario: Mapping[str, Any] | TeamScenario, *, folder: Path | None = None, keep: Path | None = None) -> TeamRun:
-    """Play a scenario, given as a whole or by its `team` block alone.
+def run(
+    scenario: Mapping[str, Any] | TeamScenario,
+    *,
+    folder: Path | None = None,
+    keep: Path | None = None,
+    otherwise: Callable[[str], Answer] | None = None,
+) -> TeamRun:
+    """Play a scenario, given as a whole or by its `team` object alone.
 
-    `folder` is where the scenario's own paths start; `keep` is a folder for the repository of the run, which otherwise
-    is gone when the run is over. Raises pydantic's ValidationError for what is no scenario.
+    `folder` is where the scenario's own paths start; `keep` is a folder for the repository of the run, which is removed
+    by default. `otherwise` answers the questions that the scenario has no answer for. Raise pydantic's ValidationError
+    for what is no scenario.
     """
     if isinstance(scenario, TeamScenario):
         model = scenario
     else:
         model = TeamScenario.model_validate(scenario if "team" in scenario else {"team": dict(scenario)})
     if keep is not None:
-        return _played(model, folder or Path(), keep)
+        return _played(model, folder or Path(), keep, otherwise)
     with run_folder("team-") as root:
-        return _played(model, folder or Path(), Path(root))
+        return _played(model, folder or Path(), Path(root), otherwise)
 
 
-def _played(model: TeamScenario, folder: Path, root: Path) -> TeamRun:
+def _played(model: TeamScenario, folder: Path, root: Path, otherwise: Callable[[str], Answer] | None) -> TeamRun:
     team = model.team
     files = _session_files(team, folder)
     started_with = _status(files)
     session = team.session or started_with.get("session")
     name = session if is_session_name(session) else DEFAULT_SESSION
     mode = team.mode or _mode(team, files, started_with)
-    stage = Stage(root, name, team, mode, SimulatedClock(_start(files)))
+    stage = Stage(root, name, team, mode, SimulatedClock(_start(files)), otherwise)
     halt = _write_start_files(stage, team, files) or orchestrate(stage)
     return _result(model, stage, mode, started_with, halt)
 
