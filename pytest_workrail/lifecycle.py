@@ -207,7 +207,7 @@ def _failure(run: Run, envelope: dict[str, Any]) -> LifecycleResult:
     if "notRendered" in said:
         return PromptRenderFailed(said["notRendered"], envelope["message"], run=run)
     if envelope["code"] == "SESSION_NOT_HEALTHY":
-        tried = run.transcript.visits
+        tried = run.transcript.attempts
         return IntegrityFailure(tried[-1].step_id if tried else None, envelope["message"], run=run)
     return Failed(envelope, run=run)
 

@@ -44,7 +44,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class Attempt:
     """One attempt at one step, which ended as `advanced`, `blocked`, `gated` or `error`.
 
     `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `of_loop` are those
@@ -54,7 +54,7 @@ class Visit:
 
     step_id: str
     loop_path: tuple[tuple[str, int], ...]
-    attempt: int
+    number: int
     outcome: str
     blockers: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -118,7 +118,7 @@ class Transcript:
     mode: str
     ir: dict[str, Json]
     exchanges: tuple[Exchange, ...]
-    visits: tuple[Visit, ...]
+    attempts: tuple[Attempt, ...]
     final: dict[str, Json]
     choices: tuple[Choice, ...] = ()
     engine_defects: tuple[EngineDefectMark, ...] = ()

@@ -1,91 +1,90 @@
-"""What one run showed about its workflow, as coverage points."""
+"""What one run showed about its workflow, as coverage points.
+
+A transcript holds what every choice of a step was made from. The interpreter makes the choices once more, watched for
+what its search comes across; the engine's own record of that is cut where it grows long.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from pytest_workrail.agents.transcript import Choice, Transcript, Visit
-from pytest_workrail.coverage.exits import LIMIT
-from pytest_workrail.coverage.path import Walk
-from pytest_workrail.coverage.points import (
-    ASKED,
-    FREE,
-    LEFT_OUT,
-    MISSING_KEY,
-    UNSET,
-    Kind,
-    Point,
-    consequence_place,
-    dimension_place,
-    fragment_place,
-    gate_place,
-    place_of,
+from pytest_workrail.agents.transcript import Choice, Transcript
+from pytest_workrail.coverage.goals import observed_points
+from pytest_workrail.coverage.members import MemberTable
+from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point, place_of
+from pytest_workrail.coverage.reach import LIMIT, iteration_count, natural_exit
+from pytest_workrail.coverage.sites import (
+    Arrival,
+    AttemptSeen,
+    ConditionSeen,
+    Evidence,
+    LoopAsked,
+    LoopLeft,
+    NeighbourSeen,
+    QuestionSeen,
+    UnsetSeen,
 )
-from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, FOLLOWUP, GAP_OF_BLOCKER
-from pytest_workrail.coverage.strong import MemberTable
-from pytest_workrail.engine.core.profiles import PROFILES, Confirmation, Profile
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.errors import LoopReportError, MaxIterationsExceeded
+from pytest_workrail.engine.core.interpreter import Interpreter
+from pytest_workrail.engine.core.loops import LoopPlan
+from pytest_workrail.engine.core.profiles import PROFILES, LoopLimit, Profile
 from pytest_workrail.engine.core.rendering import render_context
+from pytest_workrail.engine.core.skipped import LoopUnset
+from pytest_workrail.engine.core.state import CompletedKeys, LoopFrame, Running, StepInstance
+from pytest_workrail.engine.core.values import LoopPath, LoopPosition, step_key
+from workrail_lint.base.result import Err
 
 
 def observe(transcript: Transcript, *, strong: bool = False) -> frozenset[Point]:
-    """Every point a run showed; some may be no goal of the workflow under any profile."""
+    """Return every point a run showed; some may be no goal of the workflow under any profile."""
     profile = PROFILES[transcript.profile]  # type: ignore[index]
+    points = {point for each in _evidence(transcript, profile, strong=strong) for point in observed_points(each)}
+    return frozenset(points if strong else (point for point in points if not point.kind.is_strong))
+
+
+def _evidence(transcript: Transcript, profile: Profile, *, strong: bool) -> Iterator[Evidence]:
     steps = steps_by_place(transcript.ir)
-    members = MemberTable() if strong else None
-    found: set[Point] = set()
-    for choice, state, seen in Walk(transcript.ir, profile, strong=strong).follow(transcript.choices):
-        found |= seen
+    paths = Paths(transcript.ir, profile, strong=strong)
+    for choice, state, seen in paths.follow_all(transcript.choices):
+        yield from seen
         if state.chosen is not None:
             place = place_of(state.chosen.step_id, state.chosen.loop_path)
-            gates = list(_gate_points(choice, place, steps[place], profile))
-            found.update(gates)
-            if members is not None:
-                loop = steps[state.chosen.loop_path[-1].loop_id] if state.chosen.loop_path else None
-                context = render_context(loop, state.chosen.loop_path, choice.context)
-                found.update(_deciding(members, steps[place], place, context, is_gate_told=bool(gates)))
-    for visit in transcript.visits:
-        place = place_of(visit.step_id, visit.loop_path)
-        found.update(_visit_points(visit, place, steps[place]))
-    found.update(_unset_points(transcript))
-    return frozenset(found)
+            loop = steps[state.chosen.loop_path[-1].loop_id] if state.chosen.loop_path else None
+            context = render_context(loop, state.chosen.loop_path, choice.context) if strong else choice.context
+            yield Arrival(choice, place, steps[place], context, profile, paths.members)
+    for attempt in transcript.attempts:
+        place = place_of(attempt.step_id, attempt.loop_path)
+        yield AttemptSeen(attempt, place, steps[place])
+    yield from _unset(transcript)
 
 
-def _unset_points(transcript: Transcript) -> Iterator[Point]:
-    """Which conditions waited for unset variables, and which steps and loops a run asked about because of that."""
+def _unset(transcript: Transcript) -> Iterator[Evidence]:
+    """Yield which conditions waited for unset variables, and which steps and loops a run asked about for that."""
     for entry in transcript.skipped:
-        told: dict[str, Any] = entry
-        if told["because"] == UNSET:
-            loop = told.get("loop")
+        passed: dict[str, Any] = entry
+        if passed["because"] == UNSET:
+            loop = passed.get("loop")
             path = ((str(loop["loopId"]), int(loop["iteration"])),) if loop is not None else ()
-            yield Point(Kind.CONDITION, place_of(told["stepId"], path), UNSET)
+            yield UnsetSeen(place_of(passed["stepId"], path))
     # A question about a loop names the step that would be next, which is one of its body.
     steps: list[Any] = transcript.ir["steps"]  # type: ignore[assignment]
     around = {inner["id"]: step["id"] for step in steps for inner in step.get("body", ())}
     reports: list[Any] = [exchange.response.get("blockers") for exchange in transcript.exchanges]
     blockers = (each for report in reports if isinstance(report, dict) for each in report["blockers"])
     gaps: list[Any] = transcript.final["gaps"]  # type: ignore[assignment]
-    asked = [(Kind.BLOCKER, each) for each in blockers if each["code"] == MISSING_KEY]
-    asked += [(Kind.GAP, gap) for gap in gaps if gap["severity"] == "critical"]
-    for kind, each in asked:
+    asked = [(False, each) for each in blockers if each["code"] == MISSING_KEY]
+    asked += [(True, gap) for gap in gaps if gap["severity"] == "critical"]
+    for is_gap, each in asked:
         details = each.get("details", {})
         if "suggested" in details:
-            yield Point(kind, around.get(details["stepId"], details["stepId"]), MISSING_KEY)
-
-
-def _deciding(
-    members: MemberTable, step: dict[str, Any], place: str, context: Mapping[str, Any], *, is_gate_told: bool
-) -> Iterator[Point]:
-    """Which members decided about what the agent was shown when it came to a step."""
-    for fragment in step.get("fragments", ()):
-        yield from members.points(fragment_place(place, fragment["id"]), fragment.get("when"), context)
-    if is_gate_told:
-        yield from members.points(gate_place(place), step["confirmation"].get("condition"), context)
+            yield QuestionSeen(around.get(details["stepId"], details["stepId"]), is_gap)
 
 
 def steps_by_place(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The steps of an IR by where they stand."""
+    """Return the steps of an IR by place."""
     found: dict[str, dict[str, Any]] = {}
     for step in ir["steps"]:
         found[step["id"]] = step
@@ -93,56 +92,108 @@ def steps_by_place(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _gate_points(choice: Choice, place: str, step: dict[str, Any], profile: Profile) -> Iterator[Point]:
-    """Whether the agent was told to wait for somebody before it hands in the chosen step."""
-    if step["confirmation"]["kind"] == "never":
-        return
-    never_waits = profile.confirmation is Confirmation.USER_DEPENDENCY and choice.never_stops
-    match choice.intent:
-        case "await_user_confirmation":
-            yield Point(Kind.GATE, place, ASKED)
-        case "perform_pending_then_continue" if not never_waits and step["type"] != "parallel":
-            yield Point(Kind.GATE, place, FREE)
+# ------------------------------------------------------------------------------------------------- the path of a run
 
 
-def _visit_points(visit: Visit, place: str, step: dict[str, Any]) -> Iterator[Point]:
-    if visit.outcome == "advanced":
-        yield Point(Kind.STEP, place, "done")
-    if visit.outcome == "gated" or APPROVAL in visit.blockers or GAP_OF_BLOCKER[APPROVAL] in visit.gaps:
-        yield Point(Kind.GATE, place, ASKED)
-    for fragment in step.get("fragments", ()):
-        case = "shown" if fragment["id"] in visit.fragments else "hidden"
-        yield Point(Kind.FRAGMENT, fragment_place(place, fragment["id"]), case)
-    for assessment, dimension, level in visit.levels:
-        yield Point(Kind.LEVEL, dimension_place(place, assessment, dimension), level)
-    for assessment, dimension in visit.left_out:
-        yield Point(Kind.LEFT_OUT, dimension_place(place, assessment, dimension), LEFT_OUT)
-    if visit.contract is not None:
-        yield Point(Kind.CONTRACT, place, visit.contract)
-    yield from _consequences(visit, step, place)
-    yield from _refusals(visit, place)
+class PathState(NamedTuple):
+    """Where a run is: what is done, the loop it is in, and the step that was chosen, None at the end."""
+
+    completed: CompletedKeys = CompletedKeys()
+    frame: LoopFrame | None = None
+    chosen: StepInstance | None = None
 
 
-def _refusals(visit: Visit, place: str) -> Iterator[Point]:
-    """Blockers and gaps: those of the step itself, and those of the loop around it."""
-    by_loop, by_step = Counter(visit.of_loop), Counter((*visit.blockers, *visit.gaps))
-    by_step -= by_loop
-    blamed = [(place, by_step), (visit.loop_path[-1][0], by_loop)] if visit.loop_path else [(place, by_step)]
-    for where, words in blamed:
-        for code, gap in GAP_OF_BLOCKER.items():
-            if code in words:
-                yield Point(Kind.BLOCKER, where, code)
-            if gap in words:
-                yield Point(Kind.GAP, where, gap)
-    if AT_LIMIT in by_loop:
-        yield Point(Kind.LOOP, visit.loop_path[-1][0], LIMIT)
+class Paths:
+    """Follows choices through one IR under a profile. With `strong`, also sees who decided and who was next."""
+
+    def __init__(self, ir: dict[str, Any], profile: Profile, *, strong: bool = False) -> None:
+        self.interpreter = Interpreter(ir, profile)
+        self.members = MemberTable() if strong else None
+        steps: list[dict[str, Any]] = ir["steps"]
+        self.following = {step["id"]: after for step, after in pairwise(steps)}
+        self.conditions = {step["id"]: step.get("runCondition") for step in steps}
+
+    def follow_all(self, choices: Iterable[Choice]) -> Iterator[tuple[Choice, PathState, list[Evidence]]]:
+        """Yield each choice of a run with where it led, and what could be seen on the way."""
+        states: dict[str | None, PathState] = {None: PathState()}
+        for choice in choices:
+            state, seen = self.follow(states[choice.origin], choice)
+            if choice.target is not None:
+                states[choice.target] = state
+            yield choice, state, seen
+
+    def follow(self, start: PathState, choice: Choice) -> tuple[PathState, list[Evidence]]:
+        """Return where one choice leads, and what could be seen on the way. Raise where it can't be repeated."""
+        completed = start.completed if start.chosen is None else start.completed.with_key(start.chosen.key)
+        state = Running(completed, () if start.frame is None else (start.frame,), None)
+        watcher = _Watcher(self, choice.context)
+        found = self.interpreter.next(state, choice.context, choice.artifacts, never_stop=True, watcher=watcher)
+        if isinstance(found, Err):
+            raise AssertionError(f"a recorded choice can't be repeated: {found.error.message}")
+        chosen = found.value.state
+        if not isinstance(chosen, Running):
+            return PathState(completed), watcher.seen
+        frame = chosen.loop_stack[-1] if chosen.loop_stack else None
+        return PathState(chosen.completed, frame, chosen.pending), watcher.seen
 
 
-def _consequences(visit: Visit, step: dict[str, Any], place: str) -> Iterator[Point]:
-    if FOLLOWUP not in visit.blockers and GAP_OF_BLOCKER[FOLLOWUP] not in visit.gaps:
-        return
-    for consequence in step.get("output", {}).get("assessments", {}).get("consequences", ()):
-        when = consequence["when"]
-        scope, wanted = when.get("forAssessment"), when["anyEqualsLevel"]
-        if any(level == wanted and scope in (None, assessment) for assessment, _, level in visit.levels):
-            yield Point(Kind.CONSEQUENCE, consequence_place(place, scope), wanted)
+class _Watcher:
+    """Notes what one search comes across."""
+
+    def __init__(self, paths: Paths, context: Mapping[str, Any]) -> None:
+        self.seen: list[Evidence] = []
+        self._paths = paths
+        self._context = context
+        self._entered: set[tuple[str, int]] = set()
+
+    def evaluated(self, step_id: str, position: LoopPosition | None, holds: bool) -> None:
+        members = self._paths.members
+        if position is None:
+            condition, context = self._paths.conditions[step_id], self._context
+            self.seen.append(ConditionSeen(step_id, condition, context, holds, members))
+            return
+        loop = self._loop(position.loop_id)
+        condition = next(step.condition for step in loop.body if step.step_id == step_id)
+        context = self._context if members is None else loop.project(position.iteration, self._context)
+        self.seen.append(ConditionSeen(place_of(step_id, (position,)), condition, context, holds, members))
+
+    def asked(self, loop_id: str, iteration: int, enters: bool) -> None:
+        loop, members = self._loop(loop_id), self._paths.members
+        if enters:
+            self._entered.add((loop_id, iteration))
+        if members is not None and loop.source["kind"] == "condition":
+            context = loop.project(iteration, self._context)
+            self.seen.append(LoopAsked(loop_id, loop.source["condition"], context, members))
+
+    def chosen(self, step_id: str, position: LoopPosition | None, completed: CompletedKeys) -> None:
+        if self._paths.members is None:
+            return
+        path: LoopPath = () if position is None else (position,)
+        if position is None:
+            following, place, context = self._paths.following.get(step_id), step_id, self._context
+        else:
+            loop = self._loop(position.loop_id)
+            at = next(index for index, step in enumerate(loop.body) if step.step_id == step_id)
+            following = next(iter(loop.definition["body"][at + 1 : at + 2]), None) if at + 1 < len(loop.body) else None
+            place, context = place_of(step_id, path), loop.project(position.iteration, self._context)
+        is_open = following is not None and step_key(following["id"], path) not in completed
+        if following is not None and is_open and evaluate(following.get("runCondition"), context):
+            self.seen.append(NeighbourSeen(place, following["id"]))
+
+    def left(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None, completed: CompletedKeys) -> None:
+        loop, path = self._loop(frame.loop_id), (LoopPosition(frame.loop_id, frame.iteration),)
+        is_entered = (frame.loop_id, frame.iteration) in self._entered
+        is_begun = is_entered or any(step_key(step.step_id, path) in completed for step in loop.body)
+        iterations = frame.iteration + is_begun
+        at_limit = isinstance(reported, MaxIterationsExceeded) or (is_entered and self._is_cut(loop, iterations))
+        self.seen.append(LoopLeft(frame.loop_id, LIMIT if at_limit else natural_exit(iterations)))
+
+    def _loop(self, loop_id: str) -> LoopPlan:
+        return self._paths.interpreter.loops[loop_id]
+
+    def _is_cut(self, loop: LoopPlan, iterations: int) -> bool:
+        """Return whether the limit ended a loop where that is a normal end. One that is not asked again is cut."""
+        if self._paths.interpreter.profile.loop_limit is not LoopLimit.EXIT or iterations < loop.max_iterations:
+            return False
+        count = iteration_count(loop.source, self._context)
+        return count is None or count > loop.max_iterations

@@ -1,37 +1,16 @@
-"""Coverage points: the single things a run can show about a workflow."""
+"""Coverage points: the single things a run can show about a workflow, and where each is."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+if TYPE_CHECKING:
+    from pytest_workrail.coverage.goals import GoalKind
 
-class Kind(str, Enum):
-    """What a point is about, in the order reports show."""
-
-    STEP = "step"
-    CONDITION = "condition"
-    LOOP = "loop"
-    FRAGMENT = "fragment"
-    GATE = "gate"
-    LEVEL = "level"
-    CONSEQUENCE = "consequence"
-    BLOCKER = "blocker"
-    CONTRACT = "contract"
-    GAP = "gap"
-    DECIDES = "decides"
-    ORDER = "order"
-    LEFT_OUT = "left-out"
-
-
-# Kinds that are counted only on request: what a suite has to show so that few changes of a workflow go unnoticed.
-STRONG = frozenset({Kind.DECIDES, Kind.ORDER, Kind.LEFT_OUT})
+# The case of a dimension that an assessment was submitted without.
 LEFT_OUT = "accepted or refused"
-
-
 # The cases of a gate: the agent was told to wait for somebody, or told that it need not.
 ASKED, FREE = "asked", "free"
-
 # The case of a condition whose variables are not set, where setting them would make it hold.
 UNSET = "unset"
 # What such a condition costs a run under a profile that asks: the blocker, and the gap of a run that never stops.
@@ -41,22 +20,27 @@ MISSING_KEY = "MISSING_CONTEXT_KEY"
 class Point(NamedTuple):
     """One case at one place. A step inside a loop has the place `<loop>/<step>`."""
 
-    kind: Kind
+    kind: type[GoalKind]
     place: str
     case: str
 
     @property
     def name(self) -> str:
-        return f"{self.kind.value}:{self.place}:{self.case}"
+        return f"{self.kind.name}:{self.place}:{self.case}"
+
+    @property
+    def step_place(self) -> str:
+        """The place of the step or loop that the point is about."""
+        return self.place.partition("#")[0]
 
 
 def place_of(step_id: str, loop_path: tuple[tuple[str, int], ...] = ()) -> str:
-    """Where a step stands, whatever its iteration."""
+    """Return where a step is, whatever its iteration."""
     return f"{loop_path[-1][0]}/{step_id}" if loop_path else step_id
 
 
 def truth_case(holds: bool) -> str:
-    """The case of a condition that came out one way."""
+    """Return the case of a condition that came out one way."""
     return "true" if holds else "false"
 
 
@@ -73,5 +57,5 @@ def consequence_place(place: str, for_assessment: str | None) -> str:
 
 
 def gate_place(place: str) -> str:
-    """Where the condition of a confirmation stands."""
+    """Return where the condition of a confirmation is."""
     return f"{place}#confirmation"

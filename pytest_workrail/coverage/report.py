@@ -1,24 +1,172 @@
-"""Workflow coverage for people and for programs."""
+"""The workflow coverage of a test session: which goals there are, which tests show them, as a table and as JSON."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from pytest_workrail.coverage.points import Kind
-from pytest_workrail.coverage.tally import Score, Tally, WorkflowTally
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.goals import KINDS, GoalKind, kind_named
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.engine.core.profiles import PROFILES
 from workrail_lint.base.js import Json
 from workrail_lint.base.wording import counted
+
+WorkflowKey: TypeAlias = tuple[str, str]
 
 _SHORT_HASH = len("sha256:") + 8
 _MOST_PATHS = 5
 
 
+class Score(NamedTuple):
+    """How many of how many."""
+
+    covered: int
+    points: int
+
+    @property
+    def percent(self) -> float:
+        """Rounded down, so that only what is complete says 100. Nothing to show is nothing shown."""
+        return self.covered * 10000 // self.points / 100 if self.points else 0.0
+
+    def reaches(self, percent: float) -> bool:
+        return self.covered * 100 >= percent * self.points and (self.points > 0 or percent <= 0)
+
+
+class WorkflowTally:
+    """One workflow in one version."""
+
+    __slots__ = ("_goals", "_tests", "workflow_hash", "workflow_id")
+
+    def __init__(self, workflow_id: str, workflow_hash: str) -> None:
+        self.workflow_id = workflow_id
+        self.workflow_hash = workflow_hash
+        self._goals: dict[str, tuple[Point, ...]] = {}
+        self._tests: dict[Point, set[str]] = {}
+
+    @property
+    def profiles(self) -> list[str]:
+        """The profiles it was run under, in the order of the table of profiles."""
+        return [name for name in PROFILES if name in self._goals]
+
+    def expect(self, profile: str, goals: tuple[Point, ...]) -> None:
+        """Note what there is to show under a profile."""
+        self._goals[profile] = goals
+
+    def cover(self, points: Iterable[Point], test: str) -> None:
+        """Note what a test has shown."""
+        for point in points:
+            self._tests.setdefault(point, set()).add(test)
+
+    def points(self) -> Iterator[tuple[Point, list[str]]]:
+        """Every point and the tests that have shown it, in the order of the workflow."""
+        for point in dict.fromkeys(point for profile in self.profiles for point in self._goals[profile]):
+            yield point, sorted(self._tests.get(point, ()))
+
+    def score(self, kind: type[GoalKind] | None = None) -> Score:
+        """How much of a kind, or of everything, was shown."""
+        tests = [tests for point, tests in self.points() if kind in (None, point.kind)]
+        return Score(sum(map(bool, tests)), len(tests))
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything, for another process."""
+        return {
+            "workflowId": self.workflow_id,
+            "workflowHash": self.workflow_hash,
+            "goals": {profile: [_to_json(point) for point in goals] for profile, goals in self._goals.items()},
+            "tests": [[_to_json(point), list[Json](sorted(tests))] for point, tests in self._tests.items()],
+        }
+
+    def merge(self, state: dict[str, Any]) -> None:
+        """Add what another process noted about the same workflow."""
+        for profile, goals in state["goals"].items():
+            self.expect(profile, tuple(map(_from_json, goals)))
+        for point, tests in state["tests"]:
+            for test in tests:
+                self.cover([_from_json(point)], test)
+
+
+class Tally:
+    """All workflows."""
+
+    def __init__(self) -> None:
+        self._workflows: dict[WorkflowKey, WorkflowTally] = {}
+
+    def __iter__(self) -> Iterator[WorkflowTally]:
+        return (self._workflows[key] for key in sorted(self._workflows))
+
+    def workflow(self, workflow_id: str, workflow_hash: str) -> WorkflowTally:
+        """The tally of one workflow, begun if need be."""
+        key = (workflow_id, workflow_hash)
+        return self._workflows.setdefault(key, WorkflowTally(*key))
+
+    def knows(self, workflow_id: str) -> bool:
+        """Whether any version of a workflow is among them."""
+        return any(known == workflow_id for known, _ in self._workflows)
+
+    def score(self, kind: type[GoalKind] | None = None) -> Score:
+        """The sum over all workflows."""
+        scores = [workflow.score(kind) for workflow in self]
+        return Score(sum(score.covered for score in scores), sum(score.points for score in scores))
+
+    def to_json(self) -> list[Json]:
+        return [workflow.to_json() for workflow in self]
+
+    def merge(self, state: list[dict[str, Any]]) -> None:
+        for workflow in state:
+            self.workflow(workflow["workflowId"], workflow["workflowHash"]).merge(workflow)
+
+
+def _to_json(point: Point) -> list[Json]:
+    return [point.kind.name, point.place, point.case]
+
+
+def _from_json(value: list[str]) -> Point:
+    kind, place, case = value
+    return Point(kind_named(kind), place, case)
+
+
+class CoverageSession:
+    """Collects runs. Under xdist every worker has one, and the controller merges them."""
+
+    def __init__(self, *, strong: bool = False) -> None:
+        self._strong = strong
+        self.tally = Tally()
+        self._held: dict[str, list[tuple[WorkflowTally, frozenset[Point]]]] = {}
+
+    def record(self, test: str, transcript: Transcript) -> None:
+        """A run that a test made."""
+        from pytest_workrail.coverage.goals import goals
+        from pytest_workrail.coverage.observe import observe
+        from pytest_workrail.engine.core.profiles import PROFILES
+
+        workflow = self.tally.workflow(transcript.workflow_id, transcript.workflow_hash)
+        if transcript.profile not in workflow.profiles:
+            profile = PROFILES[transcript.profile]  # type: ignore[index]
+            workflow.expect(transcript.profile, goals(transcript.ir, profile, strong=self._strong))
+        self._held.setdefault(test, []).append((workflow, observe(transcript, strong=self._strong)))
+
+    def test_finished(self, test: str, passed: bool) -> None:
+        """A test ended. Its runs count only if it passed."""
+        for workflow, points in self._held.pop(test, ()):
+            if passed:
+                workflow.cover(points, test)
+
+    def worker_state(self) -> list[Json]:
+        """What a worker sends to the controller."""
+        return self.tally.to_json()
+
+    def merge(self, state: list[dict[str, Any]]) -> None:
+        """Take in what a worker found."""
+        self.tally.merge(state)
+
+
 def table(tally: Tally, *, missing: bool = False) -> list[str]:
     """One line for each workflow and one for all of them; with `missing`, the points that are not covered."""
-    kinds = [kind for kind in Kind if tally.score(kind).points]
-    rows = [["workflow", *(f"{kind.value}s" for kind in kinds), "total"]]
+    kinds = [kind for kind in KINDS if tally.score(kind).points]
+    rows = [["workflow", *(f"{kind.name}s" for kind in kinds), "total"]]
     labels = _labels(tally)
     rows += [_row(labels[index], workflow, kinds) for index, workflow in enumerate(tally)]
     rows.append(_row("TOTAL", tally, kinds))
@@ -56,7 +204,7 @@ def _labels(tally: Tally) -> list[str]:
     ]
 
 
-def _row(label: str, of: Tally | WorkflowTally, kinds: list[Kind]) -> list[str]:
+def _row(label: str, of: Tally | WorkflowTally, kinds: list[type[GoalKind]]) -> list[str]:
     cells = [_fraction(of.score(kind)) for kind in kinds]
     score = of.score()
     return [label, *cells, f"{_fraction(score)} {int(score.percent)}%"]
@@ -85,7 +233,7 @@ def _score(score: Score) -> dict[str, Json]:
 
 
 def _workflow(workflow: WorkflowTally) -> dict[str, Json]:
-    kinds = {kind.value: workflow.score(kind) for kind in Kind}
+    kinds = {kind.name: workflow.score(kind) for kind in KINDS}
     return {
         "workflowId": workflow.workflow_id,
         "workflowHash": workflow.workflow_hash,
@@ -93,7 +241,7 @@ def _workflow(workflow: WorkflowTally) -> dict[str, Json]:
         "total": _score(workflow.score()),
         "kinds": {name: _score(score) for name, score in kinds.items() if score.points},
         "points": [
-            {"kind": point.kind.value, "place": point.place, "case": point.case, "tests": list[Json](tests)}
+            {"kind": point.kind.name, "place": point.place, "case": point.case, "tests": list[Json](tests)}
             for point, tests in workflow.points()
         ],
     }

@@ -12,15 +12,23 @@ from typing import Any
 from pytest_workrail.agents.agent import StepView, Submit
 from pytest_workrail.agents.correct import artifacts_of, contract_artifact, notes_of
 from pytest_workrail.agents.misbehaving import behave
+from pytest_workrail.coverage.goals import (
+    BlockerGoal,
+    ConsequenceGoal,
+    ContractGoal,
+    GapGoal,
+    GoalKind,
+    LeftOutGoal,
+    LevelGoal,
+)
 from pytest_workrail.coverage.points import (
     LEFT_OUT,
-    Kind,
     Point,
     consequence_place,
     dimension_place,
     place_of,
 )
-from pytest_workrail.coverage.reasons import FOLLOWUP, GAP_OF_BLOCKER
+from pytest_workrail.coverage.refusals import FOLLOWUP, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.blockers import gap_for
 from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.outputs import requires_notes
@@ -42,7 +50,6 @@ _FAULTS = (
     Behaviour.CLAIM_CAPABILITY,
     Behaviour.LACK_CAPABILITY,
 )
-_BY_ANSWER = (Kind.BLOCKER, Kind.GAP, Kind.LEVEL, Kind.CONSEQUENCE, Kind.LEFT_OUT)
 _CAPABILITY_FAULTS = {
     Behaviour.CLAIM_CAPABILITY: "REQUIRED_CAPABILITY_UNKNOWN",
     Behaviour.LACK_CAPABILITY: "REQUIRED_CAPABILITY_UNAVAILABLE",
@@ -79,7 +86,7 @@ class Answers:
         view = self._view
         artifacts = artifacts_of(view)
         contract = view.step.get("output", {}).get("contract")
-        if contract is not None and not contract["required"] and self._wants(Kind.CONTRACT, self._place):
+        if contract is not None and not contract["required"] and self._wants(ContractGoal, self._place):
             made = contract_artifact(view, contract["ref"])
             artifacts = artifacts if made is None else (made,)
         if self._asked["refs"]:
@@ -101,17 +108,17 @@ class Answers:
         shown = self._assessed_points([each for each in answer.artifacts if isinstance(each, dict)], is_valid=True)
         contract = self._view.step.get("output", {}).get("contract")
         if contract is not None and answer.artifacts:
-            shown.add(Point(Kind.CONTRACT, self._place, contract["ref"]))
+            shown.add(Point(ContractGoal, self._place, contract["ref"]))
         return answer, shown
 
     # --------------------------------------------------------------------------------------------- what is refused
 
     def refused(self) -> Iterator[tuple[Submit, set[Point]]]:
         """Answers that are refused, one after the other as long as each shows something new."""
-        left = {point for point in self._wanted if point.place.partition("#")[0] == self._place}
-        if not any(point.kind in _BY_ANSWER for point in left):
+        left = {point for point in self._wanted if point.step_place == self._place}
+        if not any(point.kind.is_answered for point in left):
             return
-        judged = [(self._shown(answer, Kind.BLOCKER), answer) for answer in self._faulty()]
+        judged = [(self._shown(answer, BlockerGoal), answer) for answer in self._faulty()]
         for _ in range(9):
             best = max(
                 ((shown & left, answer) for shown, answer in judged),
@@ -126,11 +133,11 @@ class Answers:
     def with_gaps(self, context: Mapping[str, Json] | None) -> tuple[Submit | None, set[Point]]:
         """The answer that leaves most gaps that nobody has shown, and what it shows; None where no gap is left."""
         best: tuple[Submit | None, set[Point]] = (None, set())
-        if not any(point.kind in _BY_ANSWER for point in self._wanted):
+        if not any(point.kind.is_answered for point in self._wanted):
             return best
         for answer in self._faulty():
             given = replace(answer, context=dict(context) if context else None)
-            shown = self._shown(given, Kind.GAP) & set(self._wanted)
+            shown = self._shown(given, GapGoal) & set(self._wanted)
             if len(shown) > len(best[1]):
                 best = (given, shown)
         return best
@@ -167,18 +174,18 @@ class Answers:
             yield Submit(given, self._beside_contract(self._assessments(fresh)))
             for ref, dimension in self._dimensions():
                 for level in dimension["levels"]:
-                    if self._wants(Kind.LEVEL, dimension_place(self._place, ref, dimension["id"]), level):
+                    if self._wants(LevelGoal, dimension_place(self._place, ref, dimension["id"]), level):
                         yield Submit(
                             given, self._beside_contract(self._assessments({**fresh, (ref, dimension["id"]): level}))
                         )
         for ref, dimension in self._dimensions():
-            if self._wants(Kind.LEFT_OUT, dimension_place(self._place, ref, dimension["id"])):
+            if self._wants(LeftOutGoal, dimension_place(self._place, ref, dimension["id"])):
                 yield Submit(notes, self._beside_contract(self._assessments(fresh, without=(ref, dimension["id"]))))
                 yield Submit(None, self._beside_contract(self._assessments(fresh, without=(ref, dimension["id"]))))
 
     # ------------------------------------------------------------------------------------------------- what is shown
 
-    def _shown(self, answer: Submit, kind: Kind) -> set[Point]:
+    def _shown(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
         """What handing this in would show, where it is refused or leaves gaps because of the step itself."""
         view = self._view
         details = [gap_for(reason).detail for reason in view.reasons(answer)]
@@ -186,7 +193,7 @@ class Answers:
         codes += self._capability_codes(answer)
         if not codes:
             return set()
-        found = {Point(kind, self._place, code if kind is Kind.BLOCKER else GAP_OF_BLOCKER[code]) for code in codes}
+        found = {Point(kind, self._place, code if kind is BlockerGoal else GAP_OF_BLOCKER[code]) for code in codes}
         submitted = [each for each in answer.artifacts if isinstance(each, dict)]
         is_valid = "INVALID_REQUIRED_OUTPUT" not in codes
         return found | self._assessed_points(submitted, is_valid=is_valid, follows_up=FOLLOWUP in codes)
@@ -204,13 +211,13 @@ class Answers:
                 continue
             place = dimension_place(self._place, ref, dimension["id"])
             if dimension["id"] not in given:
-                found.add(Point(Kind.LEFT_OUT, place, LEFT_OUT))
+                found.add(Point(LeftOutGoal, place, LEFT_OUT))
             elif is_valid:
                 level = given[dimension["id"]]
-                found.add(Point(Kind.LEVEL, place, level))
+                found.add(Point(LevelGoal, place, level))
                 if follows_up:
                     found |= {
-                        Point(Kind.CONSEQUENCE, consequence_place(self._place, scope), level) for scope in (None, ref)
+                        Point(ConsequenceGoal, consequence_place(self._place, scope), level) for scope in (None, ref)
                     }
         return found
 
@@ -224,7 +231,7 @@ class Answers:
 
     # ------------------------------------------------------------------------------------------------- assessments
 
-    def _wants(self, kind: Kind, place: str, case: str | None = None) -> bool:
+    def _wants(self, kind: type[GoalKind], place: str, case: str | None = None) -> bool:
         return any(point.kind is kind and point.place == place and case in (None, point.case) for point in self._wanted)
 
     def _dimensions(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -248,7 +255,7 @@ class Answers:
             levels = [level for level in dimension["levels"] if level not in alarms] or dimension["levels"][:1]
             if not harmless:
                 levels = [*dimension["levels"]]
-            fresh = [level for level in levels if self._wants(Kind.LEVEL, place, level)]
+            fresh = [level for level in levels if self._wants(LevelGoal, place, level)]
             if fresh or dimension.get("required", True):
                 found[ref, dimension["id"]] = (fresh or levels)[0]
         for ref in self._asked["refs"]:

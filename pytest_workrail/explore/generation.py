@@ -14,10 +14,16 @@ from statistics import median_low
 from typing import Any
 
 from pytest_workrail.agents.transcript import Transcript
-from pytest_workrail.coverage.exits import LIMIT
+from pytest_workrail.coverage.goals import (
+    BlockerGoal,
+    GapGoal,
+    GoalKind,
+    LoopGoal,
+)
 from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.points import Kind, Point
-from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.coverage.reach import LIMIT
+from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
@@ -28,7 +34,7 @@ from pytest_workrail.scenarios.generated import is_generated, is_untouched, redu
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
 from workrail_lint.base.js import Json, json_text, text
 from workrail_lint.base.result import Err
-from workrail_lint.base.wording import counted, listed
+from workrail_lint.base.wording import listed
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_check import scenario_profiles
@@ -49,30 +55,6 @@ _CAUSES = {
     "REQUIRED_CAPABILITY_UNAVAILABLE": "missing-capability",
 }
 _CAUSE_OF_GAP = {GAP_OF_BLOCKER[code]: word for code, word in _CAUSES.items()}
-_NOUNS = {
-    Kind.STEP: "step",
-    Kind.CONDITION: "case of a condition",
-    Kind.LOOP: "end of a loop",
-    Kind.FRAGMENT: "case of a fragment",
-    Kind.GATE: "case of a confirmation",
-    Kind.LEVEL: "level",
-    Kind.CONSEQUENCE: "consequence",
-    Kind.BLOCKER: "blocker",
-    Kind.CONTRACT: "contract",
-    Kind.GAP: "gap",
-    Kind.DECIDES: "member that decides",
-    Kind.ORDER: "order of neighbours",
-    Kind.LEFT_OUT: "dimension left out",
-}
-_PLURALS = {
-    Kind.CONDITION: "cases of conditions",
-    Kind.LOOP: "ends of loops",
-    Kind.FRAGMENT: "cases of fragments",
-    Kind.GATE: "cases of confirmations",
-    Kind.DECIDES: "members that decide",
-    Kind.ORDER: "orders of neighbours",
-    Kind.LEFT_OUT: "dimensions left out",
-}
 _PROFILES = ("reference", "locked")
 TASK = "pytest_workrail.explore.generation:perform"
 
@@ -201,20 +183,20 @@ def _what(selected: Selected) -> str:
         return "start-refused"
     if run.status == "gated":
         return "gated"
-    if any(point.kind is Kind.LOOP and point.case == LIMIT for point in points) or _has(points, AT_LIMIT):
+    if any(point.kind is LoopGoal and point.case == LIMIT for point in points) or _has(points, AT_LIMIT):
         return "loop-limit"
     if _has(points, APPROVAL):
         return "approval"
-    blockers = [point for point in points if point.kind is Kind.BLOCKER]
+    blockers = [point for point in points if point.kind is BlockerGoal]
     if blockers:
         places = {point.place.rpartition("/")[2] for point in blockers}
         place = f"{next(iter(places))}-" if len(places) == 1 else ""
         return f"{place}blocked-by-{_CAUSES.get(blockers[0].case, blockers[0].case)}"
-    gaps = [point for point in points if point.kind is Kind.GAP]
+    gaps = [point for point in points if point.kind is GapGoal]
     if gaps:
         causes = {_CAUSE_OF_GAP.get(point.case, point.case) for point in gaps}
         return f"gaps-{next(iter(causes))}" if len(causes) == 1 else "gaps-never-stop"
-    loops = [point for point in points if point.kind is Kind.LOOP]
+    loops = [point for point in points if point.kind is LoopGoal]
     if loops:
         return f"{loops[0].place}-{loops[0].case}-iterations" if loops[0].case != "one" else f"{loops[0].place}-once"
     branch = next(_branches(selected), None)
@@ -238,19 +220,13 @@ def description(selected: Selected, is_first: bool) -> str:
     """One sentence about what the scenario shows."""
     if is_first:
         return "The shortest run to the end."
-    counts: dict[Kind, int] = {}
+    counts: dict[type[GoalKind], int] = {}
     for _, point in selected.unique:
         counts[point.kind] = counts.get(point.kind, 0) + 1
-    words = [_counted(number, kind) for kind, number in counts.items()]
+    words = [kind.title(number) for kind, number in counts.items()]
     if not words:
         return "A run that others cover as well."
     return f"Shows {listed(words)} that no other generated scenario shows."
-
-
-def _counted(number: int, kind: Kind) -> str:
-    if number > 1 and kind in _PLURALS:
-        return f"{number} {_PLURALS[kind]}"
-    return counted(number, _NOUNS[kind])
 
 
 def scenario_document(selected: Selected, sentence: str, sources: dict[str, Json], *, golden: bool) -> dict[str, Json]:

@@ -7,19 +7,20 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.correct import workflow_solver
-from pytest_workrail.coverage.goals import goals
-from pytest_workrail.coverage.observe import steps_by_place
-from pytest_workrail.coverage.path import PathPlan
-from pytest_workrail.coverage.points import ASKED, Kind, Point, fragment_place, gate_place, place_of
-from pytest_workrail.coverage.strong import MemberTable
+from pytest_workrail.coverage.goals import (
+    DecidesGoal,
+    FragmentGoal,
+    GateGoal,
+    OrderGoal,
+    goals,
+)
+from pytest_workrail.coverage.members import MemberTable
+from pytest_workrail.coverage.observe import Paths, steps_by_place
+from pytest_workrail.coverage.points import ASKED, Point, fragment_place, gate_place, place_of
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.profiles import PROFILES, Confirmation, Profile, ProfileName
-from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.core.profiles import PROFILES, Profile, ProfileName
 from pytest_workrail.explore.targets import Binder, Map, Target
 from workrail_lint.systems.workrail.solver import Wish
-
-GUIDED: Autonomy = "guided"
-NEVER_STOP: Autonomy = "full_auto_never_stop"
 
 # What a run could still show at a place.
 Waiting: TypeAlias = Callable[[str], list[Point]]
@@ -36,14 +37,14 @@ class Ledger:
         self._marks: set[tuple[str, Point]] = set()
         self._by_place: dict[str, list[Point]] = {}  # what is missing
         for point in self.goals:
-            self._by_place.setdefault(point.place.partition("#")[0], []).append(point)
+            self._by_place.setdefault(point.step_place, []).append(point)
 
     def cover(self, points: Iterable[Point]) -> list[Point]:
         """Note what a run has shown; returns what was missing until now."""
         found = [point for point in points if point in self.missing]
         for point in found:
             del self.missing[point]
-            self._by_place[point.place.partition("#")[0]].remove(point)
+            self._by_place[point.step_place].remove(point)
         return found
 
     def mark(self, mode: str, points: Iterable[Point]) -> None:
@@ -63,32 +64,8 @@ class Ledger:
     def waiting(self, place: str | None, mode: str) -> Iterator[Point]:
         """What a run in this mode could still show at a place."""
         for point in self._by_place.get(place or "", ()):
-            if self._fits(point, mode) and (mode, point) not in self._marks:
+            if point.kind.fits(mode, self._profile) and (mode, point) not in self._marks:
                 yield point
-
-    def _fits(self, point: Point, mode: str) -> bool:
-        match point.kind:
-            case Kind.BLOCKER:
-                return mode == GUIDED
-            case Kind.GAP:
-                return mode == NEVER_STOP
-            case Kind.GATE:
-                never_told = self._profile.confirmation is Confirmation.USER_DEPENDENCY
-                return not (mode == NEVER_STOP and never_told)
-            case _:
-                return True
-
-
-def shows_there(point: Point) -> bool:
-    """Whether it is worth to get to the place of a point: some show only when it is passed by."""
-    if point.kind is Kind.CONDITION:
-        return point.case == "true"
-    if point.kind is Kind.DECIDES and "#" not in point.place:
-        # Under an odd number of negations a member that is true keeps the condition from holding.
-        return point.case.endswith("true") is (point.case.count("/not") % 2 == 0)
-    if point.kind is Kind.LOOP:
-        return point.case != "zero"
-    return True
 
 
 class Guide:
@@ -103,7 +80,7 @@ class Guide:
         self.solver = workflow_solver(ir)
         self.binder = Binder()
         self.map = Map(ir, self.profile, self.binder)
-        self.paths = PathPlan(ir, self.profile, strong=True)
+        self.paths = Paths(ir, self.profile, strong=True)
         self.members = MemberTable()
         self.steps = steps_by_place(ir)
         self.following = _neighbours(ir)
@@ -128,7 +105,7 @@ def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[W
         if place is None:
             continue
         step = guide.steps[place]
-        wanted = {point.case for point in waiting_at(place) if point.kind is Kind.DECIDES and point.place == place}
+        wanted = {point.case for point in waiting_at(place) if point.kind is DecidesGoal and point.place == place}
         if wanted:
             for case, wishes in guide.members[step.get("runCondition")].wishes():
                 if case in wanted:
@@ -139,16 +116,16 @@ def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[W
     for fragment in target.step.get("fragments", ()):
         place = fragment_place(target.place, fragment["id"])
         for point in waiting:
-            if point.place == place and point.kind is Kind.FRAGMENT:
+            if point.place == place and point.kind is FragmentGoal:
                 yield bound((fragment.get("when"), point.case == "shown"))
         yield from map(list, _deciding(guide, place, fragment.get("when"), waiting, bound))
     condition = target.step["confirmation"].get("condition")
     for point in waiting:
-        if point.kind is Kind.GATE:
+        if point.kind is GateGoal:
             yield bound((condition, point.case == ASKED))
     yield from _deciding(guide, gate_place(target.place), condition, waiting, bound)
     following = guide.following.get(target.place)
-    if following is not None and any(point.kind is Kind.ORDER for point in waiting):
+    if following is not None and any(point.kind is OrderGoal for point in waiting):
         yield bound((following.get("runCondition"), True))
     if target.loop is not None:
         yield from _at_entry(guide, target, waiting_at)
@@ -164,14 +141,14 @@ def _at_entry(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[lis
     waiting = waiting_at(loop["id"])
     yield from _deciding(guide, loop["id"], loop.get("runCondition"), waiting, lambda *wishes: list(wishes))
     following = guide.following.get(loop["id"])
-    if following is not None and any(point.kind is Kind.ORDER for point in waiting):
+    if following is not None and any(point.kind is OrderGoal for point in waiting):
         yield [(following.get("runCondition"), True)]
 
 
 def _deciding(
     guide: Guide, place: str, condition: object, waiting: list[Point], bound: Callable[..., list[Wish]]
 ) -> Iterator[list[Wish]]:
-    wanted = {point.case for point in waiting if point.kind is Kind.DECIDES and point.place == place}
+    wanted = {point.case for point in waiting if point.kind is DecidesGoal and point.place == place}
     if wanted:
         for case, wishes in guide.members[condition].wishes():
             if case in wanted:

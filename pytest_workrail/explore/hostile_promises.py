@@ -42,7 +42,7 @@ from pytest_workrail.engine.events.payloads import NotesPayload
 from pytest_workrail.engine.protocol.questions import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_world import CallRecord, World
-from pytest_workrail.run.visits import Position, position_of
+from pytest_workrail.run.history import Position, position_of
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json, is_number, json_text

@@ -12,7 +12,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_turns import Turn
 from pytest_workrail.explore.hostile_world import HostileAgent, World, rehydration, staying_answer
-from pytest_workrail.run.visits import Position
+from pytest_workrail.run.history import Position
 from workrail_lint.base.js import json_text
 
 _REPLAYED = 6

@@ -21,7 +21,7 @@ from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_turns import Crash, CrashPoint, MortalHomes, Turn
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup
-from pytest_workrail.run.visits import Position, position_of, snapshot_of
+from pytest_workrail.run.history import Position, position_of, snapshot_of
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

@@ -14,7 +14,7 @@ from pytest_workrail.agents.correct import agent_solver, conditions_of
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import place_of
-from pytest_workrail.coverage.reachability import ConditionScope
+from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Capabilities, ProfileName, profile_of
 from pytest_workrail.explore.mutation_operators import Mutant, Path, Removed, mutants, value_at
 from pytest_workrail.golden.document import golden_value
@@ -220,7 +220,7 @@ def baseline(name: str, value: dict[str, Any], ir: dict[str, Any]) -> Baseline:
 def visited_places(transcript: Transcript) -> frozenset[str]:
     """The steps, loops and fragments that a run came across."""
     found = {point.place for point in observe(transcript)}
-    found |= {place_of(visit.step_id, visit.loop_path) for visit in transcript.visits}
+    found |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
     loops = {step["id"]: loop["id"] for loop in _loops(transcript.ir) for step in loop["body"]}
     for exchange in transcript.exchanges:
         pending: Any = exchange.response.get("pending")

@@ -16,10 +16,24 @@ from typing import Any
 from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.correct import correct_answer, loop_decision, needed_variables
 from pytest_workrail.agents.transcript import Choice
-from pytest_workrail.coverage.exits import LIMIT, MANY, ONE, ZERO
-from pytest_workrail.coverage.path import PathState, follow
-from pytest_workrail.coverage.points import ASKED, FREE, Kind, Point, fragment_place, gate_place, place_of
-from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
+from pytest_workrail.coverage.goals import (
+    GUIDED,
+    NEVER_STOP,
+    BlockerGoal,
+    ConditionGoal,
+    DecidesGoal,
+    FragmentGoal,
+    GapGoal,
+    GateGoal,
+    LoopGoal,
+    OrderGoal,
+    StepGoal,
+    observed_points,
+)
+from pytest_workrail.coverage.observe import PathState
+from pytest_workrail.coverage.points import ASKED, FREE, Point, fragment_place, gate_place, place_of
+from pytest_workrail.coverage.reach import LIMIT, MANY, ONE, ZERO
+from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.blockers import gap_for
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
@@ -31,7 +45,7 @@ from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.state import LoopFrame, Running
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.explore.answers import Answers
-from pytest_workrail.explore.guide import GUIDED, NEVER_STOP, Guide, extras, shows_there
+from pytest_workrail.explore.guide import Guide, extras
 from pytest_workrail.explore.targets import Target, element_name
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
@@ -123,11 +137,11 @@ class Planner(Agent):
         for answer, shown in Answers(view, waiting).refused():
             self.expected |= shown
             yield answer
-        if Point(Kind.BLOCKER, place, APPROVAL) in waiting:
+        if Point(BlockerGoal, place, APPROVAL) in waiting:
             gated = self._gate_change(view)
             if gated is not None:
                 answer = replace(self._judged(view), context=gated or None)
-                self.expected.add(Point(Kind.BLOCKER, place, APPROVAL))
+                self.expected.add(Point(BlockerGoal, place, APPROVAL))
                 yield from (Prefer(_ALONE), answer, Prefer(_GUIDED), Rewind())
         yield from self._refused_by_loop(view)
 
@@ -156,9 +170,9 @@ class Planner(Agent):
         place = place_of(view.step_id, tuple(view.instance.loop_path))
         waiting = self._waiting(place)
         answers = Answers(view, waiting)
-        self.expected.add(Point(Kind.STEP, place, "done"))
+        self.expected.add(Point(StepGoal, place, "done"))
         own: list[list[Wish]] = []
-        if Point(Kind.GAP, place, GAP_OF_BLOCKER[APPROVAL]) in waiting:
+        if Point(GapGoal, place, GAP_OF_BLOCKER[APPROVAL]) in waiting:
             own.append(self._gate_wishes(view))
         chosen = self._after(view, own)
         if chosen is None:
@@ -219,7 +233,7 @@ class Planner(Agent):
         for answer in self._loop_faults(view):
             code = self._loop_code(view, answer)
             if code is not None and view.loop is not None:
-                wanted = Point(Kind.BLOCKER, view.loop["id"], code)
+                wanted = Point(BlockerGoal, view.loop["id"], code)
                 if wanted in self._guide.ledger.missing and wanted not in self.expected:
                     self.expected.add(wanted)
                     yield answer
@@ -228,7 +242,7 @@ class Planner(Agent):
         for faulty in self._loop_faults(view):
             code = self._loop_code(view, faulty)
             if code is not None and view.loop is not None:
-                gap = Point(Kind.GAP, view.loop["id"], GAP_OF_BLOCKER[code])
+                gap = Point(GapGoal, view.loop["id"], GAP_OF_BLOCKER[code])
                 if gap in self._guide.ledger.missing and gap not in self.expected:
                     self.expected.add(gap)
                     return faulty
@@ -237,7 +251,7 @@ class Planner(Agent):
     def _loop_faults(self, view: StepView) -> Iterator[Submit]:
         """Answers that the step accepts and the loop around it does not."""
         loop = view.loop
-        if loop is None or not any(point.kind in (Kind.BLOCKER, Kind.GAP) for point in self._waiting(loop["id"])):
+        if loop is None or not any(point.kind in (BlockerGoal, GapGoal) for point in self._waiting(loop["id"])):
             return
         chosen = self._after(view, [])
         if chosen is not None and loop["loop"]["source"]["kind"] == "artifact":
@@ -267,8 +281,8 @@ class Planner(Agent):
         waiting = self._waiting(loop["id"])
         places = [place_of(step["id"], ((loop["id"], 0),)) for step in body_of(loop, self._guide.profile)]
         awaited = any(map(self._is_awaited, places))
-        awaited = awaited or any(point.kind is not Kind.LOOP and shows_there(point) for point in waiting)
-        cases = [point.case for point in waiting if point.kind is Kind.LOOP and not (awaited and point.case == ZERO)]
+        awaited = awaited or any(point.kind is not LoopGoal and point.kind.shows_there(point) for point in waiting)
+        cases = [point.case for point in waiting if point.kind is LoopGoal and not (awaited and point.case == ZERO)]
         order: tuple[str, ...] = (MANY, LIMIT, ONE, ZERO)
         if any(point.case in (AT_LIMIT, GAP_OF_BLOCKER[AT_LIMIT]) for point in waiting):
             order, cases = (LIMIT,), [LIMIT]
@@ -371,7 +385,7 @@ class Planner(Agent):
         following = "" if target.step is None else target.step["id"]
         is_wanted = is_wanted or any(
             case == ZERO
-            and (Point(Kind.LOOP, loop_id, ZERO) in missing or Point(Kind.ORDER, loop_id, following) in missing)
+            and (Point(LoopGoal, loop_id, ZERO) in missing or Point(OrderGoal, loop_id, following) in missing)
             for loop_id, case in target.way.exits
         )
         if self._skipped is not None and target.loop is not None:
@@ -388,19 +402,23 @@ class Planner(Agent):
     def _is_awaited(self, place: str) -> bool:
         found = self._awaited.get(place)
         if found is None:
-            found = self._awaited[place] = any(map(shows_there, self._waiting(place)))
+            found = self._awaited[place] = any(point.kind.shows_there(point) for point in self._waiting(place))
         return found
 
     def _is_awaited_beyond_arrival(self, place: str) -> bool:
         """Whether something is missing at a place that does not depend on how a run gets there."""
-        return any(shows_there(point) and not _shows_on_the_way(point) for point in self._waiting(place))
+        return any(
+            point.kind.shows_there(point) and not point.kind.shows_on_the_way(point) for point in self._waiting(place)
+        )
 
     def _passes(self, place: str) -> bool:
         """Whether something is missing that only shows when the place is passed by."""
         found = self._passed.get(place)
         if found is None:
             found = self._passed[place] = any(
-                point.kind in (Kind.CONDITION, Kind.DECIDES) and "#" not in point.place and not shows_there(point)
+                point.kind in (ConditionGoal, DecidesGoal)
+                and "#" not in point.place
+                and not point.kind.shows_there(point)
                 for point in self._waiting(place)
             )
         return found
@@ -411,16 +429,16 @@ class Planner(Agent):
         self.visited.add(place)
         context = render_context(view.loop, view.instance.loop_path, view.context)
         for fragment in view.step.get("fragments", ()):
-            case = "shown" if evaluate(fragment.get("when"), context) else "hidden"
+            case = FragmentGoal.case(evaluate(fragment.get("when"), context))
             where = fragment_place(place, fragment["id"])
-            self.expected.add(Point(Kind.FRAGMENT, where, case))
-            self.expected.update(self._guide.members.points(where, fragment.get("when"), context))
+            self.expected.add(Point(FragmentGoal, where, case))
+            self.expected.update(DecidesGoal.deciding(where, fragment.get("when"), context, self._guide.members))
         intent = view.response.get("nextIntent")
         if intent in ("await_user_confirmation", "perform_pending_then_continue"):
             asked = intent == "await_user_confirmation"
-            self.expected.add(Point(Kind.GATE, place, ASKED if asked else FREE))
+            self.expected.add(Point(GateGoal, place, ASKED if asked else FREE))
             condition = view.step["confirmation"].get("condition")
-            self.expected.update(self._guide.members.points(gate_place(place), condition, context))
+            self.expected.update(DecidesGoal.deciding(gate_place(place), condition, context, self._guide.members))
 
     def _settled(self, target: Target, context: Mapping[str, Any], own: list[list[Wish]]) -> dict[str, Json] | None:
         """The change to the context that leads to a target, and shows as much as can be on the way."""
@@ -493,14 +511,10 @@ class Planner(Agent):
             artifacts = (*earlier, made)
         choice = Choice(None, None, merged(context, change), artifacts, self._mode == NEVER_STOP, None)
         try:
-            state, seen = follow(self._guide.paths, path, choice)
+            state, evidence = self._guide.paths.follow(path, choice)
         except AssertionError:
             return None  # a loop can't be decided like this
+        seen = {point for each in evidence for point in observed_points(each)}
         if state.chosen is None or target.step is None:
             return seen if state.chosen is None and target.step is None else None
         return seen if place_of(state.chosen.step_id, state.chosen.loop_path) == target.place else None
-
-
-def _shows_on_the_way(point: Point) -> bool:
-    """Whether a point shows when a step is chosen, and not when it is done."""
-    return point.kind in (Kind.CONDITION, Kind.ORDER) or (point.kind is Kind.DECIDES and "#" not in point.place)

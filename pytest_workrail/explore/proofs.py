@@ -11,12 +11,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_workrail.coverage.exits import LIMIT, ONE, ZERO, asks_about_limit
-from pytest_workrail.coverage.goals import Excluded, goals_and_excluded
+from pytest_workrail.coverage.goals import BlockerGoal, ConditionGoal, Excluded, GoalList, LoopGoal, StepGoal
 from pytest_workrail.coverage.observe import steps_by_place
-from pytest_workrail.coverage.points import Kind, Point, place_of
-from pytest_workrail.coverage.reachability import continuing, loop_numbers
-from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, can_reject, loop_blockers, step_blockers
+from pytest_workrail.coverage.points import Point, place_of
+from pytest_workrail.coverage.reach import LIMIT, ONE, ZERO, asks_about_limit, continuing, loop_numbers
+from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, can_reject, loop_blockers, step_blockers
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import PROFILES, Profile
@@ -38,19 +37,19 @@ _MAX_TRIED = 100_000
 
 def proofs_for(ir: dict[str, Any], profile: Profile) -> Iterator[tuple[Point, dict[str, Json]]]:
     """Every point that can't be shown, with its proof, in the order of the steps."""
-    goals, excluded = goals_and_excluded(ir, profile)
-    for each in excluded:
-        proof = _loop_proof(ir, profile, each) if each.point.kind is Kind.LOOP else _contradiction(each)
+    listed = GoalList(ir, profile)
+    for each in listed.excluded:
+        proof = _loop_proof(ir, profile, each) if each.point.kind is LoopGoal else _contradiction(each)
         if proof is not None:
             yield each.point, proof
             for place in _only_behind(ir, each.point):
-                yield Point(Kind.STEP, place, "done"), {"kind": "behind", "of": each.point.name, "proof": proof}
-    yield from _of_profile(ir, profile, {point.place for point in goals if point.kind is Kind.STEP})
+                yield Point(StepGoal, place, "done"), {"kind": "behind", "of": each.point.name, "proof": proof}
+    yield from _of_profile(ir, profile, {point.place for point in listed.goals if point.kind is StepGoal})
 
 
 def _only_behind(ir: dict[str, Any], point: Point) -> Iterator[str]:
     """The steps that are never done because a condition is never true."""
-    if point.kind is Kind.CONDITION and point.case == "true":
+    if point.kind is ConditionGoal and point.case == "true":
         step: dict[str, Any] = next((each for each in ir["steps"] if each["id"] == point.place), {})
         body = step.get("body", ())
         yield from (place_of(each["id"], ((point.place, 0),)) for each in body) if body else (point.place,)
@@ -73,12 +72,12 @@ def _of_profile(ir: dict[str, Any], profile: Profile, done: set[str]) -> Iterato
                 choice = _CHOICES.get(code, "loop_decision")
                 value: str = getattr(profile, choice).value
                 why = {"kind": "never-asked", "profile": profile.name, "choice": choice, "value": value}
-                yield Point(Kind.BLOCKER, place, code), dict[str, Json](why)
+                yield Point(BlockerGoal, place, code), dict[str, Json](why)
         contract = step.get("output", {}).get("contract")
         pack = None if contract is None or contract["ref"] == ASSESSMENT else packs.get(contract["ref"])
         if pack is not None and not can_reject(pack):
             made: dict[str, Json] = {"kind": "accepts-all", "contract": pack.ref, "schema": pack.schema}
-            yield Point(Kind.BLOCKER, place, "INVALID_REQUIRED_OUTPUT"), made
+            yield Point(BlockerGoal, place, "INVALID_REQUIRED_OUTPUT"), made
 
 
 def _contradiction(each: Excluded) -> dict[str, Json] | None:

@@ -11,15 +11,24 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.correct import correct_answer
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.agents.transcript import Exchange
-from pytest_workrail.coverage.exits import ZERO
+from pytest_workrail.coverage.goals import (
+    GUIDED,
+    NEVER_STOP,
+    BlockerGoal,
+    ConditionGoal,
+    DecidesGoal,
+    GateGoal,
+    LoopGoal,
+)
 from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Kind, Point
-from pytest_workrail.coverage.unset import UnsetGoals
+from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Point
+from pytest_workrail.coverage.reach import ZERO
+from pytest_workrail.coverage.refusals import UnsetVariables
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.explore.answers import with_loop_names
-from pytest_workrail.explore.guide import GUIDED, NEVER_STOP, Guide
+from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
@@ -229,11 +238,11 @@ def plans_for(guide: Guide, *, has_first: bool = False) -> list[Plan]:
 
 def _asked_runs(guide: Guide, plans: list[Plan]) -> None:
     """Runs that leave unset what a step or loop waits for: asked for it, or recording the gap."""
-    unset = UnsetGoals(guide.ir, guide.profile)
+    unset = UnsetVariables(guide.ir, guide.profile)
     for point in list(guide.ledger.missing):
         if point.case == MISSING_KEY and point in guide.ledger.missing:
             agent = _Withholding(unset.variables(point.place))
-            mode = GUIDED if point.kind is Kind.BLOCKER else NEVER_STOP
+            mode = GUIDED if point.kind is BlockerGoal else NEVER_STOP
             plan = record(guide.ir, guide.name, PREFERENCES[mode], agent)
             if guide.ledger.cover(plan.points):
                 plans.append(plan)
@@ -243,11 +252,11 @@ def _special_runs(guide: Guide, plans: list[Plan]) -> None:
     """Runs for what no ordinary one shows: gates of autonomous runs, skipped loops, starts that are refused."""
     ledger = guide.ledger
     for point in list(ledger.missing):
-        if point in ledger.missing and point.kind is Kind.GATE and point.case == ASKED:
+        if point in ledger.missing and point.kind is GateGoal and point.case == ASKED:
             _run(guide, plans, GUIDED, gate=point.place)
-        elif point in ledger.missing and point.kind is Kind.LOOP and point.case == ZERO:
+        elif point in ledger.missing and point.kind is LoopGoal and point.case == ZERO:
             _run(guide, plans, GUIDED, skipped=point.place)
-    while any(point.kind in (Kind.CONDITION, Kind.DECIDES, Kind.LOOP) for point in ledger.missing):
+    while any(point.kind in (ConditionGoal, DecidesGoal, LoopGoal) for point in ledger.missing):
         if not _run(guide, plans, GUIDED, refuse=True):
             break
 

@@ -10,9 +10,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_workrail.coverage.exits import LIMIT, natural_exit
 from pytest_workrail.coverage.points import place_of
-from pytest_workrail.coverage.reachability import continuing, loop_numbers
+from pytest_workrail.coverage.reach import LIMIT, continuing, loop_numbers, natural_exit
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from pytest_workrail.engine.core.values import LoopPosition, step_key

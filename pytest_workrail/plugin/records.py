@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.goals import KINDS
 from pytest_workrail.coverage.plugin import CoveragePlugin
-from pytest_workrail.coverage.points import Kind
 from pytest_workrail.coverage.report import document
 from pytest_workrail.golden.document import story_value
 from pytest_workrail.golden.files import ENDING, PENDING
@@ -34,8 +34,6 @@ from workrail_lint.studio.runs import run_data
 # A type stands for a value of it, an enumeration for the value of a member, a list for a list of what it holds, a tuple
 # for a list of just these, a dict for an object of these members, or of any where the name is a type, a function for
 # what it says yes to.
-_POINT = (Kind, str, str)
-_WORKFLOW = {"workflowId": str, "workflowHash": str, "goals": {str: [_POINT]}, "tests": [(_POINT, [str])]}
 _RECORD = {"exit": int, "failed": int, "ran": [str], "deselected": [str]}
 FILE = "workrail-record.json"
 _VERSION = 1
@@ -43,6 +41,14 @@ _SESSIONS = {"goldens": GOLDENS, "coverage": "workrail-coverage", "locks": "work
 _WORKER_KEY = "workrail_runs"
 # A property test makes hundreds of runs; the first ones show what they are like.
 _MOST_OF_A_TEST = 5
+
+
+def _is_kind(value: Any) -> bool:
+    return value in [kind.name for kind in KINDS]
+
+
+_POINT = (_is_kind, str, str)
+_WORKFLOW = {"workflowId": str, "workflowHash": str, "goals": {str: [_POINT]}, "tests": [(_POINT, [str])]}
 
 
 def _is_path_inside(value: Any) -> bool:

@@ -38,8 +38,8 @@ from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import StateGrant
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects
+from pytest_workrail.run.history import History, Position, empty_projection, final_projection, position_at
 from pytest_workrail.run.result import Ending, Run
-from pytest_workrail.run.visits import Position, Visits, empty_projection, final_projection, position_at
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
@@ -64,7 +64,7 @@ class _RunDriver:
         self._bench = Bench(setup)
         self._profile = profile_of(setup.profile)
         self._program = Program(*made.value, self._profile)
-        self._visits = Visits()
+        self._history = History()
         self._arrivals: Counter[str] = Counter()
         self._tokens: dict[str, str] = {}
         self._step_tokens: dict[str, str] = {}
@@ -112,13 +112,13 @@ class _RunDriver:
             chosen = start.predict(added)
             self._sizes.append((0, 0))
             if isinstance(chosen, Err):
-                self._visits.tell(chosen, merged(context, added))
+                self._history.tell(chosen, merged(context, added))
             elif chosen.value.is_complete:
-                self._visits.start(None, start, added, answer)
+                self._history.start(None, start, added, answer)
             return Ending("refused", str(answer.response["message"]))
         self._follow_answer(answer)
         self._sizes.append((0, len(self._current_position().events)))
-        self._visits.start(self._current_position().place.node_id, start, added, answer)
+        self._history.start(self._current_position().place.node_id, start, added, answer)
         self._tokens["$first"] = self._tokens["$continue"]
         return None
 
@@ -253,7 +253,7 @@ class _RunDriver:
         self._sizes.append((before, len(events)))
         added = events[before:]
         if is_advance or added:
-            self._visits.record(view, added, answer)
+            self._history.record(view, added, answer)
         if is_advance:
             self._tokens["$previous"] = str(request["continueToken"])
 
@@ -365,7 +365,7 @@ class _RunDriver:
             last: dict[str, Any] = exchanges[-1].response
             report = last.get("blockers")
             blockers: list[Json] = list(report["blockers"]) if isinstance(report, dict) else []
-            trace = self._visits.last_trace if self._is_complete else ()
+            trace = self._history.last_trace if self._is_complete else ()
             final = final_projection(
                 self._bench, self._position.place, blockers, trace, None if self._is_complete else status
             )
@@ -376,13 +376,13 @@ class _RunDriver:
             self._setup.preferences.autonomy,
             self._program.ir,
             exchanges,
-            tuple(self._visits.found),
+            tuple(self._history.attempts),
             final,
-            tuple(self._visits.choices),
+            tuple(self._history.choices),
             self._engine_defects(exchanges),
             tuple(self._actions),
-            self._visits.skipped,
-            self._visits.left_out,
+            self._history.skipped,
+            self._history.left_out,
         )
 
     def _engine_defects(self, exchanges: tuple[Exchange, ...]) -> tuple[EngineDefectMark, ...]:

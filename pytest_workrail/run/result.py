@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript, Visit
+from pytest_workrail.agents.transcript import Attempt, EngineDefectMark, Exchange, Transcript
 from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import printable
 
@@ -27,22 +27,24 @@ InlineCheck: TypeAlias = Callable[[str, str | None, FrameType], None]
 
 def outline(transcript: Transcript) -> str:
     """One line for each attempt at a step, and one for the end. Nothing in it depends on wording."""
-    return "\n".join([*(printable(_line(visit)) for visit in transcript.visits), f"-> {transcript.final['status']}"])
+    return "\n".join(
+        [*(printable(_line(attempt)) for attempt in transcript.attempts), f"-> {transcript.final['status']}"]
+    )
 
 
-def _line(visit: Visit) -> str:
-    return ": ".join(filter(None, (_where(visit), ", ".join(_happened(visit)))))
+def _line(attempt: Attempt) -> str:
+    return ": ".join(filter(None, (_where(attempt), ", ".join(_happened(attempt)))))
 
 
-def _where(visit: Visit) -> str:
-    passes = ", ".join(f"{loop} {iteration + 1}" for loop, iteration in visit.loop_path)
-    return f"{visit.step_id} ({passes})" if passes else visit.step_id
+def _where(attempt: Attempt) -> str:
+    passes = ", ".join(f"{loop} {iteration + 1}" for loop, iteration in attempt.loop_path)
+    return f"{attempt.step_id} ({passes})" if passes else attempt.step_id
 
 
-def _happened(visit: Visit) -> Iterator[str]:
-    if visit.outcome != "advanced":
-        yield f"{visit.outcome} by {' and '.join(visit.blockers)}" if visit.blockers else visit.outcome
-    yield from (f"gap {gap}" for gap in visit.gaps)
+def _happened(attempt: Attempt) -> Iterator[str]:
+    if attempt.outcome != "advanced":
+        yield f"{attempt.outcome} by {' and '.join(attempt.blockers)}" if attempt.blockers else attempt.outcome
+    yield from (f"gap {gap}" for gap in attempt.gaps)
 
 
 class ExpectationFailure(Exception):  # noqa: N818 - reads as what it is in a test report
@@ -182,12 +184,12 @@ class Run:
     @property
     def steps(self) -> tuple[str, ...]:
         """The steps in the order they were done; one that was handed in and refused is not among them."""
-        return _of(self, (visit.step_id for visit in self.transcript.visits if visit.outcome == "advanced"))
+        return _of(self, (attempt.step_id for attempt in self.transcript.attempts if attempt.outcome == "advanced"))
 
     @property
     def blockers(self) -> tuple[str, ...]:
         """The codes of all blockers, in the order the agent met them."""
-        return _of(self, (code for visit in self.transcript.visits for code in visit.blockers))
+        return _of(self, (code for attempt in self.transcript.attempts for code in attempt.blockers))
 
     @property
     def gaps(self) -> tuple[str, ...]:

@@ -38,9 +38,9 @@ from pytest_workrail.engine.core.reasons import (
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
+from pytest_workrail.run.history import blocker_codes
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.visits import blocker_codes
 from pytest_workrail.scenarios.drivers import (
     Fault,
     PlayedScenario,

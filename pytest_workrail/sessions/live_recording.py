@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.coverage.report import document
-from pytest_workrail.coverage.session import CoverageSession
+from pytest_workrail.coverage.report import CoverageSession, document
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.protocol.errors import ToolError

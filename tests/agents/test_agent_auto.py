@@ -60,7 +60,7 @@ def test_assessments_avoid_what_sets_off_a_followup(profile: str) -> None:
     asked = step("rate", assessmentRefs=["readiness", "other"], assessmentConsequences=[CONSEQUENCE])
     run = auto(workflow(asked, assessments=[READINESS, other]), profile)
     assert (run.status, run.blockers) == ("complete", ())
-    levels = {(visit.step_id, *level) for visit in run.transcript.visits for level in visit.levels}
+    levels = {(each.step_id, *level) for each in run.transcript.attempts for level in each.levels}
     assert levels == {
         ("rate", name, dimension, level)
         for name in ("readiness", "other")

@@ -78,7 +78,7 @@ def once(behaviour: Behaviour, name: str, profile: str) -> Run:
 @pytest.mark.parametrize(("behaviour", "name", "profile", "met"), TABLE)
 def test_one_word_provokes_it(behaviour: Behaviour, name: str, profile: str, met: tuple[str, ...]) -> None:
     run = once(behaviour, name, profile)
-    first = run.transcript.visits[0]
+    first = run.transcript.attempts[0]
     error = run.responses[1].get("code")
     assert (first.blockers or ((error,) if error else ())) == met
     is_final = met[:1] in (("REQUIRED_CAPABILITY_UNKNOWN",), ("REQUIRED_CAPABILITY_UNAVAILABLE",))
@@ -128,7 +128,7 @@ def test_stubborn_agents_are_stubborn_only_where_they_are_meant_to_be() -> None:
     assert run.steps == ("one",)
     assert play(WORKFLOWS["verdict"], Stubborn(B.MISSING_NOTES)).status == "complete", "no occasion for it"
     final = play(WORKFLOWS["capable"], Stubborn(B.CLAIM_CAPABILITY), profile="locked")
-    assert (final.status, len(final.transcript.visits)) == ("blocked", 1)
+    assert (final.status, len(final.transcript.attempts)) == ("blocked", 1)
 
 
 @pytest.mark.parametrize("profile", ["reference", "locked"])

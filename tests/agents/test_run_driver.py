@@ -61,7 +61,7 @@ def test_visits_tell_what_happened_at_each_step() -> None:
     )
     turns = [Turn("rate", Behave(Behaviour.FOLLOWUP_LEVEL)), Turn("judge", Behave(Behaviour.INVALID_ARTIFACT))]
     run = with_turns(authored, *turns)
-    seen = [(visit.step_id, visit.attempt, visit.outcome, visit.blockers) for visit in run.transcript.visits]
+    seen = [(attempt.step_id, attempt.number, attempt.outcome, attempt.blockers) for attempt in run.transcript.attempts]
     assert seen == [
         ("rate", 1, "blocked", ("ASSESSMENT_FOLLOWUP_REQUIRED",)),
         ("rate", 2, "advanced", ()),
@@ -69,7 +69,7 @@ def test_visits_tell_what_happened_at_each_step() -> None:
         ("judge", 2, "advanced", ()),
         ("shown", 1, "advanced", ()),
     ]
-    refused, rated_visit, broken, judged_visit, shown = run.transcript.visits
+    refused, rated_visit, broken, judged_visit, shown = run.transcript.attempts
     assert refused.levels == (("readiness", "confidence", "low"), ("readiness", "extent", "none"))
     assert rated_visit.levels == (("readiness", "confidence", "high"), ("readiness", "extent", "none"))
     assert (broken.contract, judged_visit.contract) == (None, "wr.contracts.gate_verdict")
@@ -82,8 +82,8 @@ def test_visits_tell_what_happened_at_each_step() -> None:
 
 def test_visits_in_loops_and_the_trace_of_the_end() -> None:
     authored = workflow(step("one"), loop("again", step("work"), decide(), **by_artifact("again")))
-    run = with_turns(authored, Turn("decide", Behave(Behaviour.KEEP_LOOPING), visit=1))
-    paths = [(visit.step_id, visit.loop_path) for visit in run.transcript.visits]
+    run = with_turns(authored, Turn("decide", Behave(Behaviour.KEEP_LOOPING), attempt=1))
+    paths = [(attempt.step_id, attempt.loop_path) for attempt in run.transcript.attempts]
     assert paths == [
         ("one", ()),
         ("work", (("again", 0),)),
@@ -99,8 +99,8 @@ def test_gaps_are_told_where_they_were_recorded() -> None:
     authored = workflow(step("one"), step("two"), recommendedPreferences={"recommendedAutonomy": "guided"})
     run = with_turns(authored, Turn("one", Submit()), preferences=NEVER_STOP)
     assert run.status == "complete_with_gaps"
-    assert run.transcript.visits[0].gaps == ("missing_required_notes",)
-    assert run.transcript.visits[1].gaps == (), "a warning is no reason to stop"
+    assert run.transcript.attempts[0].gaps == ("missing_required_notes",)
+    assert run.transcript.attempts[1].gaps == (), "a warning is no reason to stop"
     assert run.gaps == ("missing_required_notes", "evaluation_error", "evaluation_error")
     assert run.transcript.final["gaps"][0]["step"] == "one"  # type: ignore[index, call-overload]
 
@@ -108,7 +108,7 @@ def test_gaps_are_told_where_they_were_recorded() -> None:
 def test_an_advance_that_fails_is_a_visit_too() -> None:
     authored = workflow(step("one"), loop("each", step("work"), type="forEach", items="files", maxIterations=2))
     run = with_turns(authored, Turn("one", Submit("x", context={"files": 3})))
-    assert [visit.outcome for visit in run.transcript.visits] == ["error", "advanced", "advanced"]
+    assert [attempt.outcome for attempt in run.transcript.attempts] == ["error", "advanced", "advanced"]
     assert run.transcript.exchanges[1].is_error
 
 
@@ -125,7 +125,7 @@ def test_the_final_projection_of_each_ending() -> None:
     assert blocked.status == "blocked"
     assert blocked.transcript.final["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"  # type: ignore[index, call-overload]
     refused = play(workflow(loop("each", step("work"), type="forEach", items="files", maxIterations=2)), Scripted([]))
-    assert (refused.status, refused.ending.kind, refused.transcript.visits) == ("error", "refused", ())
+    assert (refused.status, refused.ending.kind, refused.transcript.attempts) == ("error", "refused", ())
     endless = play(TWO, Scripted([Turn("one", Rehydrate(), repeats=True)]), max_turns=7)
     assert (endless.status, endless.ending.kind, len(endless.transcript.exchanges)) == ("in_progress", "endless", 8)
     assert play(TWO, Auto(), max_turns=2).ending.kind == "complete", "exactly as many turns as it takes"
@@ -186,7 +186,7 @@ def test_every_tool_can_be_called() -> None:
     assert run.ending.kind == "complete", run.ending
     assert not any(exchange.is_error for exchange in run.transcript.exchanges)
     assert run.outputs["two"] == {"notes": "By another name."}
-    assert run.steps == ("one", "two"), "an advance made by hand is a visit like any other"
+    assert run.steps == ("one", "two"), "an advance made by hand is a attempt like any other"
 
 
 def test_a_gate_holds_the_run() -> None:
@@ -198,7 +198,7 @@ def test_a_gate_holds_the_run() -> None:
     ]
     run = with_turns(gated, *turns, context={"is_autonomous": "true"})
     assert (run.status, run.ending.kind) == ("error", "stopped")
-    assert [visit.outcome for visit in run.transcript.visits] == ["advanced", "gated"]
+    assert [attempt.outcome for attempt in run.transcript.attempts] == ["advanced", "gated"]
     assert run.responses[2]["kind"] == "gate_checkpoint"
 
 
@@ -231,7 +231,7 @@ def test_a_run_in_a_few_lines() -> None:
 
 def test_both_profiles_side_by_side() -> None:
     endless = workflow(step("one"), loop("again", decide("work"), **by_artifact("again", 1)))
-    keep = Scripted([Turn("work", Behave(Behaviour.KEEP_LOOPING), visit=1)], Auto())
+    keep = Scripted([Turn("work", Behave(Behaviour.KEEP_LOOPING), attempt=1)], Auto())
     both = both_profiles(Setup(compiled(endless)), keep)
     assert (both.reference.blockers, both.locked.blockers) == ((), ("INVARIANT_VIOLATION",))
     assert not both.agree

@@ -19,8 +19,11 @@ from pytest_workrail.agents.correct import (
 )
 from pytest_workrail.agents.misbehaving import behave
 from pytest_workrail.agents.transcript import Transcript
-from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Kind, Point
-from pytest_workrail.coverage.unset import UnsetGoals
+from pytest_workrail.coverage.goals import (
+    GapGoal,
+)
+from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point
+from pytest_workrail.coverage.refusals import UnsetVariables
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
@@ -189,37 +192,37 @@ def _errands(ir: dict[str, Any], point: Point) -> Iterator[tuple[Errand, Prefere
     step = errand.step or errand.loop or {}
     run = ((step["runCondition"], True),) if "runCondition" in step and errand.step is not None else ()
     there = replace(errand, wishes=run)
-    match point.kind:
-        case Kind.CONDITION if point.case == UNSET:
+    match point.kind.name:
+        case "condition" if point.case == UNSET:
             yield from _whenever(replace(errand, withheld=frozenset(ConditionSolver(step["runCondition"]).variables)))
-        case Kind.BLOCKER | Kind.GAP if point.case == MISSING_KEY:
-            held = UnsetGoals(ir, PROFILES["locked"]).variables(place)
-            yield Errand(withheld=held), NEVER if point.kind is Kind.GAP else GUIDED
-        case Kind.CONDITION:
+        case "blocker" | "gap" if point.case == MISSING_KEY:
+            held = UnsetVariables(ir, PROFILES["locked"]).variables(place)
+            yield Errand(withheld=held), NEVER if point.kind is GapGoal else GUIDED
+        case "condition":
             wish = (step["runCondition"], point.case == "true")
             yield from _whenever(Errand(wishes=(wish,)) if errand.step is None else replace(errand, wishes=(wish,)))
-        case Kind.LOOP:
+        case "loop":
             limit = int(step["loop"]["maxIterations"])
             for count in {"zero": [0], "one": [1], "many": [2, limit], "limit": [limit + 1]}[point.case]:
                 yield replace(errand, iterations=count, at=-1), GUIDED
-        case Kind.FRAGMENT:
+        case "fragment":
             (when,) = [each.get("when") for each in step["fragments"] if each["id"] == detail]
             yield from _whenever(replace(there, wishes=(*run, (when, point.case == "shown"))))
-        case Kind.GATE:
+        case "gate":
             condition = step["confirmation"].get("condition")
             wished = replace(there, wishes=(*run, (condition, point.case == "asked")))
             yield from _whenever(wished)
             yield from _whenever(replace(wished, autonomous=True))
-        case Kind.LEVEL:
+        case "level":
             yield from _whenever(replace(there, level=(detail.rpartition(".")[2], point.case)))
-        case Kind.CONSEQUENCE:
+        case "consequence":
             for assessment in ir["assessments"]:
                 for dimension in assessment["dimensions"]:
                     if point.case in dimension["levels"] and detail in ("", assessment["id"]):
                         yield from _whenever(replace(there, level=(dimension["id"], point.case)))
-        case Kind.BLOCKER | Kind.GAP:
+        case "blocker" | "gap":
             yield from _refusals(there, point)
-        case Kind.STEP | Kind.CONTRACT:
+        case "step" | "contract":
             yield from _whenever(there)
 
 
@@ -243,7 +246,7 @@ def _whenever(errand: Errand, preferences: Preferences = GUIDED) -> Iterator[tup
 
 
 def _refusals(errand: Errand, point: Point) -> Iterator[tuple[Errand, Preferences]]:
-    preferences = NEVER if point.kind is Kind.GAP else GUIDED
+    preferences = NEVER if point.kind is GapGoal else GUIDED
     errand = replace(errand, leaves=point.case == "USER_ONLY_DEPENDENCY")
     if errand.step is not None and "condition" in errand.step["confirmation"] and "user" in point.case.lower():
         errand = replace(errand, wishes=(*errand.wishes, (errand.step["confirmation"]["condition"], True)))

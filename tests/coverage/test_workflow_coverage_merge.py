@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from pytest_workrail import api
 from pytest_workrail.agents.transcript import Transcript
-from pytest_workrail.coverage.points import Kind, Point
-from pytest_workrail.coverage.report import document, table
-from pytest_workrail.coverage.session import CoverageSession
-from pytest_workrail.coverage.tally import Score, Tally
+from pytest_workrail.coverage.goals import KINDS
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.coverage.report import CoverageSession, Score, Tally, document, table
 
 WORKFLOWS = {
     "plain": workflow(step("look"), step("mend", runCondition={"var": "broken"}), step("tell", notesOptional=False)),
@@ -68,7 +67,7 @@ def test_what_is_covered_is_a_goal_and_was_shown_by_a_test_that_passed(tests: Te
         for _, covering in told.points():
             assert set(covering) <= {name for name, _ in tests} - failed
         assert 0 <= told.score().covered <= told.score().points == len(points)
-        assert sum(told.score(kind).points for kind in Kind) == len(points)
+        assert sum(told.score(kind).points for kind in KINDS) == len(points)
     assert tally.score().points == sum(told.score().points for told in tally)
 
 

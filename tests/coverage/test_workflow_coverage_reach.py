@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from pytest_workrail import api
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.coverage.goals import goals
-from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.path import Walk
-from pytest_workrail.coverage.points import UNSET, Kind, Point
+from pytest_workrail.coverage.goals import BlockerGoal, GapGoal, LoopGoal, goals
+from pytest_workrail.coverage.observe import Paths, observe
+from pytest_workrail.coverage.points import UNSET, Point
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
@@ -198,7 +197,7 @@ def test_a_contract_that_nothing_of_its_kind_can_break() -> None:
     kind = ir["contracts"][0]["artifactKind"]
     lenient = {"type": "object", "properties": {"kind": {"const": kind}}}
     tolerant = {**ir, "contracts": [{**ir["contracts"][0], "schema": lenient}]}
-    codes = [point.case for point in goals(tolerant, PROFILES["reference"]) if point.kind is Kind.BLOCKER]
+    codes = [point.case for point in goals(tolerant, PROFILES["reference"]) if point.kind is BlockerGoal]
     assert codes == ["MISSING_REQUIRED_OUTPUT"]
 
 
@@ -327,7 +326,7 @@ def is_passable(ir: dict[str, Any]) -> bool:
     """Whether every loop can end by itself. Where one can't, only a run that never stops gets to what is behind it."""
     cases: dict[str, set[str]] = {}
     for point in goals(ir, PROFILES["locked"]):
-        if point.kind is Kind.LOOP:
+        if point.kind is LoopGoal:
             cases.setdefault(point.place, set()).add(point.case)
     return {"limit"} not in cases.values()
 
@@ -342,7 +341,7 @@ def test_every_goal_of_any_workflow_can_be_reached(source: dict[str, Any], profi
 
 # How often a loop ran is known better than what an agent may do about it: a decision can come before the loop, and a
 # loop can be left in the middle of its last iteration. Both are shown, and neither is asked for.
-NOT_ALWAYS_GOALS = {Kind.LOOP, Kind.BLOCKER, Kind.GAP}
+NOT_ALWAYS_GOALS = {LoopGoal, BlockerGoal, GapGoal}
 
 
 @given(
@@ -366,7 +365,7 @@ def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     shown = [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS]
     # That variables are unset is asked for only where nothing on the way may need them.
     assert [point for point in shown if point.case != UNSET] == []
-    chosen = [state.chosen for _, state, _ in Walk(ir, PROFILES[profile]).follow(transcript.choices)]
+    chosen = [state.chosen for _, state, _ in Paths(ir, PROFILES[profile]).follow_all(transcript.choices)]
     told: list[Any] = [exchange.response.get("pending") for exchange in transcript.exchanges if not exchange.is_error]
     walked = [step.step_id for step in chosen if step is not None]
     assert list(dict.fromkeys(walked)) == list(dict.fromkeys(each["stepId"] for each in told if each))

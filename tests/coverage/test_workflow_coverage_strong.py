@@ -7,15 +7,14 @@ from typing import Any
 from covered import loop, names, step, workflow
 
 from pytest_workrail import api
-from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.goals import DecidesGoal, GoalKind, LeftOutGoal, OrderGoal, goals
 from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.points import Kind
 from pytest_workrail.engine.core.profiles import REFERENCE
 
 EITHER = {"or": [{"var": "size", "equals": "large"}, {"not": {"var": "risk", "equals": "low"}}]}
 
 
-def strong(source: dict[str, Any], kind: Kind) -> list[str]:
+def strong(source: dict[str, Any], kind: type[GoalKind]) -> list[str]:
     return [point.name for point in goals(api.compile(source).ir, REFERENCE, strong=True) if point.kind is kind]
 
 
@@ -26,14 +25,14 @@ def shown(source: dict[str, Any], **options: Any) -> set[str]:
 def test_they_are_counted_on_request_only() -> None:
     source = workflow(step("first"), step("second", runCondition=EITHER))
     plain = {point.kind for point in goals(api.compile(source).ir, REFERENCE)}
-    assert not plain & {Kind.DECIDES, Kind.ORDER, Kind.LEFT_OUT}
-    assert strong(source, Kind.DECIDES) == [
+    assert not plain & {DecidesGoal, OrderGoal, LeftOutGoal}
+    assert strong(source, DecidesGoal) == [
         "decides:second:/or/0 true",
         "decides:second:/or/0 false",
         "decides:second:/or/1/not true",
         "decides:second:/or/1/not false",
     ]
-    assert strong(source, Kind.ORDER) == ["order:first:second"]
+    assert strong(source, OrderGoal) == ["order:first:second"]
 
 
 def test_a_member_decides_if_the_whole_would_be_different_without_it() -> None:
@@ -50,17 +49,17 @@ def test_a_member_decides_if_the_whole_would_be_different_without_it() -> None:
 def test_a_member_that_never_matters_is_no_goal() -> None:
     needless = {"or": [{"var": "n", "gt": 3}, {"var": "n", "gt": 5}]}
     source = workflow(step("first"), step("second", runCondition=needless))
-    assert "decides:second:/or/1 true" not in strong(source, Kind.DECIDES)
-    assert "decides:second:/or/0 true" in strong(source, Kind.DECIDES)
+    assert "decides:second:/or/1 true" not in strong(source, DecidesGoal)
+    assert "decides:second:/or/0 true" in strong(source, DecidesGoal)
 
 
 def test_neighbours_show_their_order_where_both_could_run() -> None:
     when = {"var": "go"}
     source = workflow(step("first", runCondition=when), step("second", runCondition=when), step("third"))
-    assert strong(source, Kind.ORDER) == ["order:first:second", "order:second:third"]
+    assert strong(source, OrderGoal) == ["order:first:second", "order:second:third"]
     assert {"order:first:second", "order:second:third"} <= shown(source, context={"go": True})
     apart = workflow(step("first", runCondition=when), step("second", runCondition={"not": when}), step("third"))
-    assert strong(apart, Kind.ORDER) == ["order:second:third"]
+    assert strong(apart, OrderGoal) == ["order:second:third"]
 
 
 def test_inside_a_loop_the_iteration_is_known() -> None:
@@ -80,6 +79,6 @@ def test_a_dimension_that_is_left_out() -> None:
         assessments=[{"id": "size", "purpose": "How big.", "dimensions": dimensions}],
     )
     goal = "left-out:judge#size.{}:accepted or refused"
-    assert strong(source, Kind.LEFT_OUT) == [goal.format("effort"), goal.format("risk")]
+    assert strong(source, LeftOutGoal) == [goal.format("effort"), goal.format("risk")]
     assert goal.format("risk") in shown(source), "the shortest answer leaves out what is optional"
     assert goal.format("effort") not in shown(source)

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from pytest_workrail.coverage.points import Kind, Point
-from pytest_workrail.coverage.tally import Score, Tally, WorkflowTally
+from pytest_workrail.coverage.goals import KINDS
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.coverage.report import Score, Tally, WorkflowTally
 
-FIRST, SECOND = list(Kind)[:2]
+FIRST, SECOND = KINDS[:2]
 A, B, C = Point(FIRST, "plan", "reached"), Point(FIRST, "plan", "skipped"), Point(SECOND, "act", "reached")
 
 
@@ -122,7 +123,7 @@ def test_the_order_of_tests_in_what_a_process_tells_is_stable() -> None:
         {
             "workflowId": "a",
             "workflowHash": "sha256:1",
-            "goals": {"reference": [[A.kind.value, "plan", "reached"]]},
-            "tests": [[[A.kind.value, "plan", "reached"], sorted(names)]],
+            "goals": {"reference": [[A.kind.name, "plan", "reached"]]},
+            "tests": [[[A.kind.name, "plan", "reached"], sorted(names)]],
         }
     ]

@@ -41,7 +41,7 @@ from pytest_workrail.engine.protocol import (
 )
 from pytest_workrail.engine.tokens import issuer
 from pytest_workrail.engine.tokens.issuer import ContinueGrant
-from pytest_workrail.run import visits as run_position
+from pytest_workrail.run import history as run_position
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
 

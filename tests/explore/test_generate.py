@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_workrail.cli import main
-from pytest_workrail.coverage.points import Kind
+from pytest_workrail.coverage.goals import DecidesGoal, OrderGoal
 from pytest_workrail.explore.generation import generate
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.scenarios.drivers import play
@@ -264,9 +264,9 @@ def test_members_that_decide_and_the_order_of_neighbours_are_covered() -> None:
     _, guides = generate(compiled.value.ir, ("reference",))
     ledger = guides["reference"].ledger
     assert not ledger.missing
-    decides = [point.case for point in ledger.goals if point.kind is Kind.DECIDES]
+    decides = [point.case for point in ledger.goals if point.kind is DecidesGoal]
     assert decides == ["/or/0 true", "/or/0 false", "/or/1 true", "/or/1 false"]
-    assert [point.name for point in ledger.goals if point.kind is Kind.ORDER] == [
+    assert [point.name for point in ledger.goals if point.kind is OrderGoal] == [
         "order:plan:review",
         "order:review:ship",
     ]

@@ -22,14 +22,14 @@ CONFTEST = (
     golden_suite.CONFTEST
     + """
 from dataclasses import replace
-from pytest_workrail.agents.transcript import Visit
+from pytest_workrail.agents.transcript import Attempt
 from pytest_workrail.golden.plugin import check_inline
 from pytest_workrail.run.result import Ending, Run
 
 @pytest.fixture
 def run(request):
     def made(*steps, status="complete"):
-        visits = tuple(Visit(step, (), 1, "advanced", (), (), (), (), (), None) for step in steps)
+        visits = tuple(Attempt(step, (), 1, "advanced", (), (), (), (), (), None) for step in steps)
         transcript = replace(made_up("x"), visits=visits, final={"status": status, "gaps": []})
         return Run(transcript, Ending("complete", ""), inline=lambda *given: check_inline(
             request.config, request.node.nodeid, *given))

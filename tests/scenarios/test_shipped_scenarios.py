@@ -65,7 +65,7 @@ def test_every_golden_has_its_scenario() -> None:
 
 
 def test_every_blocker_code_is_shown() -> None:
-    met = {code for transcript in transcripts().values() for visit in transcript.visits for code in visit.blockers}
+    met = {code for transcript in transcripts().values() for each in transcript.attempts for code in each.blockers}
     assert met == set(get_args(BlockerCode))
 
 

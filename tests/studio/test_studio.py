@@ -74,8 +74,7 @@ def test_the_source_of_a_step_is_its_json(project: Path) -> None:
 
 def test_a_step_names_every_blocker_that_a_run_can_show(project: Path) -> None:
     """The goals of coverage know them from the engine, for each profile."""
-    from pytest_workrail.coverage.goals import goals
-    from pytest_workrail.coverage.points import Kind
+    from pytest_workrail.coverage.goals import BlockerGoal, goals
     from pytest_workrail.engine.core.profiles import PROFILES
 
     fixtures = [ROOT / "fixtures" / "workflows", ROOT / "fixtures" / "scenarios" / "workflows"]
@@ -93,7 +92,7 @@ def test_a_step_names_every_blocker_that_a_run_can_show(project: Path) -> None:
         if isinstance(made := compile_workflow(path), Ok)
         for profile in PROFILES.values()
         for point in goals(made.value.ir, profile)
-        if point.kind is Kind.BLOCKER
+        if point.kind is BlockerGoal
     }
     assert len(wanted) > 50
     assert wanted <= shown

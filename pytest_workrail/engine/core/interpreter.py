@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
@@ -17,7 +17,7 @@ from pytest_workrail.engine.core.errors import (
 )
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
-from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan
+from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan, Watcher
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.reasons import Reason, loop_reason, unset_reason
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver
@@ -133,6 +133,11 @@ class Interpreter:
         """Whether anything in the workflow can be passed over."""
         return self._plan.has_conditions
 
+    @property
+    def loops(self) -> Mapping[str, LoopPlan]:
+        """The loops of the workflow by id, with the bodies that the profile runs."""
+        return self._plan.loops
+
     def start(self) -> State:
         """The state before anything happened."""
         return Init()
@@ -145,12 +150,14 @@ class Interpreter:
         *,
         never_stop: bool | None = None,
         is_declined: Callable[[str], bool] = _never,
+        watcher: Watcher | None = None,
     ) -> Ok[Selection] | Err[InterpreterError]:
         """The pending step, chosen now if there is none.
 
         `artifacts` are those of the advance being processed; where the profile requires loop decisions,
         those of the whole iteration. `never_stop` overrides the interpreter's own setting for this call.
-        `is_declined` tells of variables that were asked for and not set: a loop over one of them is left.
+        `is_declined` tells of variables that were asked for and not set: a loop over one of them is left. A `watcher`
+        sees the whole search.
         """
         if isinstance(state, Running):
             running = state
@@ -161,7 +168,7 @@ class Interpreter:
         if running.pending is not None:
             return Ok(Selection(running, running.pending, False))
         plan = self._plan
-        if not running.loop_stack:
+        if not running.loop_stack and watcher is None:
             # Most often the first step that is not completed has no condition, and there is nothing to search.
             progress = running.progress
             open_steps = progress[1] if progress is not None and progress[0] is plan else plan.open_steps(running)
@@ -172,7 +179,8 @@ class Interpreter:
                     chosen = Running(running.completed, (), step, (plan, open_steps))
                     return Ok(_new_tuple(Selection, (chosen, step, False, first.trace, (), ())))
         tolerant = self.never_stop if never_stop is None else never_stop
-        return _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined).run()
+        search = _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined, watcher)
+        return search.run()
 
     def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
         """The state after the pending step was done."""
@@ -214,6 +222,7 @@ class _Search:
         "stack",
         "tolerant",
         "tracer",
+        "watcher",
     )
 
     def __init__(
@@ -225,7 +234,9 @@ class _Search:
         artifacts: Sequence[Json],
         tolerant: bool,
         is_declined: Callable[[str], bool],
+        watcher: Watcher | None,
     ) -> None:
+        self.watcher = watcher
         self.plan = plan
         self.profile = profile
         self.context = context
@@ -277,12 +288,17 @@ class _Search:
             rest ^= lowest
             step = self.plan.steps[lowest.bit_length() - 1]
             if step.skipped is not None:
-                if not evaluate(step.condition, self.context):
+                holds = evaluate(step.condition, self.context)
+                if self.watcher is not None:
+                    self.watcher.evaluated(step.step_id, None, holds)
+                if not holds:
                     entry, self.passed[step.step_id] = step.skipped
                     self.tracer.add(entry)
                     continue
                 summary = passed_summary(step.condition, self.context)
                 self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))
+            if self.watcher is not None:
+                self.watcher.chosen(step.step_id, None, self.completed)
             if step.loop is not None:
                 self.stack = (*self.stack, LoopFrame(step.step_id, 0, 0))
                 return None
@@ -297,12 +313,14 @@ class _Search:
         if loop is None:
             return InvalidState(f"The workflow has no loop '{frame.loop_id}'", frame.loop_id)
         path = tuple(LoopPosition(at.loop_id, at.iteration) for at in self.stack)
-        kernel = LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer, self.passed)
+        kernel = LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer, self.passed, self.watcher)
         move = kernel.move(frame, lambda step_id: step_key(step_id, path) in self.completed)
         match move:
             case Execute(body_index):
                 step = loop.body[body_index]
                 self._replace_frame(LoopFrame(frame.loop_id, frame.iteration, body_index))
+                if self.watcher is not None:
+                    self.watcher.chosen(step.step_id, path[-1], self.completed)
                 self.tracer.add(step.selected)
                 return StepInstance(step.step_id, path)
             case Advance(iteration):
@@ -328,6 +346,8 @@ class _Search:
         return LoopVariableUnset(unset, self.tracer.entries(), (*self.passed.values(), unset))
 
     def _leave(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None) -> None:
+        if self.watcher is not None:
+            self.watcher.left(frame, reported, self.completed)
         loop_id = frame.loop_id
         why = f"Condition no longer met after {frame.iteration} iteration(s)."
         match reported:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.errors import (
@@ -21,7 +21,7 @@ from pytest_workrail.engine.core.loop_control import Decided, LoopReading, NotFo
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, LoopVariable, Profile
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, actual
-from pytest_workrail.engine.core.state import LoopFrame
+from pytest_workrail.engine.core.state import CompletedKeys, LoopFrame
 from pytest_workrail.engine.core.trace import IterationRef, LoopRef, TraceEntry, Tracer
 from pytest_workrail.engine.core.values import LoopPosition, is_safe_id
 from workrail_lint.base import js
@@ -112,10 +112,26 @@ class Exit(NamedTuple):
 Move: TypeAlias = Execute | Advance | Exit
 
 
+class Watcher(Protocol):
+    """Sees what a search for the next step comes across. The search does not depend on it."""
+
+    def evaluated(self, step_id: str, position: LoopPosition | None, holds: bool) -> None:
+        """The run condition of a step or loop was evaluated, inside a loop or at the top level."""
+
+    def asked(self, loop_id: str, iteration: int, enters: bool) -> None:
+        """A loop decided whether to run an iteration."""
+
+    def chosen(self, step_id: str, position: LoopPosition | None, completed: CompletedKeys) -> None:
+        """A step is the next one, or a loop is entered."""
+
+    def left(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None, completed: CompletedKeys) -> None:
+        """A loop ended."""
+
+
 class LoopKernel:
     """Decides what one loop does next, for one call of the interpreter."""
 
-    __slots__ = ("_artifacts", "_context", "_passed", "_plan", "_profile", "_tracer")
+    __slots__ = ("_artifacts", "_context", "_passed", "_plan", "_profile", "_tracer", "_watcher")
 
     def __init__(
         self,
@@ -125,8 +141,10 @@ class LoopKernel:
         artifacts: Sequence[Json],
         tracer: Tracer,
         passed: dict[str, Passed] | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         self._plan = plan
+        self._watcher = watcher
         # What is passed over, by step; shared by the kernels of one selection.
         self._passed = {} if passed is None else passed
         self._profile = profile
@@ -194,7 +212,10 @@ class LoopKernel:
                 return index
             if projected is None:
                 projected = self._plan.project(frame.iteration, self._context)
-            if evaluate(step.condition, projected):
+            holds = evaluate(step.condition, projected)
+            if self._watcher is not None:
+                self._watcher.evaluated(step.step_id, LoopPosition(self._plan.loop_id, frame.iteration), holds)
+            if holds:
                 return index
             self._passed[step.step_id] = self._passed_over(step.step_id, frame.iteration)
         return None
@@ -221,6 +242,8 @@ class LoopKernel:
 
     def _enters(self, iteration: int, ends_iteration: bool) -> bool | LoopUnset | InterpreterError:
         enters = self._should_enter(iteration, ends_iteration)
+        if self._watcher is not None:
+            self._watcher.asked(self._plan.loop_id, iteration, enters is True)
         if iteration == 0 and enters is True:
             loop_id = self._plan.loop_id
             summary = f"Entered loop '{loop_id}' at iteration 0."

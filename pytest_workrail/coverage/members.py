@@ -1,9 +1,7 @@
-"""Points that tell good tests from thorough ones: which member of a condition decided, who was next in line, and what
-was left out.
+"""The members of a condition, and which of them decided.
 
 A condition of several comparisons can be true and false in a suite while one of its members never mattered. A member
-decides if the whole would come out the other way with that member flipped. Two neighbours show their order only at a
-choice where both could have run.
+decides if the whole would come out the other way with that member flipped.
 """
 
 from __future__ import annotations
@@ -11,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_workrail.coverage.points import Kind, Point, truth_case
-from pytest_workrail.coverage.reachability import ConditionScope, loop_numbers
+from pytest_workrail.coverage.points import truth_case
 from workrail_lint.systems.workrail.solver import Comparison, Expression, Wish, read
 from workrail_lint.systems.workrail.solver.expression import comparison_of
 
 _TRUE: dict[str, Any] = {"and": []}
 _FALSE: dict[str, Any] = {"or": []}
-# A loop with more iterations is not asked about all of them.
-_ITERATIONS = 12
 
 
 class Members:
@@ -96,35 +91,3 @@ class MemberTable:
         if found is None:
             found = self._known[id(condition)] = Members(condition)
         return found
-
-    def points(self, place: str, condition: object, context: Mapping[str, Any]) -> Iterator[Point]:
-        """Which members of a condition decided in a context."""
-        if isinstance(condition, dict):
-            for case in self[condition].deciding(context):
-                yield Point(Kind.DECIDES, place, case)
-
-
-def decides_goals(place: str, condition: object, scope: ConditionScope) -> Iterator[Point]:
-    """The members that can decide about a condition where it is looked at."""
-    for case, wishes in Members(condition).wishes() if isinstance(condition, dict) else ():
-        if scope.allows(*wishes):
-            yield Point(Kind.DECIDES, place, case)
-
-
-def loop_decides_goals(loop_step: dict[str, Any], scope: ConditionScope) -> Iterator[Point]:
-    """The same for the condition that a loop is asked with before each iteration."""
-    condition = loop_step["loop"]["source"].get("condition")
-    if not isinstance(condition, dict):
-        return
-    last = min(int(loop_step["loop"]["maxIterations"]), _ITERATIONS)
-    for case, wishes in Members(condition).wishes():
-        at_entry = scope.solver.is_possible([*scope.held, *wishes], loop_numbers(loop_step, 0))
-        if at_entry or any(scope.solver.is_possible(wishes, loop_numbers(loop_step, at)) for at in range(1, last)):
-            yield Point(Kind.DECIDES, loop_step["id"], case)
-
-
-def order_goal(place: str, step: dict[str, Any], following: dict[str, Any], scope: ConditionScope) -> Iterator[Point]:
-    """Two neighbours that can both be eligible at one choice. Where both always are, any run shows their order."""
-    both: list[Wish] = [(each["runCondition"], True) for each in (step, following) if "runCondition" in each]
-    if both and scope.allows(*both):
-        yield Point(Kind.ORDER, place, following["id"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
-from pytest_workrail.agents.transcript import Choice, Exchange, Visit
+from pytest_workrail.agents.transcript import Attempt, Choice, Exchange
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.interpreter import Selection
@@ -128,11 +128,11 @@ def _earlier_artifacts(
     return tuple(found)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
 
 
-class Visits:
+class History:
     """Collects the attempts of one run, and how it came from one step to the next."""
 
     def __init__(self) -> None:
-        self.found: list[Visit] = []
+        self.attempts: list[Attempt] = []
         self.choices: list[Choice] = []
         self.last_trace: Trace = ()
         self._attempts: Counter[StepInstance] = Counter()
@@ -149,8 +149,8 @@ class Visits:
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """The steps and loops that were passed over and never done, each with its last reason."""
-        done = {visit.step_id for visit in self.found if visit.outcome == "advanced"}
-        done |= {loop_id for visit in self.found for loop_id, _ in visit.loop_path}
+        done = {attempt.step_id for attempt in self.attempts if attempt.outcome == "advanced"}
+        done |= {loop_id for attempt in self.attempts for loop_id, _ in attempt.loop_path}
         return tuple((step_id, why) for step_id, why in self._last_reasons.items() if step_id not in done)
 
     def pass_over(self, entries: Iterable[dict[str, Json]]) -> None:
@@ -241,8 +241,8 @@ class Visits:
             event.data for event in added if isinstance(event, GapRecorded) and event.data.severity == "critical"
         ]
         gaps = tuple(str(gap.reason.detail) for gap in critical)
-        self.found.append(
-            Visit(
+        self.attempts.append(
+            Attempt(
                 view.step_id,
                 tuple((at.loop_id, at.iteration) for at in view.instance.loop_path),
                 self._attempts[view.instance],
