@@ -13,7 +13,7 @@ from lint_probe import fixed, lint, view
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.rules import RULES, conditions
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.facts import condition_facts
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 

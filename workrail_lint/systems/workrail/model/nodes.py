@@ -104,6 +104,11 @@ class StepNode(Node):
         return "templateCall" in self.raw
 
     @property
+    def is_conditional(self) -> bool:
+        """Whether a condition decides if the step runs; an empty one is always true."""
+        return self.run_condition is not None and bool(self.run_condition.raw)
+
+    @property
     def contract(self) -> str | None:
         """The contract of the step's output."""
         return None

@@ -1,29 +1,24 @@
-"""The form of conditions: known operators, and combinations of which the engine evaluates only a part."""
+"""CD: the form of conditions: known operators, and combinations of which the engine evaluates only a part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.js import Json
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Rename, Replace
-from workrail_lint.findings import Fix, Severity, unsafe
-from workrail_lint.rules.base import Example
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
-from workrail_lint.systems.workrail.rules.base import ConditionRule
-from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
-from workrail_lint.systems.workrail.rules.facts import UNUSUAL_CONDITION
-from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition, label
+from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
+from workrail_lint.systems.workrail.rules.facts import UNUSUAL_CONDITION, condition_facts
+from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition
+from workrail_lint.systems.workrail.rules.prose import label, listing, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
-
-if TYPE_CHECKING:
-    from workrail_lint.base.js import Json
-    from workrail_lint.findings import Finding
-    from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.model.workflow import Condition
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # Common wrong spellings, by the operator they mean.
 _MEANT = {
@@ -51,14 +46,10 @@ def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
     return workflow(step("triage", prompt), step("dig", runCondition=condition, **members))
 
 
-def _quoted(names: list[str]) -> str:
-    return ", ".join(map(quoted, names))
-
-
 def _ignored(named: list[str]) -> str:
     """The clause for several operators of which only the first counts."""
     verb = "is" if len(named) == 2 else "are"
-    return f"{_quoted(named[1:])} {verb} ignored, because only {quoted(named[0])} is evaluated"
+    return f"{listing(named[1:])} {verb} ignored, because only {quoted(named[0])} is evaluated"
 
 
 def _rule(condition: dict[str, Any]) -> dict[str, Any]:
@@ -93,10 +84,7 @@ class ConditionOperatorUnknown(ConditionRule):
         place, _, token = finding.pointer.rpartition("/")
         name = token.replace("~1", "/").replace("~0", "~")
         operator = _ALIASES.get(name)
-        try:
-            condition = pointers.resolve(workflow.definition, place)
-        except KeyError:
-            return None
+        condition = value_at(workflow.definition, place)
         if operator is None or not isinstance(condition, dict) or name not in condition or operator in condition:
             return None
         if operator in _NOT_IN_RULES and "/validationCriteria/" in place:
@@ -149,7 +137,7 @@ class ConditionEmptyNested(_FormRule):
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        if condition.root or condition.condition:
+        if condition.root or condition.raw:
             return
         in_list = not condition.pointer.endswith("/not")
         report(
@@ -175,7 +163,7 @@ class ConditionEmpty(_FormRule):
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        if not condition.root or condition.condition:
+        if not condition.root or condition.raw:
             return
         pointer = condition.pointer
         action = "remove it"
@@ -202,7 +190,7 @@ class ConditionNoOperator(_FormRule):
     why = "There is nothing to compare. At run time this is an error, and the whole condition counts as false."
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        members = condition.condition
+        members = condition.raw
         if "var" in members or any(name in members for name in LOGIC) or not comparisons(members):
             return
         report(
@@ -226,7 +214,7 @@ class ConditionMultipleOperators(_FormRule):
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        members = condition.condition
+        members = condition.raw
         named = comparisons(members)
         if "var" not in members or len(named) < 2:
             return
@@ -256,7 +244,7 @@ class ConditionVarAndLogic(_FormRule):
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        members = condition.condition
+        members = condition.raw
         ignored = [name for name in LOGIC if name in members]
         if "var" not in members or not ignored:
             return
@@ -266,7 +254,7 @@ class ConditionVarAndLogic(_FormRule):
             parts.extend(joined)
         report(
             condition.pointer,
-            f"{label(condition.step)}: {_quoted(ignored)} next to 'var' is ignored; join them with 'and'",
+            f"{label(condition.step)}: {listing(ignored)} next to 'var' is ignored; join them with 'and'",
             fix=unsafe("join them with 'and'", Replace(condition.pointer, {"and": parts})),
         )
 
@@ -285,7 +273,7 @@ class ConditionMultipleLogic(_FormRule):
     why = "The engine evaluates only the first of `and`, `or` and `not`, and ignores the others."
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        members = condition.condition
+        members = condition.raw
         named = [name for name in LOGIC if name in members]
         if "var" not in members and len(named) > 1:
             report(
@@ -307,12 +295,11 @@ class ConditionDottedVar(_FormRule):
     why = "Conditions look up a name, not a path, so the variable is unset unless its name contains the dot."
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        name = condition.condition.get("var")
-        if isinstance(name, str) and "." in name:
+        if condition.var is not None and "." in condition.var:
             report(
-                f"{condition.pointer}/var",
-                f"{label(condition.step)}: {quoted(name)} is looked up as a name, not as a path; let a step set a "
-                "plain variable and test that",
+                condition.at("var"),
+                f"{label(condition.step)}: {quoted(condition.var)} is looked up as a name, not as a path; let a step "
+                "set a plain variable and test that",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -330,10 +317,10 @@ class ConditionVarBlank(_FormRule):
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        name = condition.condition.get("var")
-        if not isinstance(name, str) or (name and js.trim(name) == name):
+        name = condition.var
+        if name is None or (name and js.trim(name) == name):
             return
-        pointer, trimmed = f"{condition.pointer}/var", js.trim(name)
+        pointer, trimmed = condition.at("var"), js.trim(name)
         report(
             pointer,
             f"{label(condition.step)}: the variable name {quoted(name)} "
@@ -355,10 +342,8 @@ class ConditionEqualsStructure(_FormRule):
     why = "Objects and lists equal nothing, so `equals` and `in` are never true, and `not_equals` is always true."
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        members = condition.condition
-        literals = [(members.get(name), f"{condition.pointer}/{name}") for name in ("equals", "not_equals")]
-        if isinstance(members.get("in"), list):
-            literals += [(item, f"{condition.pointer}/in/{index}") for index, item in enumerate(members["in"])]
+        literals = [(condition.equals, condition.at("equals")), (condition.not_equals, condition.at("not_equals"))]
+        literals += [(item, condition.at("in", index)) for index, item in numbered(condition.in_)]
         for literal, pointer in literals:
             if isinstance(literal, dict | list):
                 kind = "a list" if isinstance(literal, list) else "an object"
@@ -382,9 +367,9 @@ class ConditionInEmpty(_FormRule):
     why = "No value is in an empty list, so the condition is never true."
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        if condition.condition.get("in") == []:
+        if condition.raw.get("in") == []:
             report(
-                f"{condition.pointer}/in",
+                condition.at("in"),
                 f"{label(condition.step)}: 'in' with an empty list is never true; list the values",
             )
 
@@ -402,12 +387,12 @@ class ConditionLogicEmpty(_FormRule):
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         for name, verdict in (("and", "always true"), ("or", "never true")):
-            if condition.condition.get(name) != []:
+            if condition.raw.get(name) != []:
                 continue
             if condition.root and condition.role == "loop" and from_named_condition(condition.step, workflow):
                 continue
             report(
-                f"{condition.pointer}/{name}",
+                condition.at(name),
                 f"{label(condition.step)}: an empty {quoted(name)} is {verdict}; list the conditions or remove it",
             )
 

@@ -1,23 +1,17 @@
-"""Confirmations, and whether a workflow has steps that always run."""
+"""CD: confirmations, and whether a workflow has steps that always run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity, unsafe
-from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import CONDITIONS
-from workrail_lint.systems.workrail.rules.loop_facts import label
-from workrail_lint.systems.workrail.rules.prose import step_members
+from workrail_lint.systems.workrail.rules.prose import label, step_members
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
-
-if TYPE_CHECKING:
-    from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.model.workflow import Step
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _WHEN = {"var": "goal", "contains": "review"}
 
@@ -55,13 +49,8 @@ class GateConditionSelf(ConfirmationRule):
         )
 
 
-def _conditional(step: Step) -> bool:
-    """Whether a step may be skipped; an empty condition is always true."""
-    return bool(step.step.get("runCondition"))
-
-
 def _top_level(workflow: WorkflowContext) -> list[Step]:
-    """The steps that are not the body of a loop."""
+    """Return the steps that are not the body of a loop."""
     return [step for step in workflow.steps if step.pointer not in workflow.loop_of]
 
 
@@ -78,7 +67,7 @@ class FirstStepConditional(ConfirmationRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = next(iter(_top_level(workflow)), None)
-        if first is not None and _conditional(first):
+        if first is not None and first.is_conditional:
             report(
                 first.at("runCondition"),
                 f"{label(first)}: the first step may be skipped, because no step has set a variable yet; start with a "
@@ -102,7 +91,7 @@ class AllStepsConditional(ConfirmationRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         steps = _top_level(workflow)
-        if steps and all(map(_conditional, steps)):
+        if steps and all(step.is_conditional for step in steps):
             report(
                 "/steps",
                 "every step has a runCondition, so a run may have no step to run; add a step that always runs",
@@ -126,7 +115,7 @@ class ConfirmationOnParallel(ConfirmationRule):
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.kind == "parallel" and step.step.get("requireConfirmation") not in (None, False):
+        if step.kind == "parallel" and step.require_confirmation not in (None, False):
             pointer = step.at("requireConfirmation")
             report(
                 pointer,
@@ -167,7 +156,10 @@ class ConfirmationOveruse(ConfirmationRule):
 
 
 def _always_asks(step: Step) -> bool:
-    rule = step.step.get("requireConfirmation")
     if step.calls_template or step.kind == "parallel":
         return False
-    return rule is True or (isinstance(rule, dict) and (not rule or ("kind" in rule and not rule.get("condition"))))
+    confirmation = step.require_confirmation
+    if confirmation is None or isinstance(confirmation, bool):
+        return confirmation is True
+    condition = confirmation.condition if isinstance(confirmation, ConfirmationGate) else confirmation
+    return condition is None or not condition.raw

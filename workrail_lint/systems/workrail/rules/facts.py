@@ -6,21 +6,18 @@ comparison of sets, and each fact is computed once for all rules that need it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.compiler.nodes import walk
-from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE
-from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
-from workrail_lint.systems.workrail.rules.prose import has_braces, sentences, text_index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
-    from workrail_lint.systems.workrail.rules.prose import TextIndex
+from workrail_lint.systems.workrail.condition_logic import COMPARISONS
+from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE, WorkflowContext
+from workrail_lint.systems.workrail.rules.prose import TextIndex, has_braces, sentences, text_index
+from workrail_lint.systems.workrail.rules.walk import conditions_of
 
 LOOP = "<loop>"
 BRACES = "<braces>"  # in a text of a step, as tokens have
@@ -61,6 +58,7 @@ _ESCAPE, _ESCAPED_ASCII = Pattern(r"\\[ubf]"), Pattern(r"\\u00[0-7]")
 _RESERVED = ("__proto__", 'prototype"', '"constructor"')
 _COMMON = bytes(code for code in _TOKEN_CHARACTERS if not (48 <= code <= 57 or 65 <= code <= 90))
 LEAST_RARE = 3  # digits and capitals of a credential
+_COMPARISONS = frozenset(COMPARISONS)
 _MISSING = (("about", NO_ABOUT), ("examples", NO_EXAMPLES))
 # What holds conditions, and what brings in texts and steps that the document itself does not show.
 _HOLDERS = frozenset(("runCondition", "requireConfirmation", "promptFragments", "validationCriteria"))
@@ -70,10 +68,10 @@ _TERSE = 12
 
 
 def facts_of(workflow: WorkflowContext) -> set[str]:
-    """The members of the document and its steps, and what else is true of it."""
-    present = set(workflow.definition)
+    """Return the members of the document and its steps, and what else is true of it."""
+    present = set(workflow.model.raw)
     for step in workflow.all_steps:
-        present.update(step.step)  # in place, as no operator does it
+        present.update(step.raw)
         if step.kind == "loop":
             present.add(LOOP)
     present.update(_about_settings(workflow), _about_prompts(workflow), _about_text(workflow))
@@ -93,7 +91,7 @@ def _about_settings(workflow: WorkflowContext) -> Iterator[str]:
         yield ROUTINE
     if workflow.bindings is not None:
         yield BINDINGS
-    if workflow.steps and (workflow.steps[0].kind == "loop" or "runCondition" in workflow.steps[0].step):
+    if workflow.steps and (workflow.steps[0].kind == "loop" or "runCondition" in workflow.steps[0]):
         yield UNSURE_START
     if workflow.workspace is not None:
         yield WORKSPACE
@@ -102,7 +100,7 @@ def _about_settings(workflow: WorkflowContext) -> Iterator[str]:
 
 
 def _about_names(workflow: WorkflowContext) -> Iterator[str]:
-    top, ident = workflow.definition, workflow.id
+    top, ident = workflow.model, workflow.id
     for member, fact in _MISSING:
         if member not in top:
             yield fact
@@ -110,13 +108,12 @@ def _about_names(workflow: WorkflowContext) -> Iterator[str]:
         yield PLAIN_ID
     elif ident.startswith("wr."):
         yield RESERVED_ID
-    if top.get("validatedAgainstSpecVersion") != workflow.catalog.authoring_spec_version:
+    if top.validated_against_spec_version != workflow.catalog.authoring_spec_version:
         yield OTHER_SPEC_VERSION
-    name = top.get("name")
-    if isinstance(name, str) and any(char in name for char in "(•·|"):
+    if any(char in top.name for char in "(•·|"):
         yield DECORATED_NAME
-    for text in (name, top.get("description")):
-        if isinstance(text, str) and (len(shown := js.trim(text)) < _TERSE or shown == ident):
+    for member, text in (("name", top.name), ("description", top.description)):
+        if member in top and (len(trimmed := js.trim(text)) < _TERSE or trimmed == ident):
             yield TERSE
     ids = {step.id for step in workflow.all_steps}
     if len(set(folded("\0".join(ids)).split("\0"))) < len(ids):
@@ -124,13 +121,13 @@ def _about_names(workflow: WorkflowContext) -> Iterator[str]:
 
 
 def folded(ident: str) -> str:
-    """An id without the differences that are easily overlooked."""
+    """Return an id without the differences that are easily overlooked."""
     return ident.replace("_", "-").replace("0", "o").replace("1", "l")
 
 
 def _about_prompts(workflow: WorkflowContext) -> Iterator[str]:
     texts = text_index(workflow)
-    if "metricsProfile" not in workflow.definition and (
+    if "metricsProfile" not in workflow.model and (
         texts.has(DELIVERED) or any(step.contract == VERDICT for step in workflow.all_steps)
     ):
         yield UNCOUNTED
@@ -148,7 +145,7 @@ def _about_prompts(workflow: WorkflowContext) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def repeated_sentences(texts: TextIndex) -> frozenset[str]:
-    """The long sentences that occur often in all that is delivered."""
+    """Return the long sentences that occur often in all that is delivered."""
     delivered = [text for text in texts.strings[: texts.delivered] if len(text) >= LONG_SENTENCE]
     long = sentences("\n".join(delivered), LONG_SENTENCE)
     if len(long) - len(set(long)) < OFTEN - 1:
@@ -162,7 +159,7 @@ def repeated_sentences(texts: TextIndex) -> frozenset[str]:
 
 
 def _about_text(workflow: WorkflowContext) -> Iterator[str]:
-    """What can be seen in the text of the file."""
+    """Yield the facts that the text of the file shows."""
     text = workflow.document.text
     if "\r" in text:
         yield CARRIAGE_RETURN
@@ -182,7 +179,7 @@ def _about_text(workflow: WorkflowContext) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def character_kinds(workflow: WorkflowContext) -> frozenset[str]:
-    """The kinds of unusual characters that the strings of the document may contain."""
+    """Return the kinds of unusual characters that the strings of the document may contain."""
     from workrail_lint.systems.workrail.rules.characters import kinds_in
 
     return kinds_in(workflow.document.source)
@@ -190,19 +187,57 @@ def character_kinds(workflow: WorkflowContext) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def long_tokens(workflow: WorkflowContext) -> set[bytes]:
-    """What may be a credential. Names have few capitals and digits, credentials have some.
+    """Return what may be a credential. Names have few capitals and digits, credentials have some.
 
     Translating bytes and searching them for a fixed row is many times faster than any pattern.
     """
     data = workflow.document.source.data
     rows = data.translate(_TOKEN_ROWS) + b" "
-    found: set[bytes] = set()
+    tokens: set[bytes] = set()
     last = rows.find(_TOKEN_END)
     while last >= 0:
         end = last + _LEAST_TOKEN
-        found.add(data[rows.rfind(b" ", 0, last) + 1 : end])
+        tokens.add(data[rows.rfind(b" ", 0, last) + 1 : end])
         last = rows.find(_TOKEN_END, end)
-    found.discard(_LONG_MEMBER)
-    tokens = list(found)
+    tokens.discard(_LONG_MEMBER)
     rare = b" ".join(tokens).translate(None, _COMMON).split(b" ")
     return {token for token, letters in zip(tokens, rare, strict=False) if len(letters) >= LEAST_RARE}
+
+
+class ConditionFacts(NamedTuple):
+    """Conditions in document order, nested ones included."""
+
+    unusual: list[Condition]  # those whose form may be wrong
+    by_variable: dict[str, list[Condition]]  # the comparisons, by the variable they test
+
+
+@lru_cache(maxsize=1)
+def condition_facts(workflow: WorkflowContext) -> ConditionFacts:
+    """Sort the conditions of a workflow once for all rules.
+
+    Nearly every condition compares one plainly named variable with one plain value, and no rule about the form of
+    conditions applies to those.
+    """
+    facts = ConditionFacts([], {})
+    for condition in conditions_of(workflow):
+        if condition.var is not None:
+            facts.by_variable.setdefault(condition.var, []).append(condition)
+        if not _is_plain(condition):
+            facts.unusual.append(condition)
+    return facts
+
+
+def _is_plain(condition: Condition) -> bool:
+    """Return whether the form is surely right: never true for a wrong form, and true for nearly every right one."""
+    members = condition.raw
+    if "var" not in members:
+        return len(members) == 1 and bool(condition.and_ or condition.or_ or condition.not_)
+    name = condition.var
+    if not name or not name.isascii() or "." in name or name != name.strip() or len(members) > 2:
+        return False
+    if "in" in members:
+        return bool(condition.in_) and not any(isinstance(item, dict | list) for item in condition.in_)
+    return all(
+        operator == "var" or (operator in _COMPARISONS and not isinstance(literal, dict | list))
+        for operator, literal in members.items()
+    )

@@ -12,8 +12,8 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowRule
-from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
+from workrail_lint.systems.workrail.rules.facts import condition_facts
 from workrail_lint.systems.workrail.rules.loop_facts import number, settings
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label
 from workrail_lint.systems.workrail.rules.step_numbers import base_number, numbered_parts, own_numbers
