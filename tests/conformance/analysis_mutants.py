@@ -79,12 +79,13 @@ def mutants(document: Json, path: str) -> Iterator[Mutant]:
 
 
 def _condition_mutants(document: Json, use: Use) -> Iterator[Mutant]:
-    leaf, base = use.leaf or {}, use.pointer.removesuffix("/var")
+    assert use.leaf is not None
+    base = use.pointer.removesuffix("/var")
     yield _changed("misspelt variable", document, use.pointer, misspelt, use)
     if use.name.lower() != use.name:
         yield _changed("other case", document, use.pointer, str.lower, use)
         yield _changed("snake case", document, use.pointer, snake, use)
-    value = leaf.get("equals")
+    value = use.leaf.equals
     if isinstance(value, str):
         if len(value) >= 4:
             place = f"{base}/equals"
@@ -96,7 +97,7 @@ def _condition_mutants(document: Json, use: Use) -> Iterator[Mutant]:
     elif isinstance(value, bool):
         yield _changed("text against boolean", document, f"{base}/equals", lambda _: "always", use)
     if base == use.root and isinstance(value, str):
-        both = {"and": [leaf, {"var": use.name, "equals": f"{value}-not"}]}
+        both = {"and": [use.leaf.raw, {"var": use.name, "equals": f"{value}-not"}]}
         yield _changed("contradiction", document, base, lambda _: both, use)
 
 

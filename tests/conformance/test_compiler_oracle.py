@@ -21,6 +21,7 @@ from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.compiler.pipeline import resolve
+from workrail_lint.systems.workrail.model.build import workflow_model
 
 pytestmark = requires_oracle
 
@@ -78,7 +79,7 @@ def test_hashes_of_real_workflows(catalog: Catalog) -> None:
         assert isinstance(definition, dict)
         snapshot = engine_snapshot(definition, catalog)
         assert isinstance(snapshot, Ok), path
-        executable = compile_definition(definition, catalog)
+        executable = compile_definition(workflow_model(definition), catalog)
         assert isinstance(executable, Ok), path
         assert [node.id for node in executable.value.nodes] == row["compiledStepIds"], path
         if not uses_builtin_text(definition):
@@ -109,7 +110,7 @@ def test_snapshots_differ_only_inside_injected_text(catalog: Catalog) -> None:
             assert canonical_bytes(snapshot).decode() == row["canonical"], row["path"]
             continue
         expected = json.loads(row["canonical"])
-        resolved, errors = resolve(definition, catalog, {}, for_engine=True)
+        resolved, errors = resolve(workflow_model(definition), catalog, {}, for_engine=True)
         assert errors == []
         for node in walk(resolved.nodes):
             if node.injections:

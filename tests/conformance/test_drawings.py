@@ -28,7 +28,7 @@ def test_real_workflows_are_drawn_without_overlaps() -> None:
         if isinstance(made, Ok):
             compiled = made.value
             # The studio knows from the analysis where a condition is asked anew.
-            known = analyse(compiled.definition, compiled.catalog, compiled=compiled, path=path.name)
+            known = analyse(compiled.model, compiled.catalog, compiled=compiled, path=path.name)
             for drawing in (layout(structure(compiled.ir)), layout(structure(compiled.ir, known))):
                 assert overlaps(drawing) == [], path.name
                 assert crossings(drawing) == 0, path.name

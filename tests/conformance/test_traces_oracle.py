@@ -13,6 +13,7 @@ from pytest_workrail.engine.core.interpreter import Interpreter, Selection
 from workrail_lint import Err, compile_workflow
 from workrail_lint.systems.workrail.catalog import load_core
 from workrail_lint.systems.workrail.compiler.compiled import compile_definition
+from workrail_lint.systems.workrail.model.build import workflow_model
 
 pytestmark = requires_oracle
 
@@ -36,7 +37,7 @@ def _interpreter(workflow: str) -> Interpreter:
     assert folder is not None
     if workflow in _SCHEMA_INVALID:
         assert isinstance(compile_workflow(base_path(workflow)), Err)
-        compiled = compile_definition(load_base(workflow), load_core())
+        compiled = compile_definition(workflow_model(load_base(workflow)), load_core())
     else:
         compiled = compile_workflow(base_path(workflow), routines=folder / "corpus" / "workflows" / "routines")
     return Interpreter(compiled.value.ir)

@@ -56,7 +56,7 @@ def _analysis(checked: CheckedDocument, path: str) -> Analysis:
     compiled, definition = checked.compiled, checked.definition
     assert compiled is not None
     assert definition is not None
-    return analyse(definition, compiled.catalog, compiled=compiled, path=path)
+    return analyse(compiled.model, compiled.catalog, compiled=compiled, path=path)
 
 
 def _data_text(checked: CheckedDocument, analysis: Analysis) -> str:

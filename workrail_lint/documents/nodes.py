@@ -44,7 +44,8 @@ class Node:
     raw: dict[str, Any]  # the object as it is in the document; never changed
     parent: Node | None
     key: str  # the place below the parent, such as `steps/3`; without a parent the pointer
-    is_damaged: bool = False  # something in it has a wrong type
+    is_damaged: bool = False  # something in it, however deep, has a wrong type
+    is_partial: bool = False  # a member, or an element of one, was left out
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__}.{name} can't be changed")
@@ -196,6 +197,8 @@ class Build:
                 self.note_damage(node, name)
             if place not in self.left_out:
                 right[name] = self._without_wrong(value, node, name, place) if name in node.leaves else value
+        if len(right) < len(node.raw):
+            node.__dict__["is_partial"] = True
         self._fill(node, right)
 
     def _without_wrong(self, value: Any, node: Node, name: str, place: str) -> Any:
@@ -206,7 +209,9 @@ class Build:
             places = {member: child(place, member) for member in value}
             if not self.damage.isdisjoint(places.values()):
                 self.note_damage(node, name)
-            return {member: item for member, item in value.items() if places[member] not in self.left_out}
+            if not self.left_out.isdisjoint(places.values()):
+                node.__dict__["is_partial"] = True
+                return {member: item for member, item in value.items() if places[member] not in self.left_out}
         return value
 
     def elements(self, value: list[Any], node: Node | None, key: str) -> list[Any]:
@@ -218,6 +223,8 @@ class Build:
                 self.note_damage(node, f"{key}/{index}")
         if self.left_out.isdisjoint(places):
             return value
+        if node is not None:
+            node.__dict__["is_partial"] = True
         return Kept((index, item) for index, item in enumerate(value) if places[index] not in self.left_out)
 
     @staticmethod

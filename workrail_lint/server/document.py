@@ -132,12 +132,13 @@ class OpenDocument:
     def analysis(self) -> Analysis | None:
         """What is known about variables; for a workflow that does not compile, as far as that goes."""
         from workrail_lint.systems.workrail.analysis.build import analyse
+        from workrail_lint.systems.workrail.model.build import workflow_model
 
         if not self.is_workflow or not isinstance(self.value, dict):
             return None
         try:
-            definition = normalize(self.value).document
-            return analyse(definition, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
+            workflow = workflow_model(normalize(self.value).document)
+            return analyse(workflow, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
         except (KeyError, TypeError, AttributeError, ValueError):
             return None  # a document whose parts have wrong types, which its findings say
 

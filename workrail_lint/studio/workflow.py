@@ -46,7 +46,7 @@ def workflow_data(source: Source) -> Data:
     }
     if compiled is None or definition is None:
         return {**about, "hash": None, "steps": [], "layout": None, "tree": [], "vars": []}
-    analysis = analyse(definition, compiled.catalog, compiled=compiled, path=source.path)
+    analysis = analyse(compiled.model, compiled.catalog, compiled=compiled, path=source.path)
     return {**about, **_compiled_data(checked, compiled, analysis)}
 
 

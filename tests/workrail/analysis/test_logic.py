@@ -17,12 +17,14 @@ from workrail_lint.systems.workrail.analysis.logic import (
     POSSIBLE,
     UNKNOWN,
     UNSET,
+    Node,
     Values,
     impossible,
-    parse,
     satisfy,
 )
+from workrail_lint.systems.workrail.analysis.logic import parse as parse_condition
 from workrail_lint.systems.workrail.condition_logic import comparisons, lenient_equal
+from workrail_lint.systems.workrail.model.build import condition_model
 from workrail_lint.systems.workrail.solver import search
 
 MISSING = object()
@@ -94,6 +96,10 @@ def contexts(variables: list[str]) -> list[dict[str, Any]]:
 
 
 ONE, TWO = contexts(["a"]), contexts(["a", "b"])
+
+
+def parse(condition: dict[str, Any]) -> Node | None:
+    return parse_condition(condition_model(condition))
 
 
 def can_hold(*conditions: Any) -> str:
@@ -257,8 +263,9 @@ JSON = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(JSON)
 def test_any_value_can_be_looked_at(value: Any) -> None:
-    if can_hold(value) == IMPOSSIBLE:
-        assert not any(evaluate(value, context) for context in ONE)
+    condition = value if isinstance(value, dict) else {"and": [value]}
+    if can_hold(condition) == IMPOSSIBLE:
+        assert not any(evaluate(condition, context) for context in ONE)
 
 
 def test_hostile_conditions_are_left_alone() -> None:

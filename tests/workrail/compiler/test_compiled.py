@@ -18,6 +18,7 @@ from workrail_lint.systems.workrail.catalog import load_core
 from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.compiler.nodes import walk
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 
@@ -165,7 +166,9 @@ def test_a_body_by_reference_gets_a_gate_for_each_loop() -> None:
 
 
 def test_a_taken_gate_id_is_a_collision() -> None:
-    taken = compile_definition(workflow(controlled_loop(step("inner-step")), step("again__gate")), load_core())
+    taken = compile_definition(
+        workflow_model(workflow(controlled_loop(step("inner-step")), step("again__gate"))), load_core()
+    )
     assert isinstance(taken, Err)
     assert [(error.name, error.pointer) for error in taken.error] == [("virtual-id-collision", "/steps/0/id")]
 
@@ -316,7 +319,7 @@ def test_compiling_changes_nothing_it_was_given() -> None:
 
     document = json.loads(json.dumps(FULL))
     before = canonical_bytes(document)
-    result = compile_definition(document, load_core())
+    result = compile_definition(workflow_model(document), load_core())
     assert isinstance(result, Ok)
     assert result.value.hash
     assert result.value.engine_hash

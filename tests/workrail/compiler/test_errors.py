@@ -10,6 +10,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.catalog.extend import with_routines
 from workrail_lint.systems.workrail.compiler.compiled import compile_definition
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 ROUTINES = [
@@ -43,7 +44,7 @@ LEVELS = [{"id": "gate", "purpose": "p", "dimensions": [{"id": "d", "purpose": "
 
 
 def errors(document: dict[str, Any], overrides: dict[str, str] | None = None) -> list[Any]:
-    result = compile_definition(document, CATALOG, overrides)
+    result = compile_definition(workflow_model(document), CATALOG, overrides)
     return result.error if isinstance(result, Err) else []
 
 
@@ -294,7 +295,7 @@ def test_body_steps_are_checked_in_full_but_not_in_the_engines_name() -> None:
     document = workflow(
         loop(step("inner", assessmentRefs=["gate"], assessmentConsequences=[consequence("mid")])), assessments=LEVELS
     )
-    result = compile_definition(document, CATALOG)
+    result = compile_definition(workflow_model(document), CATALOG)
     assert isinstance(result, Ok)
     (error,) = result.value.remarks
     assert (error.code, error.details["engine"]) == ("CONSEQUENCE_UNKNOWN_LEVEL", False)
@@ -306,7 +307,7 @@ def test_the_default_of_a_slot_may_resolve_a_later_token() -> None:
         {"slotId": "second", "purpose": "p", "default": "done"},
     ]
     resolves = workflow(step(prompt="{{wr.bindings.first}} {{wr.bindings.second}}"), extensionPoints=points)
-    result = compile_definition(resolves, CATALOG)
+    result = compile_definition(workflow_model(resolves), CATALOG)
     assert isinstance(result, Ok)
     assert result.value.resolved[0]["prompt"] == "done done"
     survives = workflow(step(prompt="{{wr.bindings.second}} {{wr.bindings.first}}"), extensionPoints=points)

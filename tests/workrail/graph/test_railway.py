@@ -23,7 +23,7 @@ def _tree(*steps: dict[str, Any]) -> Any:
     document = workflow(*steps)
     match compile_workflow(document):
         case Ok(compiled):
-            analysis = analyse(document, compiled.catalog, compiled=compiled)
+            analysis = analyse(compiled.model, compiled.catalog, compiled=compiled)
             return structure(compiled.ir, analysis)
         case failed:
             raise AssertionError(failed)

@@ -13,6 +13,7 @@ from workrail_lint.findings import Finding, Phase
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.compiler.pipeline import resolve
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL, _first_token, scan_tokens
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 POINTS = [
@@ -23,7 +24,7 @@ POINTS = [
 
 def scan(*steps: dict[str, Any], overrides: dict[str, str] | None = None, **members: Any) -> list[Finding]:
     definition = workflow(*steps, **members)
-    resolved, _ = resolve(definition, load_core(), overrides or {}, for_engine=False)
+    resolved, _ = resolve(workflow_model(definition), load_core(), overrides or {}, for_engine=False)
     return scan_tokens(resolved.nodes, definition, overrides or {})
 
 
@@ -118,7 +119,7 @@ def test_text_that_a_builtin_brought_in_is_told_at_the_prompt() -> None:
         {**ref, "text": "See {{wr.x}}."} if ref["id"] == "wr.refs.memory_usage" else ref for ref in document["refs"]
     ]
     definition = workflow(blocks(goal=[{"kind": "ref", "refId": "wr.refs.memory_usage"}]))
-    resolved, _ = resolve(definition, Catalog({**document, "refs": refs}), {}, for_engine=False)
+    resolved, _ = resolve(workflow_model(definition), Catalog({**document, "refs": refs}), {}, for_engine=False)
     (found,) = scan_tokens(resolved.nodes, definition, {})
     assert place(found) == ("token-unresolved", "/steps/0/promptBlocks")
 
@@ -139,7 +140,7 @@ def test_the_first_token_is_what_the_pattern_of_the_engine_finds(text: str) -> N
 )
 def test_a_finding_exactly_when_the_rendered_prompt_has_a_token(pieces: list[str]) -> None:
     definition = workflow(step(prompt="x" + "".join(pieces)), extensionPoints=POINTS)
-    resolved, _ = resolve(definition, load_core(), {}, for_engine=False)
+    resolved, _ = resolve(workflow_model(definition), load_core(), {}, for_engine=False)
     found = scan_tokens(resolved.nodes, definition, {})
     assert len(found) == (SENTINEL in resolved.nodes[0].step["prompt"])
 

@@ -22,6 +22,7 @@ _WORKFLOW = Plan(
         "LoopStep": "LoopNode",
         "NotCriteria": "CombinationNode",
         "ParallelStep": "ParallelNode",
+        "PromptBlocks": "PromptBlocksNode",
         "StandardStep": "StandardNode",
         "Workflow": "WorkflowNode",
     },

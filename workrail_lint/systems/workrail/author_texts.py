@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.pointer import child
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.nodes import Node
+    from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptValue, Step, Workflow
 
 
 class Text(NamedTuple):
@@ -46,111 +51,95 @@ def texts_of(groups: list[Group], pointer: str) -> list[Text]:
     return [text_of(group, number, pointer) for group in groups for number in range(len(group[0]))]
 
 
-def step_groups(step: dict[str, Any]) -> list[Group]:
+def step_groups(step: Step) -> list[Group]:
     """Every author text of a step, prompt parts and configuration blocks included."""
     found: list[Group] = []
-    for field, place in _PLAIN_FIELDS:
-        if isinstance(step.get(field), str):
-            found.append(([step[field]], field, place, ()))
-    blocks = step.get("promptBlocks")
-    if isinstance(blocks, dict):
-        _add_block_texts(blocks, found)
-    if step.keys().isdisjoint(_OTHER_HOLDERS):
-        return found
-    _add_strings(step.get("guidance"), "/guidance/", "guidance", found)
-    for index, item in enumerate(_list(step.get("promptFragments"))):
-        if isinstance(item, dict) and isinstance(item.get("text"), str):
-            found.append(([item["text"]], "fragment", f"/promptFragments/{index}/text", ()))
-    _add_config_texts(step, found)
+    _add_members(step, "", _STEP_FIELDS, found)
+    if step.kind == "standard":
+        if step.prompt_blocks is not None:
+            _add_block_texts(step.prompt_blocks, found)
+        if step.guidance:
+            _add_values(step.guidance, "/guidance/", "guidance", found)
+        for fragment in step.prompt_fragments:
+            _add_members(fragment, f"/{fragment.key}", _FRAGMENT_FIELDS, found)
+        if step.verification is not None:
+            _add_members(step.verification, "/verification", _VERIFICATION_FIELDS, found)
+        if step.audit is not None:
+            _add_members(step.audit, "/audit", _AUDIT_FIELDS, found)
+            _add_values(step.audit.rubric, "/audit/rubric/", "rubric", found)
+    elif step.kind == "parallel":
+        if step.synthesis is not None:
+            _add_members(step.synthesis, "/synthesis", _SYNTHESIS_FIELDS, found)
+        for delegation in step.parallel_delegations:
+            _add_members(delegation, f"/{delegation.key}", _DELEGATION_FIELDS, found)
     return found
 
 
-_PLAIN_FIELDS = (("title", "/title"), ("agentRole", "/agentRole"), ("prompt", "/prompt"))
-_LIST_SECTIONS = tuple((section, f"/promptBlocks/{section}/") for section in ("constraints", "procedure", "verify"))
-_OTHER_HOLDERS = ("guidance", "promptFragments", "verification", "audit", "synthesis", "parallelDelegations")
-_CONFIGS = (
-    ("verification", (("prompt", "verification"), ("command", "command"))),
-    ("audit", (("prompt", "audit"),)),
-    ("synthesis", (("prompt", "synthesis"),)),
-)
-_TOP_FIELDS = (("name", "/name"), ("description", "/description"), ("about", "/about"))
-_TOP_LISTS = tuple(
-    (field, f"/{field}/") for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples")
-)
+# Attribute, member and field of the single texts of a node.
+_STEP_FIELDS = (("title", "title", "title"), ("agent_role", "agentRole", "agentRole"), ("prompt", "prompt", "prompt"))
+_FRAGMENT_FIELDS = (("text", "text", "fragment"),)
+_VERIFICATION_FIELDS = (("prompt", "prompt", "verification"), ("command", "command", "command"))
+_AUDIT_FIELDS = (("prompt", "prompt", "audit"),)
+_SYNTHESIS_FIELDS = (("prompt", "prompt", "synthesis"),)
+_DELEGATION_FIELDS = (("goal", "goal", "delegationGoal"),)
+_TOP_FIELDS = (("name", "name", "name"), ("description", "description", "description"), ("about", "about", "about"))
 _STRINGS = frozenset((str,))
 
 
-def _add_strings(items: object, place: str, field: str, found: list[Group], *, may_have_parts: bool = False) -> None:
+def _add_members(node: Node, place: str, fields: tuple[tuple[str, str, str], ...], found: list[Group]) -> None:
+    """The texts that are members of a node, if the document has them."""
+    members = node.__dict__
+    for attribute, member, field in fields:
+        if attribute in members:
+            found.append(([members[attribute]], field, f"{place}/{member}", ()))
+
+
+def _add_values(values: Sequence[PromptValue], place: str, field: str, found: list[Group]) -> None:
     """The strings of a list, and the parts of what else it contains."""
-    if not items or not isinstance(items, list):
+    if values.__class__ is list and _STRINGS.issuperset(map(type, values)):
+        if values:
+            found.append((values, field, place, ()))
         return
-    if _STRINGS.issuperset(map(type, items)):
-        found.append((items, field, place, ()))
+    for index, value in numbered(values):
+        _add_value(value, f"{place}{index}", field, found)
+
+
+def _add_value(value: PromptValue, place: str, field: str, found: list[Group]) -> None:
+    if isinstance(value, str):
+        found.append(([value], field, place, ()))
         return
-    for index, item in enumerate(items):
-        if isinstance(item, str):
-            found.append(([item], field, f"{place}{index}", ()))
-        elif may_have_parts:
-            _add_parts(item, f"{place}{index}", found)
+    for index, part in numbered(value):
+        if part.kind == "text" and part.has("text"):
+            found.append(([part.text], "part", f"{place}/{index}/text", ()))
 
 
-def _add_block_texts(blocks: dict[str, Any], found: list[Group]) -> None:
-    goal = blocks.get("goal")
-    if isinstance(goal, str):
-        found.append(([goal], "goal", "/promptBlocks/goal", ()))
-    elif goal is not None:
-        _add_parts(goal, "/promptBlocks/goal", found)
-    for section, place in _LIST_SECTIONS:
-        if section in blocks:
-            _add_strings(blocks[section], place, section, found, may_have_parts=True)
-    output = blocks.get("outputRequired")
-    if isinstance(output, dict):
-        names = [name for name, value in output.items() if isinstance(value, str)]
-        if names:
-            found.append(([output[name] for name in names], "outputRequired", "/promptBlocks/outputRequired", names))
+def _add_block_texts(blocks: PromptBlocks, found: list[Group]) -> None:
+    if blocks.goal is not None:
+        _add_value(blocks.goal, "/promptBlocks/goal", "goal", found)
+    _add_values(blocks.constraints, "/promptBlocks/constraints/", "constraints", found)
+    _add_values(blocks.procedure, "/promptBlocks/procedure/", "procedure", found)
+    _add_values(blocks.verify, "/promptBlocks/verify/", "verify", found)
+    if blocks.output_required:
+        texts = [*blocks.output_required.values()]
+        found.append((texts, "outputRequired", "/promptBlocks/outputRequired", [*blocks.output_required]))
 
 
-def _add_parts(parts: object, place: str, found: list[Group]) -> None:
-    for index, part in enumerate(_list(parts)):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            found.append(([part["text"]], "part", f"{place}/{index}/text", ()))
-
-
-def _add_config_texts(step: dict[str, Any], found: list[Group]) -> None:
-    for block, members in _CONFIGS:
-        config = step.get(block)
-        if not isinstance(config, dict):
-            continue
-        for member, field in members:
-            if isinstance(config.get(member), str):
-                found.append(([config[member]], field, f"/{block}/{member}", ()))
-        _add_strings(config.get("rubric"), f"/{block}/rubric/", "rubric", found)
-    for index, item in enumerate(_list(step.get("parallelDelegations"))):
-        if isinstance(item, dict) and isinstance(item.get("goal"), str):
-            found.append(([item["goal"]], "delegationGoal", f"/parallelDelegations/{index}/goal", ()))
-
-
-def argument_groups(step: dict[str, Any]) -> list[Group]:
+def argument_groups(step: Step | None) -> list[Group]:
     """The texts that a template call passes on, which are the author's own."""
-    call = step.get("templateCall")
-    args = call.get("args") if isinstance(call, dict) else None
-    names = [name for name, value in args.items() if isinstance(value, str)] if isinstance(args, dict) else []
-    return [([args[name] for name in names], ARGUMENT, "/templateCall/args", names)] if args and names else []
+    call = step.template_call if step is not None and step.kind == "standard" else None
+    texts = {name: value for name, value in call.args.items() if isinstance(value, str)} if call is not None else {}
+    return [([*texts.values()], ARGUMENT, "/templateCall/args", [*texts])] if texts else []
 
 
 ARGUMENT = "argument"
 
 
-def top_groups(definition: dict[str, Any]) -> list[Group]:
+def top_groups(workflow: Workflow) -> list[Group]:
     """The author texts outside the steps."""
     found: list[Group] = []
-    for field, place in _TOP_FIELDS:
-        if isinstance(definition.get(field), str):
-            found.append(([definition[field]], field, place, ()))
-    for field, place in _TOP_LISTS:
-        _add_strings(definition.get(field), place, field, found)
+    _add_members(workflow, "", _TOP_FIELDS, found)
+    _add_values(workflow.meta_guidance, "/metaGuidance/", "metaGuidance", found)
+    _add_values(workflow.preconditions, "/preconditions/", "preconditions", found)
+    _add_values(workflow.clarification_prompts, "/clarificationPrompts/", "clarificationPrompts", found)
+    _add_values(workflow.examples, "/examples/", "examples", found)
     return found
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

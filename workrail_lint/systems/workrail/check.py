@@ -28,6 +28,7 @@ from workrail_lint.systems.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
     from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.systems.workrail.model.workflow import Workflow
     from workrail_lint.systems.workrail.rules.base import WorkflowRule
     from workrail_lint.systems.workrail.workflow_registry import Mention
 
@@ -53,16 +54,21 @@ _DESIGN_FORM = "design-form-construct"
 class CheckedDocument:
     """What is known about a document after all phases."""
 
-    __slots__ = ("compiled", "consulted", "definition", "document", "findings", "mentions", "source_kind")
+    __slots__ = ("compiled", "consulted", "document", "findings", "mentions", "model", "source_kind")
 
     def __init__(self, document: JsonDocument) -> None:
         self.document = document
-        self.definition: dict[str, Any] | None = None
+        self.model: Workflow | None = None
         self.compiled: CompiledWorkflow | None = None
         self.findings: list[Finding] = []
         self.mentions: list[Mention] = []  # other workflows that its prompts name
         self.source_kind: str | None = None  # known once the rules ran
         self.consulted: dict[str, bool] = {}  # paths that some finding, or its absence, depends on
+
+    @property
+    def definition(self) -> dict[str, Any] | None:
+        """The workflow in the shipping form, if it compiles."""
+        return None if self.model is None else self.model.raw
 
 
 def check_document(
@@ -106,14 +112,14 @@ def _check_definition(
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
     model = workflow_model(definition, everywhere, violations)
-    nodes = authored_nodes(definition.get("steps"))
+    nodes = authored_nodes(model)
     found += structural_findings(definition, nodes)
-    compiled, errors = _compile(definition, nodes, settings, normalized, checked.document, path)
+    compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path)
     found = _without_repeats(found + errors + start_findings(definition))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
     if not refused and not any(_prevents_compiling(finding) for finding in found):
-        checked.definition, checked.compiled = definition, compiled
+        checked.model, checked.compiled = model, compiled
     if rules is not None:
         from workrail_lint.systems.workrail.lint import lint  # here, because compiling alone does not need it
 
@@ -157,18 +163,18 @@ def _map_back(finding: Finding, normalized: Normalized) -> None:
 
 
 def _compile(
-    definition: dict[str, Any],
+    model: Workflow,
     nodes: Nodes,
     settings: Settings,
     normalized: Normalized,
     document: JsonDocument,
     path: str,
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
-    overrides = project_overrides(settings.bindings, definition.get("id")).overrides
-    passed = run_passes(definition, settings.catalog, overrides, nodes)
-    errors = compile_errors(definition, settings.catalog, overrides, passed) if settings.engine else []
+    overrides = project_overrides(settings.bindings, model.raw.get("id")).overrides
+    passed = run_passes(model, settings.catalog, overrides, nodes)
+    errors = compile_errors(model, settings.catalog, overrides, passed) if settings.engine else []
     result = compile_definition(
-        definition,
+        model,
         settings.catalog,
         overrides,
         side=normalized.side,

@@ -14,7 +14,6 @@ from workrail_lint.systems.workrail.analysis.records import (
     CERTAIN,
     ENGINE,
     STATED,
-    Condition,
     Decision,
     Definition,
     Domain,
@@ -24,15 +23,14 @@ from workrail_lint.systems.workrail.analysis.records import (
     Use,
 )
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
-from workrail_lint.systems.workrail.analysis.texts import GroupsOf, Texts
+from workrail_lint.systems.workrail.analysis.texts import Texts
 from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
-from workrail_lint.systems.workrail.author_texts import step_groups, top_groups
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compiler.loops import Loop
     from workrail_lint.systems.workrail.compiler.nodes import Nodes
+    from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 
 # What a run holds without any step setting it.
 _GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "workspacePath"))
@@ -54,35 +52,29 @@ class Analysis:
 
     def __init__(
         self,
-        definition: dict[str, Any],
+        workflow: Workflow,
         nodes: Nodes,
         loops: dict[str, Loop],
         catalog: Catalog,
         *,
-        trusted: set[str] | None = None,
-        groups_of: GroupsOf | None = None,
-        top: list[Group] | None = None,
         given: frozenset[str] = frozenset(),
         is_routine: bool = False,
         is_complete: bool = True,
     ) -> None:
-        self.definition = definition
-        self.flow: Flow = build_flow(definition, nodes, loops, trusted)
+        self.workflow = workflow
+        self.flow: Flow = build_flow(workflow, nodes, loops)
         self.steps: list[Step] = self.flow.steps
         self.loops: dict[str, LoopFacts] = self.flow.loops
         self.is_routine = is_routine  # its caller sets things we can't see
         self.is_complete = is_complete  # false when something that could set variables was not found
         self._catalog = catalog
-        self._groups_of = groups_of or (lambda step, _: step_groups(step))
-        self._top = top
         self._given = given
         self._said: dict[str, Said] = {}
         self._nodes: dict[int, Node | None] = {}
 
     @cached_property
     def texts(self) -> Texts:
-        top = top_groups(self.definition) if self._top is None else self._top
-        return Texts(self.definition, self.flow, self._catalog, self._groups_of, top)
+        return Texts(self.workflow, self.flow, self._catalog)
 
     @cached_property
     def decisions(self) -> list[Decision]:
@@ -191,7 +183,7 @@ class Analysis:
 
     def node(self, condition: Condition) -> Node | None:
         """A condition as a tree, each only once."""
-        key = id(condition)
+        key = id(condition.raw)
         if key not in self._nodes:
             self._nodes[key] = parse(condition)
         return self._nodes[key]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     FEATURE,
     TEMPLATE,
     VIRTUAL,
-    Condition,
     Origin,
     Step,
 )
@@ -17,6 +16,8 @@ from workrail_lint.systems.workrail.analysis.records import (
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.loops import Loop
     from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
+    from workrail_lint.systems.workrail.model import workflow as model
+    from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 
 
 class LoopFacts(NamedTuple):
@@ -27,7 +28,6 @@ class LoopFacts(NamedTuple):
     variables: dict[str, str]  # name to iteration, item or index
     items: str | None
     condition: Condition | None  # the context condition that decides it
-    condition_place: str  # below the loop step
     surely_entered: bool
 
 
@@ -37,46 +37,42 @@ class Flow(NamedTuple):
     steps: list[Step]
     nodes: list[Node]
     loops: dict[str, LoopFacts]
-    authored: dict[str, dict[str, Any]]
+    authored: dict[str, model.Step]
 
 
 _tuple = tuple.__new__
 _VIA = {"template": TEMPLATE, "virtual": VIRTUAL, "feature": FEATURE}
 
 
-def build_flow(definition: dict[str, Any], nodes: Nodes, loops: dict[str, Loop], trusted: set[str] | None) -> Flow:
-    """`trusted` are the pointers of the steps whose shape is sound; None when all are."""
-    flow = Flow([], [], {}, _authored_steps(definition))
+def build_flow(workflow: Workflow, nodes: Nodes, loops: dict[str, Loop]) -> Flow:
+    flow = Flow([], [], {}, {step.pointer: step for step in workflow.all_steps})
+    sound = {step.pointer for top in workflow.sound().steps for step in (top, *top.inline)}
     moved = {inner.id: loop.node.id for loop in reversed(loops.values()) if not loop.node.body for inner in loop.body}
     for top, node in enumerate(nodes):
         if not node.is_loop:
             if node.id not in moved:
-                _add(flow, node, (top, 0), None, trusted)
+                _add(flow, node, (top, 0), None, sound)
             continue
         loop = loops.get(node.id)
         if loop is None or loop.node is not node:  # a repeated id, which is reported elsewhere
-            _add(flow, node, (top, 0), None, trusted)
+            _add(flow, node, (top, 0), None, sound)
             continue
-        facts = _loop_facts(node, loop, len(flow.steps))
-        flow.loops[node.id] = facts
-        _add(flow, node, (top, 0), None, trusted)
+        flow.loops[node.id] = _loop_facts(loop, len(flow.steps))
+        _add(flow, node, (top, 0), None, sound)
         for position, inner in enumerate(loop.body, 1):
             if node.body or moved.get(inner.id) == node.id:
-                _add(flow, inner, (top, position), node, trusted)
+                _add(flow, inner, (top, position), node, sound)
     return flow
 
 
-def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, trusted: set[str] | None) -> None:
-    data, pointer = node.step, node.pointer
-    own, kind = data.get("runCondition"), data.get("type")
-    conditions: tuple[Condition, ...] = (own,) if own and isinstance(own, dict) else ()
+def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, sound: set[str]) -> None:
+    pointer = node.pointer
+    conditions = _run_condition(node)
     loop_id, surely_entered = None, True
     if loop is not None:
         loop_id = loop.id
         surely_entered = flow.loops[loop_id].surely_entered
-        around = loop.step.get("runCondition")
-        if around and isinstance(around, dict):
-            conditions += (around,)
+        conditions += _run_condition(loop)
     origin = (pointer, AUTHORED) if node.origin is None else (node.place, _VIA.get(node.origin.source, AUTHORED))
     flow.steps.append(
         _tuple(
@@ -87,56 +83,42 @@ def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, t
                 position,
                 loop_id,
                 conditions,
-                kind if kind in ("loop", "parallel") else "standard",
+                node.model.kind,
                 _tuple(Origin, origin),
                 surely_entered,
-                trusted is not None and pointer not in trusted,
+                pointer not in sound and pointer in flow.authored,
             ),
         )
     )
     flow.nodes.append(node)
 
 
-def _loop_facts(node: Node, loop: Loop, step: int) -> LoopFacts:
-    found = node.step.get("loop")
-    config: dict[str, Any] = found if isinstance(found, dict) else {}
-    kind = config.get("type")
-    variables = {_name(config, "iterationVar", "currentIteration"): "iteration"}
-    if kind == "forEach":
-        variables[_name(config, "itemVar", "currentItem")] = "item"
-        variables[_name(config, "indexVar", "currentIndex")] = "index"
+def _run_condition(node: Node) -> tuple[Condition, ...]:
+    """The condition of a step; an empty one always holds."""
+    condition = node.model.run_condition
+    return (condition,) if condition is not None and condition.raw else ()
+
+
+def _loop_facts(loop: Loop, step: int) -> LoopFacts:
+    written = loop.node.model
+    assert written.kind == "loop"
+    config = written.loop
+    variables = {config.iteration_var or "currentIteration": "iteration"}
+    if config.type == "forEach":
+        variables[config.item_var or "currentItem"] = "item"
+        variables[config.index_var or "currentIndex"] = "index"
     source = loop.source or {}
-    condition = source.get("condition") if source.get("kind") == "context_variable" else None
-    count = config.get("count")
-    counted = kind == "for" and isinstance(count, int | float) and count >= 1
-    place = "loop/condition" if source.get("derived") else "loop/conditionSource/condition"
-    items = config.get("items")
+    condition = None
+    if source.get("kind") == "context_variable":
+        explicit = config.condition_source
+        condition = explicit.condition if explicit is not None and explicit.kind == "context_variable" else None
+        condition = config.condition if explicit is None else condition
+    counted = config.type == "for" and isinstance(config.count, int | float) and config.count >= 1
     return LoopFacts(
         step,
-        kind if isinstance(kind, str) else "",
+        config.type or "",
         variables,
-        items if kind == "forEach" and isinstance(items, str) else None,
-        condition if isinstance(condition, dict) else None,
-        place,
+        config.items if config.type == "forEach" else None,
+        condition,
         counted or source.get("kind") == "artifact_contract",
     )
-
-
-def _name(config: dict[str, Any], member: str, default: str) -> str:
-    name = config.get(member)
-    return name if isinstance(name, str) and name else default
-
-
-def _authored_steps(definition: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    steps = definition.get("steps")
-    for index, step in enumerate(steps if isinstance(steps, list) else ()):
-        if not isinstance(step, dict):
-            continue
-        found[f"/steps/{index}"] = step
-        body = step.get("body")
-        if isinstance(body, list):
-            for inner, item in enumerate(body):
-                if isinstance(item, dict):
-                    found[f"/steps/{index}/body/{inner}"] = item
-    return found

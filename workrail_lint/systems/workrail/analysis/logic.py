@@ -6,9 +6,8 @@ Only conditions that the engine evaluates in full are judged. Three truths: only
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from workrail_lint.base import js
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC
 from workrail_lint.systems.workrail.solver.attempt import Pending, is_impossible
 from workrail_lint.systems.workrail.solver.expression import (
@@ -23,6 +22,9 @@ from workrail_lint.systems.workrail.solver.expression import (
     made_comparison,
 )
 
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.workflow import Condition
+
 __all__ = [
     "BOUNDS",
     "IMPOSSIBLE",
@@ -35,6 +37,7 @@ __all__ = [
     "Node",
     "Values",
     "exclusive",
+    "implies",
     "impossible",
     "parse",
     "satisfy",
@@ -49,55 +52,51 @@ _EMPTY: Mapping[str, Values] = {}
 Node = Expression
 
 
-def parse(condition: object) -> Node | None:
+def parse(condition: Condition) -> Node | None:
     """A condition as a tree; None when the engine would not evaluate all of it, or it is too large to be judged."""
-    if condition == {}:
+    if not condition.raw:
         return Expression("and")  # of nothing, which holds
     return _parsed(condition, 0, [_MAX_NODES])
 
 
-def _parsed(value: object, depth: int, left: list[int]) -> Expression | None:
+def _parsed(condition: Condition, depth: int, left: list[int]) -> Expression | None:
     """A part at some depth, with as many parts as are left."""
     left[0] -= 1
-    if left[0] < 0 or depth > _MAX_DEPTH or not isinstance(value, dict) or not value.keys() <= _KNOWN:
+    members = condition.raw.keys()
+    if left[0] < 0 or depth > _MAX_DEPTH or condition.is_partial or not members <= _KNOWN:
         return None
-    if "var" in value:
-        comparison = _comparison(value)
-        return None if comparison is None else Expression("is", (), comparison)
-    if len(value) != 1:
+    if "var" in members:
+        return _comparison(condition)
+    if len(members) != 1:
         return None
-    ((logic, inner),) = value.items()
-    if logic == "not":
-        inner = [inner]
-    elif logic not in LOGIC or not isinstance(inner, list):
-        return None
-    members = []
+    (logic,) = members
+    inner: Sequence[Condition] = ()
+    match logic:
+        case "and":
+            inner = condition.and_
+        case "or":
+            inner = condition.or_
+        case "not" if condition.not_ is not None:
+            inner = (condition.not_,)
+        case _:
+            return None
+    parts = []
     for part in inner:
         member = _parsed(part, depth + 1, left)
         if member is None:
             return None
-        members.append(member)
-    return Expression(logic, tuple(members))
+        parts.append(member)
+    return Expression(logic, tuple(parts))
 
 
-def _comparison(value: dict[str, Any]) -> Comparison | None:
-    """One comparison with a fitting operand, or none at all."""
-    variable = value["var"]
-    if type(variable) is not str or len(value) > 2:
+def _comparison(condition: Condition) -> Expression | None:
+    """One comparison, or none at all."""
+    if len(condition.raw) > 2:
         return None
-    operator, operand = "", None
-    for name, literal in value.items():
-        if name != "var":
-            operator, operand = name, literal
-    if operator in BOUNDS:
-        fits = js.is_number(operand)
-    elif operator == "in":
-        fits = isinstance(operand, list)
-    elif operator == "contains":
-        fits = isinstance(operand, str)
-    else:
-        fits = operator not in LOGIC
-    return made_comparison(variable, operator, operand) if fits else None
+    operator, operand = next(((name, value) for name, value in condition.raw.items() if name != "var"), ("", None))
+    if operator in LOGIC:
+        return None
+    return Expression("is", (), made_comparison(condition.var or "", operator, operand))
 
 
 def satisfy(
@@ -123,8 +122,15 @@ def impossible(
     return satisfy(positive, negative, values).verdict == IMPOSSIBLE if found is None else found
 
 
-def exclusive(first: object, second: object) -> bool:
+def exclusive(first: Condition | None, second: Condition | None) -> bool:
     """Whether no context satisfies both conditions; false wherever that is not certain."""
-    if not isinstance(first, dict) or not isinstance(second, dict) or not first or not second:
+    if first is None or second is None or not first.raw or not second.raw:
         return False
     return impossible((parse(first), parse(second)))
+
+
+def implies(first: Condition | None, second: Condition | None) -> bool:
+    """Whether the second condition holds whenever the first does; false wherever that is not certain."""
+    if first is None or second is None or not first.raw or not second.raw:
+        return False
+    return impossible((parse(first),), (parse(second),))

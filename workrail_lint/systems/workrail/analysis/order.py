@@ -8,7 +8,8 @@ from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_se
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.records import Condition, Definition, Step, Use
+    from workrail_lint.systems.workrail.analysis.records import Definition, Step, Use
+    from workrail_lint.systems.workrail.model.workflow import Condition
 
 # Looked at after the step's own submission, or again while its loop runs.
 _AFTER_OWN_STEP = ("gate", "criteria")
@@ -71,7 +72,7 @@ def _detour(analysis: Analysis, made: Definition, use: Use) -> _Detour | None:
         return _Detour(None)
     reached = conditions_at(analysis, use)
     for condition in a.conditions:
-        if any(condition is other or condition == other for other in reached):
+        if any(condition.raw == other.raw for other in reached):
             continue
         surely = _surely_set(analysis, condition, reached, a)
         if not analysis.impossible(reached, (condition,), within_domains=True, surely_set=surely, unset=made.name):

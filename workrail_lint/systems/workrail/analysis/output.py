@@ -13,6 +13,7 @@ from workrail_lint.systems.workrail.analysis.records import CERTAIN
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.analysis.records import Origin
+    from workrail_lint.systems.workrail.model.workflow import Condition
 
 Map = Callable[[str], str]
 Row = dict[str, Any]
@@ -38,7 +39,7 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
             "pointer": source(step.pointer),
             "position": list(step.position),
             "loop": step.loop,
-            "conditions": list(step.conditions),
+            "conditions": [condition.raw for condition in step.conditions],
             "kind": step.kind,
             "origin": origin(step.origin),
         }
@@ -50,7 +51,7 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
             "step": step_id(text.step),
             "field": text.field,
             "delivered": text.delivered,
-            "when": text.when,
+            "when": _written(text.when),
             "origin": origin(text.origin),
         }
         for text in analysis.texts
@@ -62,8 +63,8 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
             "step": step_id(use.step),
             "pointer": source(use.pointer),
             "kind": use.kind,
-            "leaf": use.leaf,
-            "when": use.when,
+            "leaf": _written(use.leaf),
+            "when": _written(use.when),
             "origin": origin(use.origin),
         }
         for use in analysis.uses
@@ -77,7 +78,7 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
             "kind": made.kind,
             "confidence": made.confidence,
             "sentence": _sentence(made.text, made.span if made.kind != "token" else _NOWHERE),
-            "when": made.when,
+            "when": _written(made.when),
             "scope": step_id(made.step) if made.confidence == CERTAIN else None,
             "origin": origin(made.origin),
         }
@@ -119,7 +120,7 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
     ]
     return {
         "version": 1,
-        "workflowId": analysis.definition.get("id"),
+        "workflowId": analysis.workflow.raw.get("id"),
         "steps": _ordered(steps, "id"),
         "texts": _ordered(texts, "field"),
         "uses": _ordered(uses, "name"),
@@ -128,6 +129,10 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
         "mentions": _ordered(mentions, "name"),
         "reachability": _ordered(reached, "kind"),
     }
+
+
+def _written(condition: Condition | None) -> Row | None:
+    return None if condition is None else condition.raw
 
 
 def _sentence(text: str, span: tuple[int, int]) -> str:

@@ -9,7 +9,7 @@ from workrail_lint.systems.workrail.analysis.records import AUTHORED, UNSET_TEXT
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.analysis.records import Condition
+    from workrail_lint.systems.workrail.model.workflow import Condition
 
 _KINDS = {"fragment": "fragment", "gate": "gate", "delegation": "delegation"}
 
@@ -27,8 +27,7 @@ def examples(analysis: Analysis) -> list[Example]:
             continue
         # A while loop ends when its condition fails, an until loop when it holds.
         holds, fails = ((facts.condition,), ()) if facts.kind == "until" else ((), (facts.condition,))
-        pointer = f"{analysis.steps[facts.step].pointer}/{facts.condition_place}"
-        found.append(_example(analysis, pointer, "loop exit", holds, fails))
+        found.append(_example(analysis, facts.condition.pointer, "loop exit", holds, fails))
     return found
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.workflow import Condition
 
 # How sure we are that something gives a variable its value. The first five count as "set".
 CERTAIN, STATED, LISTED, CALLER, ENGINE = "certain", "stated", "listed", "caller", "engine"
@@ -14,8 +17,6 @@ AUTHORED, TEMPLATE, FEATURE, REF, BINDING, VIRTUAL = "authored", "template", "fe
 FOREIGN = frozenset((TEMPLATE, FEATURE, REF))
 
 CONDITION_KINDS = ("runCondition", "fragment", "gate", "loop", "delegation", "criteria")
-
-Condition = dict[str, Any]
 
 
 class Origin(NamedTuple):

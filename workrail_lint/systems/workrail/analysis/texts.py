@@ -7,31 +7,30 @@ bindings bring in points at the place that took it in.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     BINDING,
     FEATURE,
     REF,
     VIRTUAL,
-    Condition,
     Text,
 )
 from workrail_lint.systems.workrail.author_texts import argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
-from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS, part_lists
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.flow import Flow
     from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
-
-GroupsOf: TypeAlias = "Callable[[dict[str, Any], str], list[Group]]"
+    from workrail_lint.systems.workrail.model.workflow import Condition, PromptBlocks, Step, Workflow
 
 # The virtual step that shows a text of its parent.
 _BLOCK_OF = {
@@ -52,7 +51,7 @@ _tuple = tuple.__new__
 
 # Where groups of texts are from: the index of their step, the step itself, how it came here, the pointer that their
 # places follow, and the place to report for all of them where it is another.
-_Source: TypeAlias = "tuple[int | None, dict[str, Any], str, str, str]"
+_Source: TypeAlias = "tuple[int | None, Step | None, str, str, str]"
 
 
 class Texts:
@@ -63,22 +62,20 @@ class Texts:
 
     def __init__(
         self,
-        definition: dict[str, Any],
+        workflow: Workflow,
         flow: Flow,
         catalog: Catalog,
-        groups_of: GroupsOf,
-        top: list[Group],
     ) -> None:
         self._steps = flow.steps
         self._groups: list[Group] = []
         self._sources: list[_Source] = []  # of each group
         self._made: dict[int, Text] = {}
         self._virtual: dict[tuple[str, str], int] = {}  # the steps made from blocks of others
-        self._add([*top, *_functions(definition)], None, definition, AUTHORED, "")
-        self._collect(definition, flow, catalog, groups_of)
+        self._add([*workflow.text_groups, *_functions(workflow)], None, None, AUTHORED, "")
+        self._collect(workflow, flow, catalog)
         self._join()
-        if definition.get("extensionPoints"):
-            self._add_bindings(definition)
+        if workflow.extension_points:
+            self._add_bindings(workflow)
             self._join()
         self.whole = _BREAK.join(self._strings)
         # Where each text starts, and where one after the last would.
@@ -90,18 +87,17 @@ class Texts:
         self._strings = strings_of(self._groups)
         self._firsts = [0, *accumulate([len(group[0]) for group in self._groups])]
 
-    def _collect(self, definition: dict[str, Any], flow: Flow, catalog: Catalog, groups_of: GroupsOf) -> None:
-        features = _feature_texts(definition, catalog)
+    def _collect(self, workflow: Workflow, flow: Flow, catalog: Catalog) -> None:
+        features = _feature_texts(workflow, catalog)
         authored = flow.authored
         called: set[str] = set()
         for index, step in enumerate(flow.steps):
             node, pointer, via = flow.nodes[index], step.pointer, step.origin.via
             if via == AUTHORED:
-                source = authored.get(pointer, node.step)
-                self._add(groups_of(source, pointer), index, source, via, pointer)
-                blocks = source.get("promptBlocks")
-                if isinstance(blocks, dict):
-                    refs = _ref_texts(blocks, catalog)
+                source = authored.get(pointer, node.model)
+                self._add(source.text_groups, index, source, via, pointer)
+                if source.kind == "standard" and source.prompt_blocks is not None:
+                    refs = _ref_texts(source.prompt_blocks, catalog)
                     if refs:
                         self._add(refs, index, source, REF, pointer)
                     if features:
@@ -111,33 +107,28 @@ class Texts:
             else:
                 if pointer not in called:
                     called.add(pointer)
-                    caller = authored.get(pointer, {})
+                    caller = authored.get(pointer)
                     self._add(argument_groups(caller), index, caller, AUTHORED, pointer)
-                self._add(groups_of(node.step, ""), index, node.step, via, "", step.origin.pointer)
+                self._add(node.model.text_groups, index, node.model, via, "", step.origin.pointer)
 
     def _add(
-        self, groups: list[Group], step: int | None, data: dict[str, Any], via: str, pointer: str, place: str = ""
+        self, groups: list[Group], step: int | None, source: Step | None, via: str, pointer: str, place: str = ""
     ) -> None:
         self._groups += groups
-        self._sources += [(step, data, via, pointer, place)] * len(groups)
+        self._sources += [(step, source, via, pointer, place)] * len(groups)
 
-    def _add_bindings(self, definition: dict[str, Any]) -> None:
+    def _add_bindings(self, workflow: Workflow) -> None:
         """What the slots hold that texts take in."""
         slots: dict[str, tuple[str, str]] = {}
-        points = definition["extensionPoints"]
-        for index, point in enumerate(points if isinstance(points, list) else ()):
-            if isinstance(point, dict) and isinstance(point.get("slotId"), str):
-                default = point.get("default")
-                slots.setdefault(
-                    point["slotId"], (f"/extensionPoints/{index}", default if isinstance(default, str) else "")
-                )
+        for point in workflow.extension_points:
+            slots.setdefault(point.slot_id, (point.pointer, point.default))
         count = len(self._strings)
         for text in [self[number] for number, string in enumerate(self._strings) if PREFIX in string]:
             for slot in TOKEN.findall(text.text) if text.via == AUTHORED and text.step is not None else ():
                 if slot in slots:
                     place, value = slots[slot]
                     self._made[count] = text._replace(pointer=place, via=BINDING, text=value)
-                    self._add([([value], text.field, place, ())], text.step, {}, BINDING, "")
+                    self._add([([value], text.field, place, ())], text.step, None, BINDING, "")
                     count += 1
 
     def __getitem__(self, number: int) -> Text:
@@ -148,10 +139,10 @@ class Texts:
 
     def _record(self, number: int) -> Text:
         group = bisect_right(self._firsts, number) - 1
-        step, data, via, base, place = self._sources[group]
+        step, source, via, base, place = self._sources[group]
         text, pointer, field = text_of(self._groups[group], number - self._firsts[group], base)
         delivered = field != _GUIDANCE
-        when = _fragment_condition(data, pointer) if field == "fragment" else None
+        when = _fragment_condition(source, pointer) if field == "fragment" else None
         if step is None:
             delivered = field in CALLER_FIELDS
         elif via == AUTHORED and field in _BLOCK_OF:
@@ -208,27 +199,27 @@ class Texts:
         return found
 
 
-def _fragment_condition(step: dict[str, Any], pointer: str) -> Condition | None:
+def _fragment_condition(step: Step | None, pointer: str) -> Condition | None:
+    """The condition of the fragment with the text at a pointer."""
     number = int(pointer.rsplit("/", 2)[1])
-    when = step["promptFragments"][number].get("when")
-    return when if isinstance(when, dict) and when else None
+    for fragment in step.prompt_fragments if step is not None and step.kind == "standard" else ():
+        if fragment.index == number:
+            return fragment.when if fragment.when is not None and fragment.when.raw else None
+    return None
 
 
-def _ref_texts(blocks: dict[str, Any], catalog: Catalog) -> list[Group]:
+def _ref_texts(blocks: PromptBlocks, catalog: Catalog) -> list[Group]:
+    return [
+        ([catalog.refs[part.ref_id].text], "part", f"/promptBlocks/{part.key}", ())
+        for part in blocks.prompt_parts()
+        if part.kind == "ref" and part.ref_id in catalog.refs
+    ]
+
+
+def _feature_texts(workflow: Workflow, catalog: Catalog) -> list[Group]:
     found: list[Group] = []
-    for place, parts in part_lists(blocks):
-        for i, part in enumerate(parts):
-            ref = part.get("refId") if isinstance(part, dict) and part.get("kind") == "ref" else None
-            if isinstance(ref, str) and ref in catalog.refs:
-                found.append(([catalog.refs[ref].text], "part", f"/promptBlocks/{place}/{i}", ()))
-    return found
-
-
-def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[Group]:
-    found: list[Group] = []
-    features = definition.get("features")
-    for index, ident in enumerate(features if isinstance(features, list) else ()):
-        feature = catalog.features.get(ident) if isinstance(ident, str) else None
+    for index, ident in numbered(workflow.features):
+        feature = catalog.features.get(ident)
         if feature is None:
             continue
         for section in LIST_SECTIONS:
@@ -255,9 +246,6 @@ def _joined(parts: object, catalog: Catalog) -> str:
     return "".join(found)
 
 
-def _functions(definition: dict[str, Any]) -> Iterator[Group]:
-    functions = definition.get("functionDefinitions")
-    for index, function in enumerate(functions if isinstance(functions, list) else ()):
-        text = function.get("definition") if isinstance(function, dict) else None
-        if isinstance(text, str):
-            yield [text], "function", f"/functionDefinitions/{index}/definition", ()
+def _functions(workflow: Workflow) -> Iterator[Group]:
+    for function in workflow.function_definitions:
+        yield [function.definition], "function", f"/{function.key}/definition", ()

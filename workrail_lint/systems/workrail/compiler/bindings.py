@@ -11,7 +11,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
-    Step,
+    RawStep,
     compile_error,
     name_hint,
     step_label,
@@ -92,7 +92,7 @@ def using_bindings(steps: list[Node]) -> list[Node]:
     return [node for node in steps if node.has_tokens]
 
 
-def _has_tokens(step: Step) -> bool:
+def _has_tokens(step: RawStep) -> bool:
     prompt = step.get("prompt")
     # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
     if type(prompt) is str and "{" in prompt and PREFIX in prompt:
@@ -112,8 +112,8 @@ def _has_tokens(step: Step) -> bool:
     return False
 
 
-def _resolve_step(step: Step, resolve: Any) -> Step:
-    changes: Step = {}
+def _resolve_step(step: RawStep, resolve: Any) -> RawStep:
+    changes: RawStep = {}
     prompt = step.get("prompt")
     if isinstance(prompt, str) and (text := resolve(prompt, "prompt")) is not prompt:
         changes["prompt"] = text
@@ -125,8 +125,8 @@ def _resolve_step(step: Step, resolve: Any) -> Step:
     return {**step, **changes} if changes else step
 
 
-def _resolve_blocks(blocks: Step, resolve: Any) -> Step:
-    changes: Step = {}
+def _resolve_blocks(blocks: RawStep, resolve: Any) -> RawStep:
+    changes: RawStep = {}
     goal = blocks.get("goal")
     if isinstance(goal, str) and (text := resolve(goal, "promptBlocks/goal")) is not goal:
         changes["goal"] = text

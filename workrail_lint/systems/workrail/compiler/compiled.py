@@ -14,7 +14,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
     Origin,
-    Step,
+    RawStep,
     authored_nodes,
     rendered_steps,
     walk,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.bindings import Bound
     from workrail_lint.systems.workrail.compiler.engine_target import HashMode
     from workrail_lint.systems.workrail.model.ir import Program
+    from workrail_lint.systems.workrail.model.workflow import Workflow
 
 
 class CompiledWorkflow:
@@ -42,7 +43,7 @@ class CompiledWorkflow:
 
     def __init__(
         self,
-        definition: dict[str, Any],
+        model: Workflow,
         catalog: Catalog,
         overrides: dict[str, str],
         resolved: Resolved,
@@ -53,7 +54,7 @@ class CompiledWorkflow:
         judge: Callable[[], list[Finding]] | None,
         plain_source: Callable[[], bool],
     ) -> None:
-        self.definition = definition
+        self.model = model
         self.catalog = catalog
         self.overrides = overrides
         self.side = side
@@ -66,7 +67,12 @@ class CompiledWorkflow:
 
     @property
     def workflow_id(self) -> str:
-        return str(self.definition["id"])
+        return self.model.id
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The workflow that was compiled, in the shipping form."""
+        return self.model.raw
 
     @property
     def catalog_id(self) -> str:
@@ -82,12 +88,12 @@ class CompiledWorkflow:
         return self._executable.nodes
 
     @property
-    def resolved(self) -> list[Step]:
+    def resolved(self) -> list[RawStep]:
         """The authored steps after C6, before virtual steps."""
         return rendered_steps(self._resolved.nodes)
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[RawStep]:
         """The step list after C7."""
         return rendered_steps(self._executable.nodes)
 
@@ -114,7 +120,7 @@ class CompiledWorkflow:
     def bound_to(self, bound: Bound) -> CompiledWorkflow:
         """The same workflow with bindings that were resolved before it came here."""
         return CompiledWorkflow(
-            self.definition,
+            self.model,
             self.catalog,
             self.overrides,
             Resolved(self._resolved.nodes, bound),
@@ -205,7 +211,7 @@ def _are_plain(parts: list[tuple[str, dict[str, Any]]], catalog: Catalog) -> boo
 
 
 def compile_definition(
-    definition: dict[str, Any],
+    workflow: Workflow,
     catalog: Catalog,
     overrides: dict[str, str] | None = None,
     *,
@@ -216,32 +222,32 @@ def compile_definition(
     plain_source: Callable[[], bool] = lambda: False,
     passed: Passed | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
-    """Run the passes over a definition in the shipping form that the schema accepts.
+    """Run the passes over a workflow that the schema accepts.
 
     `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
     gives the public engine's verdict on the document as it was written, and `plain_source` whether an ordinary encoder
-    is known to write the definition in canonical form. `passed` is what the passes make of the definition, if that is
+    is known to write the workflow in canonical form. `passed` is what the passes make of the workflow, if that is
     known.
     """
     overrides = overrides or {}
-    resolved, executable, errors, found = passed or run_passes(definition, catalog, overrides)
+    resolved, executable, errors, found = passed or run_passes(workflow, catalog, overrides)
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
         from workrail_lint.systems.workrail.compiler.capability_probes import insert_probes
 
-        authored = authored_nodes(definition.get("steps"))
+        authored = authored_nodes(workflow)
         nodes, of_probes = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
-        executable, found = index_steps(definition, Resolved(nodes, resolved.bound), catalog)
+        executable, found = index_steps(workflow, Resolved(nodes, resolved.bound), catalog)
         found = of_probes + found
     elif normalized:
-        executable, found = index_steps(definition, resolved, catalog)
+        executable, found = index_steps(workflow, resolved, catalog)
     errors = distinct(errors + found)
     if any(map(prevents_compiling, errors)):
         return Err(errors)
     return Ok(
         CompiledWorkflow(
-            definition, catalog, overrides, resolved, executable, side, warnings or [], errors, judge, plain_source
+            workflow, catalog, overrides, resolved, executable, side, warnings or [], errors, judge, plain_source
         )
     )
 

@@ -13,6 +13,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
 from workrail_lint.systems.workrail.compiler.pipeline import engine_errors_of, resolve, run_passes
+from workrail_lint.systems.workrail.model.build import workflow_model
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -64,8 +65,9 @@ def engine_snapshot(
         return Ok(_preview(definition, catalog, overrides or {}))
     if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
         definition = {**definition, "steps": [ONBOARDING_STEP, *definition["steps"]]}
-    passed = run_passes(definition, catalog, overrides or {}, for_engine=True)
-    errors = engine_errors_of(definition, catalog, passed)
+    workflow = workflow_model(definition)
+    passed = run_passes(workflow, catalog, overrides or {}, for_engine=True)
+    errors = engine_errors_of(workflow, catalog, passed)
     if errors:
         return Err(errors)
     resolved = passed.resolved
@@ -107,6 +109,6 @@ def _preview_prompt(
         return str(_PREVIEW_LOOP % first["id"])
     if isinstance(first.get("prompt"), str):
         return str(first["prompt"])
-    resolved, errors = resolve({**definition, "steps": [first]}, catalog, overrides, for_engine=True)
+    resolved, errors = resolve(workflow_model({**definition, "steps": [first]}), catalog, overrides, for_engine=True)
     prompt: object = None if errors or not resolved.nodes else resolved.nodes[0].step.get("prompt")
     return prompt if isinstance(prompt, str) else str(_PREVIEW_FAIL % first["id"])

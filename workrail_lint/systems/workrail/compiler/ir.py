@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.base.canonical import digest
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
-from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, Step
+from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, RawStep
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -75,7 +75,7 @@ def _features(definition: dict[str, Any], side: SideModel | None) -> list[dict[s
     return [{"id": ident, "config": configs.get(ident) or {}} for ident in sorted(set(definition.get("features", [])))]
 
 
-def _contracts(steps: list[Step], catalog: Catalog) -> list[dict[str, Any]]:
+def _contracts(steps: list[RawStep], catalog: Catalog) -> list[dict[str, Any]]:
     refs: set[str] = set()
     loops = [step for step in steps if "loop" in step]
     for step in (*steps, *[inner for loop in loops for inner in loop["body"]]):
@@ -101,9 +101,9 @@ def _contracts(steps: list[Step], catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
-def _common(node: Node, kind: str) -> Step:
+def _common(node: Node, kind: str) -> RawStep:
     step = node.step
-    made: Step = {
+    made: RawStep = {
         "id": node.id,
         "title": step["title"],
         "confirmation": _confirmation(step.get("requireConfirmation", False)),
@@ -152,7 +152,7 @@ def _confirmation(rule: Any) -> dict[str, Any]:
     return {"kind": "always", "gate": rule["kind"], "explicit": True}
 
 
-def _step(node: Node) -> Step:
+def _step(node: Node) -> RawStep:
     step = node.step
     if step.get("type") == "parallel":
         return {**_common(node, "parallel"), "delegations": step["parallelDelegations"]}
@@ -172,7 +172,7 @@ def _step(node: Node) -> Step:
     return made
 
 
-def _output(step: Step, capability: str | None) -> dict[str, Any]:
+def _output(step: RawStep, capability: str | None) -> dict[str, Any]:
     output: dict[str, Any] = {}
     contract = step.get("outputContract")
     if contract:
@@ -189,7 +189,7 @@ def _output(step: Step, capability: str | None) -> dict[str, Any]:
     return output
 
 
-def _loop(loop: Loop) -> Step:
+def _loop(loop: Loop) -> RawStep:
     config = loop.node.step["loop"]
     kind = config["type"]
     variables = {"iteration": config.get("iterationVar") or "currentIteration"}

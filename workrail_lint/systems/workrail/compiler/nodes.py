@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.model.build import step_model
 
-Step = dict[str, Any]
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.workflow import Step, Workflow
+
+RawStep = dict[str, Any]
 # Ids of a catalog are at most this long; a longer name resembles none.
 _LONGEST_ID = 64
 
@@ -70,6 +74,7 @@ class Node:
     """
 
     __slots__ = (
+        "_model",
         "added",
         "body",
         "has_tokens",
@@ -86,17 +91,19 @@ class Node:
 
     def __init__(
         self,
-        step: Step,
+        step: RawStep,
         pointer: str,
         *,
         body: tuple[Node, ...] | None = None,
         origin: Origin | None = None,
         loop_id: str | None = None,
+        model: Step | None = None,
     ) -> None:
         ident = step.get("id")
         self.id: str = ident if type(ident) is str else ""
         self.is_loop = step.get("type") == "loop"
         self.step = step
+        self._model = model
         self.pointer = pointer  # of the authored step, for an expanded one that of its caller
         self.body = body  # of a loop with an inline body
         self.origin = origin
@@ -106,6 +113,13 @@ class Node:
         self.prompt_member = "prompt"  # where the author wrote the prompt
         self.pieces: Sequence[str] = ()  # of a prompt that was written from blocks
         self.inserted: Sequence[tuple[int, Rich]] = ()  # what builtins brought into it, by the index of its piece
+
+    @property
+    def model(self) -> Step:
+        """The model of the step as it is now."""
+        if self._model is None or self._model.raw is not self.step:
+            self._model = step_model(self.step, self.pointer)
+        return self._model
 
     @property
     def injections(self) -> list[Injection]:
@@ -126,7 +140,9 @@ class Node:
     def replaced(self, *, body: tuple[Node, ...] | None = None, origin: Origin | None = None) -> Node:
         """The same step in a new node, with another body or another origin."""
         body = self.body if body is None else body
-        node = Node(self.step, self.pointer, body=body, origin=origin or self.origin, loop_id=self.loop_id)
+        node = Node(
+            self.step, self.pointer, body=body, origin=origin or self.origin, loop_id=self.loop_id, model=self._model
+        )
         node.prompt_member = self.prompt_member
         node.pieces, node.inserted = self.pieces, self.inserted
         return node
@@ -135,26 +151,16 @@ class Node:
 Nodes = tuple[Node, ...]
 
 
-def authored_nodes(steps: object) -> Nodes:
-    """The nodes of an authored step list; what is not an object is left to the schema findings."""
-    if not isinstance(steps, list):
-        return ()
-    nodes: list[Node] = []
-    for index, step in enumerate(steps):
-        if not isinstance(step, dict):
-            continue
-        pointer = f"/steps/{index}"
-        inner = step.get("body")
-        body: tuple[Node, ...] | None = None
-        if step.get("type") == "loop" and isinstance(inner, list):
-            loop_id = step.get("id") if isinstance(step.get("id"), str) else ""
-            body = tuple(
-                Node(item, f"{pointer}/body/{position}", loop_id=loop_id)
-                for position, item in enumerate(inner)
-                if isinstance(item, dict)
-            )
-        nodes.append(Node(step, pointer, body=body))
-    return tuple(nodes)
+def authored_nodes(workflow: Workflow) -> Nodes:
+    """Return the nodes of the steps that the author wrote."""
+    return tuple(_authored(step, None) for step in workflow.steps)
+
+
+def _authored(step: Step, loop_id: str | None) -> Node:
+    body: Nodes | None = None
+    if step.kind == "loop" and step.body is not None and not isinstance(step.body, str):
+        body = tuple(_authored(inner, step.id) for inner in step.body)
+    return Node(step.raw, step.pointer, body=body if loop_id is None else None, loop_id=loop_id, model=step)
 
 
 def walk(nodes: Nodes) -> list[Node]:
@@ -167,7 +173,7 @@ def walk(nodes: Nodes) -> list[Node]:
     return flat
 
 
-def rendered_steps(nodes: Nodes) -> list[Step]:
+def rendered_steps(nodes: Nodes) -> list[RawStep]:
     """The steps as plain data, inline bodies included."""
     return [
         node.step if node.body is None else {**node.step, "body": [inner.step for inner in node.body]} for node in nodes

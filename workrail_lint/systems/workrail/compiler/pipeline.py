@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
@@ -16,6 +16,7 @@ from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.model.workflow import Workflow
 
 
 class Resolved(NamedTuple):
@@ -42,21 +43,21 @@ class Passed(NamedTuple):
 
 
 def run_passes(
-    definition: dict[str, Any],
+    workflow: Workflow,
     catalog: Catalog,
     overrides: dict[str, str],
     authored: Nodes | None = None,
     *,
     for_engine: bool = False,
 ) -> Passed:
-    """All passes. `authored` are the nodes of the definition's steps, if already made; the passes change them."""
-    resolved, errors = resolve(definition, catalog, overrides, authored, for_engine=for_engine)
-    executable, found = index_steps(definition, resolved, catalog)
+    """All passes. `authored` are the nodes of the workflow's steps, if already made; the passes change them."""
+    resolved, errors = resolve(workflow, catalog, overrides, authored, for_engine=for_engine)
+    executable, found = index_steps(workflow, resolved, catalog)
     return Passed(resolved, executable, errors, found)
 
 
 def resolve(
-    definition: dict[str, Any],
+    workflow: Workflow,
     catalog: Catalog,
     overrides: dict[str, str],
     authored: Nodes | None = None,
@@ -67,8 +68,9 @@ def resolve(
 
     The public engine repeats a feature that is listed twice, and has no budget for injected text.
     """
+    definition = workflow.raw
     features = feature_ids(definition.get("features"))
-    nodes, errors = expand_templates(authored or authored_nodes(definition.get("steps")), catalog)
+    nodes, errors = expand_templates(authored or authored_nodes(workflow), catalog)
     steps = walk(nodes)
     bound, found = resolve_bindings(steps, definition.get("extensionPoints"), overrides)
     errors += found
@@ -83,8 +85,9 @@ def resolve(
     return Resolved(nodes, bound), errors
 
 
-def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog) -> tuple[Executable, list[Finding]]:
+def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tuple[Executable, list[Finding]]:
     """C7 to C12."""
+    definition = workflow.raw
     workflow_id = str(definition.get("id", ""))
     nodes, errors = expand_virtual(resolved.nodes, workflow_id)
     steps = walk(nodes)
@@ -94,22 +97,20 @@ def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog
     return Executable(nodes, index), errors + found
 
 
-def compile_errors(
-    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], passed: Passed
-) -> list[Finding]:
-    """Why the engine does not compile a definition; `passed` is what the passes of the IR made of it."""
-    features = feature_ids(definition.get("features"))
+def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed) -> list[Finding]:
+    """Why the engine does not compile a workflow; `passed` is what the passes of the IR made of it."""
+    features = feature_ids(workflow.raw.get("features"))
     if len(set(features)) < len(features):  # the one thing in which the passes differ, but for what is no error here
-        passed = run_passes(definition, catalog, overrides, for_engine=True)
-    return engine_errors_of(definition, catalog, passed)
+        passed = run_passes(workflow, catalog, overrides, for_engine=True)
+    return engine_errors_of(workflow, catalog, passed)
 
 
-def engine_errors_of(definition: dict[str, Any], catalog: Catalog, passed: Passed) -> list[Finding]:
-    """The errors for which the engine rejects a definition, of passes that were run as the engine runs them."""
+def engine_errors_of(workflow: Workflow, catalog: Catalog, passed: Passed) -> list[Finding]:
+    """The errors for which the engine rejects a workflow, of passes that were run as the engine runs them."""
     from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 
     found = distinct(passed.resolve_errors + passed.index_errors)
-    return design_only_errors(definition, catalog) or [error for error in found if error.details.get("engine")]
+    return design_only_errors(workflow.raw, catalog) or [error for error in found if error.details.get("engine")]
 
 
 def distinct(errors: list[Finding]) -> list[Finding]:

@@ -14,8 +14,8 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
+    RawStep,
     Rich,
-    Step,
     catalog_hint,
     compile_error,
     step_label,
@@ -63,7 +63,7 @@ class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
         self.place = place  # of the part that names it, below the blocks
 
 
-def part_lists(blocks: Step) -> list[tuple[str, list[Any]]]:
+def part_lists(blocks: RawStep) -> list[tuple[str, list[Any]]]:
     """The values of prompt blocks that are made of parts, each with its place below the blocks."""
     goal = blocks.get("goal")
     found = [("goal", goal)] if isinstance(goal, list) else []
@@ -216,7 +216,7 @@ class _PromptWriter:
         self.pieces: list[str] = []
         self.inserted: list[tuple[int, Rich]] = []  # by the index of their piece
 
-    def write(self, blocks: Step, added: dict[str, _FeatureItems]) -> None:
+    def write(self, blocks: RawStep, added: dict[str, _FeatureItems]) -> None:
         """Write all sections. Raises _UnknownRef."""
         pieces = self.pieces
         if "goal" in blocks:
@@ -232,7 +232,7 @@ class _PromptWriter:
         if pieces:
             pieces[0] = pieces[0][2:]
 
-    def _items(self, heading: str, section: str, blocks: Step, added: dict[str, _FeatureItems]) -> None:
+    def _items(self, heading: str, section: str, blocks: RawStep, added: dict[str, _FeatureItems]) -> None:
         values = blocks.get(section) or []
         if not isinstance(values, list) or not (values or section in added):
             return

@@ -14,7 +14,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
     Origin,
-    Step,
+    RawStep,
     catalog_hint,
     compile_error,
     step_label,
@@ -68,7 +68,7 @@ def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
     return steps
 
 
-def _instantiate(caller: Node, step: Step, routine: Routine, args: dict[str, js.Json]) -> Node | Finding:
+def _instantiate(caller: Node, step: RawStep, routine: Routine, args: dict[str, js.Json]) -> Node | Finding:
     step_id = _text(step, "id")
     for field in ("id", "title", "prompt"):
         if not _text(step, field):
@@ -93,7 +93,7 @@ def _instantiate(caller: Node, step: Step, routine: Routine, args: dict[str, js.
     return Node(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
 
 
-def _text(step: Step, field: str) -> str:
+def _text(step: RawStep, field: str) -> str:
     value = step.get(field)
     return value if isinstance(value, str) else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, Step, compile_error, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, RawStep, compile_error, step_label
 
 _BLOCKS = frozenset({"verification", "audit", "synthesis"})
 _FENCE = "```"
@@ -70,7 +70,7 @@ def _virtual_steps(node: Node) -> Iterator[Node]:
         if not js.truthy(config):
             continue
         title = js.text(step.get("title", ""))
-        made: Step = {
+        made: RawStep = {
             "id": f"{node.id}__{block}",
             "title": f"{verb}: {title}",
             "prompt": prompt(config if isinstance(config, dict) else {}, title),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
 from workrail_lint.systems.workrail.graph.conditions import Condition, condition_text, conjuncts, key, variables
+from workrail_lint.systems.workrail.model.build import condition_model
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -197,7 +198,7 @@ class _Builder:
 
     def _is_complete(self, lanes: tuple[Branch, ...]) -> bool:
         """Whether one of the lanes always runs, by logic or by the values that the texts allow."""
-        nodes = [parse(_all_of(lane)) for lane in lanes]
+        nodes = [parse(condition_model(_all_of(lane))) for lane in lanes]
         names = {leaf.variable for node in nodes if node is not None for leaf in node.leaves}
         values = {}
         if self._analysis is not None:
@@ -304,7 +305,7 @@ def _all_of(branch: Branch) -> Condition:
 
 
 def _exclude(a: Branch, b: Branch) -> bool:
-    return exclusive(_all_of(a), _all_of(b))
+    return exclusive(condition_model(_all_of(a)), condition_model(_all_of(b)))
 
 
 def _subject(lanes: tuple[Branch, ...]) -> str | None:

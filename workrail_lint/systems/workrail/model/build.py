@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workrail_lint.documents.nodes import LEFT_OUT, Build, Node, place_below
+from workrail_lint.documents.nodes import LEFT_OUT, Build, Node, Unchecked, place_below
 from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.model.workflow import STEP, Condition, StandardStep, Workflow
@@ -57,6 +57,12 @@ def program_model(ir: dict[str, Any]) -> Program:
     from workrail_lint.systems.workrail.model.ir import Program
 
     model: Program = Build().root(Program, ir)
+    return model
+
+
+def condition_model(condition: dict[str, Any]) -> Condition:
+    """Return the model of a condition that is in no workflow."""
+    model: Condition = _WorkflowBuild().root(Unchecked(Condition), condition)
     return model
 
 

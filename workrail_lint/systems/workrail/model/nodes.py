@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from workrail_lint.documents.nodes import Node
-from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of
+from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of, top_groups
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.author_texts import Group, Text
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
         LoopStep,
         OutputContract,
         PromptFragment,
+        PromptPart,
+        PromptValue,
         Step,
         TemplateCall,
         ValidationCriteria,
         ValidationRule,
+        Workflow,
     )
 
 LOOP_CONTROL = "wr.contracts.loop_control"
@@ -63,6 +66,11 @@ class WorkflowNode(Node):
         return copy
 
     @cached_property
+    def text_groups(self) -> list[Group]:
+        """The author texts outside the steps."""
+        return top_groups(cast("Workflow", self))
+
+    @cached_property
     def all_steps(self) -> list[Step]:
         """Top level and inline bodies, in order."""
         found: list[Step] = []
@@ -91,8 +99,8 @@ class StepNode(Node):
     @cached_property
     def around(self) -> LoopStep | None:
         """The loop whose inline body contains the step."""
-        loop: Any = self.parent
-        return loop if isinstance(loop, LoopNode) else None  # type: ignore[return-value]  # every LoopNode is one
+        loop = self.parent
+        return cast("LoopStep", loop) if isinstance(loop, LoopNode) else None
 
     @property
     def inline(self) -> Sequence[Step]:
@@ -135,7 +143,7 @@ class StepNode(Node):
     @cached_property
     def text_groups(self) -> list[Group]:
         """The same without pointers, which is enough to search them."""
-        return step_groups(self.raw)
+        return step_groups(cast("Step", self))
 
     @cached_property
     def prompt_texts(self) -> list[Text]:
@@ -227,11 +235,26 @@ class ParallelNode(StepNode):
 def _gate_condition(confirmation: Any) -> Iterator[Condition]:
     """Yield the condition under which a step needs approval."""
     if isinstance(confirmation, ConditionNode):
-        yield confirmation  # type: ignore[misc]  # every ConditionNode is a Condition
+        yield cast("Condition", confirmation)
     elif isinstance(confirmation, Node):
         condition: Condition | None = getattr(confirmation, "condition", None)
         if condition is not None:
             yield condition
+
+
+class PromptBlocksNode(Node):
+    """What prompt blocks can do."""
+
+    goal: PromptValue | None
+    constraints: Sequence[PromptValue]
+    procedure: Sequence[PromptValue]
+    verify: Sequence[PromptValue]
+
+    def prompt_parts(self) -> Iterator[PromptPart]:
+        """Yield the parts of the values that are made of parts."""
+        for value in (self.goal, *self.constraints, *self.procedure, *self.verify):
+            if value is not None and not isinstance(value, str):
+                yield from value
 
 
 class CombinationNode(Node):
@@ -281,7 +304,7 @@ class ConditionNode(Node):
         node: Any = self.parent
         while not isinstance(node, StepNode):
             node = node.parent
-        return node  # type: ignore[return-value]  # every StepNode is one of them
+        return cast("Step", node)
 
     def nested(self) -> Iterator[Condition]:
         """Yield the condition and everything below it, in document order."""

@@ -11,6 +11,7 @@ from workrail_lint.systems.workrail.model.nodes import (
     ConditionNode,
     LoopNode,
     ParallelNode,
+    PromptBlocksNode,
     StandardNode,
     WorkflowNode,
 )
@@ -240,7 +241,7 @@ class ParallelStep(ParallelNode):
     synthesis: SynthesisConfig | None = None
 
 
-class PromptBlocks(Node):
+class PromptBlocks(PromptBlocksNode):
     """A prompt in named sections, rendered in a fixed order. At least one section has to be there."""
 
     goal: PromptValue | None = None

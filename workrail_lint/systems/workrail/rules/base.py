@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
-from workrail_lint.systems.workrail.author_texts import step_groups, texts_of, top_groups
+from workrail_lint.systems.workrail.author_texts import texts_of
 from workrail_lint.systems.workrail.compiler.bindings import declared_slots
 from workrail_lint.systems.workrail.compiler.builtin_uses import Use, builtin_uses
 
@@ -118,17 +118,9 @@ class WorkflowContext:
         """Control flow, variables and values, computed once for all rules."""
         from workrail_lint.systems.workrail.analysis.build import analyse
 
-        known = self.by_pointer
-        return analyse(
-            self.definition,
-            self.catalog,
-            compiled=self.compiled,
-            path=self.path,
-            is_routine=self.is_routine,
-            trusted=set(known),
-            groups_of=lambda step, pointer: known[pointer].text_groups if pointer in known else step_groups(step),
-            top=self.top_groups,
-        )
+        # Damaged steps stay, so that what comes before and after them is known.
+        workflow = self.whole.without(self.whole.damaged_members) if self.whole.damaged_members else self.whole
+        return analyse(workflow, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
 
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:
@@ -169,7 +161,7 @@ class WorkflowContext:
     @cached_property
     def top_groups(self) -> list[Group]:
         """The same without pointers."""
-        return top_groups(self.definition)
+        return self.model.text_groups
 
 
 class WorkflowRule(Rule):

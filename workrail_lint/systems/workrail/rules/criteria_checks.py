@@ -326,11 +326,11 @@ class CriteriaConditionAlwaysSkipped(CriteriaRule):
     why = "A rule whose condition is false is skipped, so this rule is never checked."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule, pointer in criteria.rules:
-            if "condition" in rule and never_holds(rule["condition"]):
+        for rule in criteria.step.validation_rules():
+            if rule.type is not None and never_holds(rule.condition):
                 report(
-                    f"{pointer}/condition",
-                    f"{label(criteria.step)}: the condition is never true, so the {quoted(rule['type'])} rule is "
+                    rule.at("condition"),
+                    f"{label(criteria.step)}: the condition is never true, so the {quoted(rule.type)} rule is "
                     "always skipped",
                 )
 

@@ -10,7 +10,7 @@ from workrail_lint.systems.workrail.rules.prose import step_members
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
-    from workrail_lint.systems.workrail.model.workflow import StandardStep
+    from workrail_lint.systems.workrail.model.workflow import Condition, StandardStep
     from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # The members of each kind of rule, besides its type, message and condition.
@@ -99,9 +99,9 @@ def demanded(criteria: object, pointer: str) -> Iterator[tuple[Rule, str, bool]]
         stack.extend((item, at, negated) for item, at in reversed(items))
 
 
-def never_holds(condition: object) -> bool:
+def never_holds(condition: Condition | None) -> bool:
     """Whether a rule's condition is false in every context; other rules report a malformed one."""
-    if not isinstance(condition, dict) or not condition:
+    if condition is None or not condition.raw:
         return False
     from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
 

@@ -131,16 +131,16 @@ def may_come_next(top: Step, workflow: WorkflowContext) -> Iterator[Step]:
     A step that is the body of a loop is never selected alone, and a step whose condition follows from that of `top`
     runs whenever `top` did.
     """
-    from workrail_lint.systems.workrail.analysis.logic import exclusive
+    from workrail_lint.systems.workrail.analysis.logic import exclusive, implies
 
-    condition = top.step.get("runCondition")
+    condition = top.run_condition
     for following in islice(steps_after(top, workflow), _MOST_NEXT):
         if following.pointer in workflow.loop_of:
             continue
-        own = following.step.get("runCondition")
+        own = following.run_condition
         if not exclusive(condition, own):
             yield following
-        if not own or (condition and exclusive(condition, {"not": own})):
+        if own is None or not own.raw or implies(condition, own):
             return
 
 

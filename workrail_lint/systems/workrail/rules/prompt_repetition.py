@@ -9,7 +9,7 @@ from typing import Any
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import Condition, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LONG_SENTENCE, OFTEN, REPETITION, repeated_sentences
@@ -65,28 +65,25 @@ class PromptBoundaryBoilerplate(WorkflowRule):
 def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]) -> dict[str, str]:
     """The texts that one run may show, by step: none that excludes one before it. `judged` holds earlier verdicts."""
     kept: dict[str, str] = {}
-    known: list[list[object]] = []
+    known: list[list[Condition]] = []
     for ident, (step, text) in places.items():
         conditions = _conditions(step, text)
         if not any(_never_together(conditions, other, judged) for other in known):
             kept[ident] = text.pointer
-            if conditions not in known:
+            if not any([one.raw for one in conditions] == [one.raw for one in other] for other in known):
                 known.append(conditions)
     return kept
 
 
-def _conditions(step: Step, text: Text) -> list[object]:
+def _conditions(step: Step, text: Text) -> list[Condition]:
     """The conditions that must hold for the agent to see a text."""
-    found: list[object] = [step.step.get("runCondition")]
-    if step.around is not None:
-        found.append(step.around.step.get("runCondition"))
-    if text.field == "fragment":
-        fragment = step.step["promptFragments"][int(text.pointer.split("/")[-2])]
-        found.append(fragment.get("when"))
-    return [condition for condition in found if condition]
+    found = [step.run_condition, step.around.run_condition if step.around is not None else None]
+    if step.kind == "standard" and text.field == "fragment":
+        found += [fragment.when for fragment in step.prompt_fragments if fragment.at("text") == text.pointer]
+    return [condition for condition in found if condition is not None and condition.raw]
 
 
-def _never_together(first: list[object], second: list[object], judged: dict[tuple[int, int], bool]) -> bool:
+def _never_together(first: list[Condition], second: list[Condition], judged: dict[tuple[int, int], bool]) -> bool:
     for one in first:
         for other in second:
             pair = id(one), id(other)

@@ -279,7 +279,7 @@ def text_index(workflow: WorkflowContext) -> TextIndex:
     for step in workflow.all_steps:
         groups = step.text_groups
         if step.calls_template:
-            delivered += [(step, group) for group in argument_groups(step.step)]
+            delivered += [(step, group) for group in argument_groups(step)]
             others += [(step, group) for group in groups]
             continue
         rest = []

@@ -20,7 +20,8 @@ from workrail_lint.systems.workrail.rules.verdicts import (
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.flow import LoopFacts
     from workrail_lint.systems.workrail.analysis.logic import Node
-    from workrail_lint.systems.workrail.analysis.records import Condition, Decision
+    from workrail_lint.systems.workrail.analysis.records import Decision
+    from workrail_lint.systems.workrail.model.workflow import Condition
 
 NEVER, ALWAYS, TESTS_UNSET = "condition-never-true", "condition-always-true", "condition-only-tests-unset"
 NEVER_ENTERED = "loop-never-entered"
@@ -100,10 +101,10 @@ def _is_open(judge: Judge, decision: Decision) -> bool:
     """Whether a condition can certainly both hold and fail, as most can: one comparison, no condition around it."""
     condition = decision.condition
     operator = "equals" if "equals" in condition else "not_equals"
-    if len(condition) != 2 or operator not in condition or decision.kind == "loop" or _enclosing(judge, decision):
+    if len(condition.raw) != 2 or operator not in condition or decision.kind == "loop" or _enclosing(judge, decision):
         return False
-    name, operand = condition.get("var"), condition[operator]
-    domain = judge.analysis.domain(name) if isinstance(name, str) and operand is not None else None
+    operand = condition.equals if operator == "equals" else condition.not_equals
+    domain = judge.analysis.domain(condition.var) if condition.var is not None and operand is not None else None
     return domain is None or any(compare(operator, value, operand) is False for value in domain.values)
 
 
@@ -161,7 +162,7 @@ def _runs_when(judge: Judge, decision: Decision, cause: Condition) -> str:
     is_own = (
         step.conditions
         and step.conditions[0] is cause
-        and judge.analysis.flow.nodes[decision.step].step.get("runCondition") is cause
+        and judge.analysis.flow.nodes[decision.step].model.run_condition is cause
     )
     who = "the step" if is_own and step.kind != "loop" else "the loop"
     return f"{who} runs only when {in_words(cause)}"
@@ -185,13 +186,8 @@ def _parts(judge: Judge, decision: Decision) -> None:
 
 def _compound_parts(condition: Condition, pointer: str) -> list[tuple[Condition, str]]:
     """The parts directly below that combine several comparisons."""
-    inner = condition.get("not")
-    below = [(inner, f"{pointer}/not")] if inner is not None else []
-    for logic in ("and", "or"):
-        items = condition.get(logic)
-        if isinstance(items, list):
-            below += [(item, f"{pointer}/{logic}/{index}") for index, item in enumerate(items)]
-    return [(item, place) for item, place in below if isinstance(item, dict) and item and "var" not in item]
+    below = [*([condition.not_] if condition.not_ is not None else []), *condition.and_, *condition.or_]
+    return [(part, f"{pointer}/{part.key}") for part in below if part.raw and "var" not in part]
 
 
 def _only_unset(judge: Judge, decision: Decision, node: Node) -> bool:

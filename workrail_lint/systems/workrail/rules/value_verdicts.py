@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS
@@ -49,17 +50,16 @@ class Literal(NamedTuple):
 
 
 def literals_of(use: Use) -> list[Literal]:
-    leaf = use.leaf or {}
+    leaf = use.leaf
     base = use.pointer.removesuffix("/var")
     found: list[Literal] = []
+    if leaf is None:
+        return found
     if "equals" in leaf:
-        found.append(_tuple(Literal, (leaf["equals"], f"{base}/equals", "equals", use)))
+        found.append(_tuple(Literal, (leaf.equals, f"{base}/equals", "equals", use)))
     if "not_equals" in leaf:
-        found.append(_tuple(Literal, (leaf["not_equals"], f"{base}/not_equals", "not_equals", use)))
-    if "in" in leaf:
-        found += [
-            _tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in enumerate(leaf["in"] or ())
-        ]
+        found.append(_tuple(Literal, (leaf.not_equals, f"{base}/not_equals", "not_equals", use)))
+    found += [_tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in numbered(leaf.in_)]
     return found
 
 
@@ -67,13 +67,10 @@ def _compared_values(uses: Iterable[Use]) -> list[Any]:
     """The same for several comparisons, without their places."""
     found: list[Any] = []
     for use in uses:
-        leaf = use.leaf or {}
-        if "equals" in leaf:
-            found.append(leaf["equals"])
-        if "not_equals" in leaf:
-            found.append(leaf["not_equals"])
-        if "in" in leaf:
-            found += leaf["in"] or ()
+        if use.leaf is not None:
+            found += [use.leaf.equals] if "equals" in use.leaf else []
+            found += [use.leaf.not_equals] if "not_equals" in use.leaf else []
+            found += use.leaf.in_
     return found
 
 
@@ -111,9 +108,9 @@ class _Values:
         for use in self.own:
             if use.pointer in self.judge_.judged:
                 continue
-            leaf = use.leaf or {}
-            if not BOUNDS.isdisjoint(leaf):
-                self._bound(use, next(name for name in BOUNDS if name in leaf))
+            bound = next((name for name in BOUNDS if use.leaf is not None and name in use.leaf), None)
+            if bound is not None:
+                self._bound(use, bound)
                 continue
             for literal in literals_of(use):
                 if literal.value is not None and self._is_wrong(literal):
@@ -357,11 +354,8 @@ def _judge_branches(judge: Judge) -> None:
 
 def _branch(decision: Decision) -> tuple[str, Any] | None:
     condition = decision.condition
-    name = condition.get("var")
-    if isinstance(name, str) and len(condition) == 2 and "equals" in condition:
-        value = condition["equals"]
-        if value is not None and not isinstance(value, dict | list):
-            return name, value
+    if condition.var is not None and len(condition.raw) == 2 and condition.equals is not None:
+        return None if isinstance(condition.equals, dict | list) else (condition.var, condition.equals)
     return None
 
 
@@ -378,7 +372,7 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
         return
     named = _compared_values(uses)
     # Another kind of test may handle every value that is not named.
-    if any(use.leaf is not None and not ({"equals", "in"} & use.leaf.keys()) for use in uses):
+    if any(use.leaf is not None and "equals" not in use.leaf and "in" not in use.leaf for use in uses):
         return
     missing = [value for value in domain.values if not any(lenient_equal(value, other) for other in named)]
     if missing:

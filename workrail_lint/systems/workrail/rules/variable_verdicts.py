@@ -20,6 +20,7 @@ from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.analysis.records import Definition, Mention, Use
+    from workrail_lint.systems.workrail.model.workflow import Condition
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
@@ -321,7 +322,7 @@ class _Variable:
         severity = Severity.INFO if self._is_guarded(use) or self.analysis.is_routine else Severity.WARNING
         self.judge_.report(MAYBE_UNSET, severity, use.pointer, message + tail)
 
-    def _skipped(self, earlier: list[Definition], use: Use, conditions: tuple[object, ...]) -> str:
+    def _skipped(self, earlier: list[Definition], use: Use, conditions: tuple[Condition, ...]) -> str:
         answers = (must_precede(self.analysis, made, use) for made in earlier)
         assignment = next((answer.assignment for answer in answers if answer and answer.assignment), None)
         if assignment:

@@ -18,7 +18,8 @@ from workrail_lint.systems.workrail.condition_logic import LOGIC
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.analysis.logic import Comparison, Node
-    from workrail_lint.systems.workrail.analysis.records import Condition, Decision, Use
+    from workrail_lint.systems.workrail.analysis.records import Decision, Use
+    from workrail_lint.systems.workrail.model.workflow import Condition
     from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 
@@ -134,16 +135,11 @@ def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
 
 def is_odd(leaf: Condition) -> bool:
     """Whether another rule reports the comparison: it compares with a structure, or with several things at once."""
-    if len(leaf) > 2:
+    if len(leaf.raw) > 2 or any(name in leaf for name in LOGIC):
         return True
-    for name, literal in leaf.items():
-        if name == "var":
-            continue
-        if name == "in":
-            is_list = isinstance(literal, list) and bool(literal)
-            return not is_list or any(isinstance(item, _STRUCTURES) for item in literal)
-        return name in LOGIC or (name in ("equals", "not_equals") and isinstance(literal, _STRUCTURES))
-    return False
+    if "in" in leaf:
+        return not leaf.in_ or any(isinstance(item, _STRUCTURES) for item in leaf.in_)
+    return isinstance(leaf.equals, _STRUCTURES) or isinstance(leaf.not_equals, _STRUCTURES)
 
 
 _SUBJECTS = {
@@ -224,21 +220,19 @@ _OPERATORS = {
 _DEEPEST = 2
 
 
-def in_words(condition: object, depth: int = 0) -> str:
+def in_words(condition: Condition | None, depth: int = 0) -> str:
     """A condition as a clause, for "the step runs only when …"; deep ones are cut short."""
-    if not isinstance(condition, dict) or not condition or depth > _DEEPEST:
+    if condition is None or not condition.raw or depth > _DEEPEST:
         return "…"
     if "var" in condition:
         for name, word in _OPERATORS.items():
             if name in condition:
-                literal = condition[name]
-                if name == "in" and isinstance(literal, list):
-                    return f"{condition['var']} {word} {', '.join(map(shown, literal[:5]))}"
-                number = name in BOUNDS and not isinstance(literal, bool) and isinstance(literal, int | float)
-                return f"{condition['var']} {word} {literal if number else shown(literal)}"
-        return f"{condition['var']} is true"
-    for logic in ("and", "or"):
-        parts = condition.get(logic)
-        if isinstance(parts, list):
+                if name == "in":
+                    return f"{condition.var} {word} {', '.join(map(shown, condition.in_[:5]))}"
+                literal = condition.raw[name]
+                return f"{condition.var} {word} {literal if name in BOUNDS else shown(literal)}"
+        return f"{condition.var} is true"
+    for logic, parts in (("and", condition.and_), ("or", condition.or_)):
+        if logic in condition:
             return f" {logic} ".join(in_words(part, depth + 1) for part in parts[:4])
-    return f"not ({in_words(condition.get('not'), depth + 1)})"
+    return f"not ({in_words(condition.not_, depth + 1)})"
