@@ -55,7 +55,7 @@ TESTS = {
     "workrail_lint/systems/workrail/analysis": ("tests/workrail/rules",),
     "workrail_lint/systems/workrail/graph": ("tests/cli/test_cli_graph.py", "tests/workrail/graph"),
     "workrail_lint/systems/workrail/rules": ("tests/rules", "tests/workrail/rules"),
-    "workrail_lint/systems/workrail/schema_findings": ("tests/workrail/test_schema_findings.py",),
+    "workrail_lint/systems/workrail/schema_findings.py": ("tests/workrail/test_schema_findings.py",),
 }
 # More rooms than this take more than a minute.
 MOST_ROOMS = 4

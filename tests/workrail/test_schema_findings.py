@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from workrail_lint.documents.schema import dialect
 from workrail_lint.documents.schema.engine import compile_schema
+from workrail_lint.documents.schema.messages import MESSAGES
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
-from workrail_lint.systems.workrail.schema_findings.keywords import GENERAL
 
 VALIDATOR = compile_schema(load_schema("workflow"))
 RULE = {"type": "length", "min": 200, "message": "Say more."}
@@ -290,7 +290,7 @@ def keywords(schema: Any) -> set[str]:
 
 def test_every_keyword_of_the_schema_has_words() -> None:
     structure = {"properties", "items", "$ref", "if", "then", "else", "allOf"}
-    assert keywords(load_schema("workflow")) - dialect.ANNOTATIONS - structure == GENERAL.keys()
+    assert keywords(load_schema("workflow")) - dialect.ANNOTATIONS - structure == MESSAGES.keys()
 
 
 def test_a_flood_of_slips_is_cut_short() -> None:

@@ -10,6 +10,7 @@ from workrail_lint.rules.base import Rule
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
+    from workrail_lint.documents.schema.messages import Message
     from workrail_lint.rules.table import RuleInfo
 
 R = TypeVar("R", bound=Rule)
@@ -25,6 +26,11 @@ class Description(NamedTuple):
     severity: Severity | None = None
     pointer: str | None = None  # another place than that of the violation
     suggestion: str | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> Description:
+        """Return what a generic message says."""
+        return cls(message.text, on_name=message.on_name, suggestion=message.suggestion)
 
 
 REPORTED_ELSEWHERE = Description()
@@ -58,5 +64,6 @@ def _keys(violation: Violation) -> Iterator[tuple[str, ...]]:
     yield shape, keyword, member
     yield ANY, keyword, member
     yield shape, keyword
+    yield (shape,)
     yield ANY, keyword
     yield (ANY,)

@@ -10,8 +10,11 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Operation, Replace
+from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.messages import shown
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.compiler.checks import declared_levels
 from workrail_lint.systems.workrail.model.workflow import (
     AssessmentConsequence,
@@ -24,6 +27,7 @@ from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowR
 from workrail_lint.systems.workrail.rules.facts import condition_facts
 from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, workflow
+from workrail_lint.systems.workrail.step_place import StepPlace
 
 _MIRRORS = ("confidence", "score")
 _SAFE_ID = Pattern(r"[a-z0-9_-]+")
@@ -87,6 +91,10 @@ class AssessmentLevelDuplicate(WorkflowRule):
     origin = "schema"
     summary = "A dimension lists a level twice."
     why = "Levels are a set of choices; a repeated level is usually a typo for another one."
+    describes = (("AssessmentDimension", "uniqueItems"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description(f"{place.path} repeats the level {shown(violation.value)}")
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -10,16 +10,21 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.messages import message_of, outside_set
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at
+from workrail_lint.systems.workrail.vocabulary import GateKind
 
 if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.step_place import StepPlace
 
 GATE_KINDS = ("coordinator_eval", "human_approval")
 
@@ -271,6 +276,10 @@ class GateKindUnknown(WorkflowRule):
     why = "The gate kind decides who may let a run continue; with an unknown kind no one can."
     fix = "Use the closest gate kind."
     fix_safety = "unsafe"
+    describes = (("GateKind", "enum"), ("GateKind", "type"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description.of(outside_set(violation, place, [kind.value for kind in GateKind]))
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
@@ -294,6 +303,10 @@ class PromptPartKindUnknown(WorkflowRule):
     origin = "schema"
     summary = "A prompt part is neither text nor a ref."
     why = "Only these two kinds are rendered; any other part would be missing from the prompt."
+    describes = (("PromptPart", "enum"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description(message_of(violation, place).text)
 
     def examples(self) -> Iterable[Example]:
         def part(kind: str) -> dict[str, Any]:

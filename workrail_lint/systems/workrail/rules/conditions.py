@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Rename, Replace
+from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.messages import did_you_mean, nearest_member, shown, squashed
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
@@ -19,6 +22,7 @@ from workrail_lint.systems.workrail.rules.facts import UNUSUAL_CONDITION, condit
 from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition
 from workrail_lint.systems.workrail.rules.prose import label, listing, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.step_place import StepPlace, members
 
 # Common wrong spellings, by the operator they mean.
 _MEANT = {
@@ -38,6 +42,38 @@ _MEANT = {
 _ALIASES = {alias: operator for operator, aliases in _MEANT.items() for alias in aliases}
 # The condition of a validation rule has fewer operators than the others.
 _NOT_IN_RULES = ("in", "contains")
+
+
+# Operators of other condition languages, by the name they have here.
+_OTHER_NAMES = {
+    "var": "variable name key field path context_var contextvar",
+    "equals": "eq equal equalto is value ==",
+    "not_equals": "ne neq notequal notequals isnot differs !=",
+    "gt": "greaterthan greater more above >",
+    "gte": "ge greaterthanorequal greaterthanorequalto greaterorequal atleast min >=",
+    "lt": "lessthan less fewer below <",
+    "lte": "le lessthanorequal lessthanorequalto lessorequal atmost max <=",
+    "in": "oneof isoneof anyof among enum",
+    "contains": "includes include has substring",
+    "and": "all allof every &&",
+    "or": "any some ||",
+    "not": "none negate !",
+}
+_OPERATOR_OF = {name: operator for operator, names in _OTHER_NAMES.items() for name in names.split()}
+_EVALUATOR_ONLY = frozenset(("startsWith", "endsWith", "matches"))
+
+
+def _nearest_operator(name: str, known: Collection[str]) -> str | None:
+    """The operator a condition member was meant to be."""
+    operator = _OPERATOR_OF.get(name) or _OPERATOR_OF.get(squashed(name))
+    return operator if operator in known else nearest_member(name, known)
+
+
+def _gate_hint(name: str, place: StepPlace) -> str:
+    """What to say when an object was meant as a gate, which differs from a condition in its `kind`."""
+    if len(place.tokens) < 2 or place.tokens[-2] != "requireConfirmation" or name not in ("condition", "type", "gate"):
+        return ""
+    return "; a gate needs a kind that says who confirms: coordinator_eval or human_approval"
 
 
 def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -79,6 +115,17 @@ class ConditionOperatorUnknown(ConditionRule):
     why = "The operators are a closed set, so the engine rejects the workflow."
     fix = "Replace a common wrong spelling with the operator."
     fix_safety = "unsafe"
+    describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        name, present = violation.member, place.parent or {}
+        if name in _EVALUATOR_ONLY or (violation.shape == "RuleCondition" and name in members("Condition")):
+            return None
+        gate = _gate_hint(name, place)
+        suggestion = _nearest_operator(name, [known for known in violation.expected if known not in present])
+        hint = gate or did_you_mean(suggestion) or f"; expected one of {', '.join(violation.expected)}"
+        message = f"unknown operator {shown(name)}{place.inside}{hint}"
+        return Description(message, on_name=True, suggestion=None if gate else suggestion)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         place, _, token = finding.pointer.rpartition("/")
@@ -105,6 +152,15 @@ class ConditionOperatorEvaluatorOnly(ConditionRule):
     origin = "schema"
     summary = "A condition uses `startsWith`, `endsWith` or `matches`."
     why = "The engine can evaluate these operators, but it rejects workflow files that contain them."
+    describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        name = violation.member
+        if name not in _EVALUATOR_ONLY:
+            return None
+        instead = listed([each for each in ("equals", "in", "contains") if each in violation.expected], "or")
+        subject = f"{shown(name)}{place.inside}"
+        return Description(f"workflow files can't use the operator {subject}; use {instead}", on_name=True)
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=when({"var": "mode", "startsWith": "deep"}), good=when({"var": "mode", "contains": "deep"}))
@@ -117,6 +173,14 @@ class ConditionRuleOperator(ConditionRule):
     origin = "schema"
     summary = "The condition of a validation rule uses `in` or `contains`."
     why = "The condition of a rule has fewer operators than that of a step, so the engine rejects the workflow."
+    describes = (("RuleCondition", "additionalProperties"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        name = violation.member
+        if name in _EVALUATOR_ONLY or name not in members("Condition"):
+            return None
+        subject = f"{shown(name)}{place.inside}"
+        return Description(f"the condition of a validation rule can't use the operator {subject}", on_name=True)
 
     def examples(self) -> Iterable[Example]:
         either = {"or": [{"var": "size", "equals": "large"}, {"var": "size", "equals": "huge"}]}

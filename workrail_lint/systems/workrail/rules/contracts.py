@@ -10,14 +10,18 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.messages import shown
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_HINTS
 from workrail_lint.systems.workrail.model.workflow import OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM
 from workrail_lint.systems.workrail.rules.prose import label, step_members, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.step_place import StepPlace
 
 ASSESSMENT = "wr.contracts.assessment"
 COORDINATOR_RESULT = "wr.coordinator_result"
@@ -40,6 +44,12 @@ def output_contract(step: Step) -> OutputContract | None:
     if step.kind == "parallel":
         return step.synthesis.output_contract if step.synthesis is not None else None
     return step.output_contract if step.kind == "standard" and not step.calls_template else None
+
+
+# Members that authors use for an inline output schema, where only a catalog contract is allowed.
+_INLINE_SCHEMA = frozenset(
+    ("inlineSchema", "jsonSchema", "outputSchema", "outputSchemaRef", "responseSchema", "schema", "schemaRef")
+)
 
 
 class ContractRule(WorkflowRule):
@@ -238,6 +248,16 @@ class ContractInlineSchema(ContractRule):
         "Contracts are named, versioned and shared, and the engine rejects a schema inside a step. Use a contract of "
         "the catalog, or describe the shape in the prompt."
     )
+    describes = (("StandardStep", "additionalProperties"), ("OutputContract", "additionalProperties"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        if violation.member not in _INLINE_SCHEMA:
+            return None
+        message = (
+            f"{shown(violation.member)} is not allowed, because a step can't define an output schema; name a contract "
+            "of the catalog in outputContract.contractRef"
+        )
+        return Description(message, on_name=True)
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Operation, Replace
+from workrail_lint.documents.schema.messages import did_you_mean, shown
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
@@ -17,8 +20,10 @@ from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import PLAIN_ID, RESERVED_ID
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace
 
 if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -26,6 +31,14 @@ _LONGEST_EXPANDED = 128
 
 
 # ------------------------------------------------------------------------------------------ workflow ids
+
+
+def _short_segment(ident: str) -> str | None:
+    """The part of an id that is fine but for its length."""
+    segments = ident.split(".")
+    if len(segments) != 2 or 1 not in map(len, segments) or identity.parse(ident) is None:
+        return None
+    return next(segment for segment in segments if len(segment) == 1)
 
 
 class WorkflowIdPattern(WorkflowRule):
@@ -37,6 +50,19 @@ class WorkflowIdPattern(WorkflowRule):
     why = "Ids are used as keys and in file names, so the engine rejects any other form."
     fix = "Write the id in lower case, with `_` instead of every invalid character."
     fix_safety = "unsafe"
+    describes = (("Workflow", "pattern", "id"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        ident = str(violation.value)
+        if ident.count(".") > 1 or _short_segment(ident) is not None:
+            return None
+        candidate = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
+        suggestion = candidate if identity.is_valid(candidate) else None
+        message = (
+            f"workflow id {shown(ident)} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, "
+            f"_ or -{did_you_mean(suggestion)}"
+        )
+        return Description(message, suggestion=suggestion)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         ident = finding.details.get("suggestion")
@@ -54,6 +80,14 @@ class WorkflowIdSegmentShort(WorkflowRule):
     origin = "schema"
     summary = "The namespace or the name in the workflow id has only one character."
     why = "The engine's schema requires at least two characters on each side of the dot."
+    describes = (("Workflow", "pattern", "id"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        short = _short_segment(violation.value)
+        if short is None:
+            return None
+        subject = f"workflow id {shown(violation.value)}"
+        return Description(f"{subject}: {quoted(short)} is too short; both parts need at least two characters")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="a.review"), workflow(id="team.review"))
@@ -66,6 +100,13 @@ class WorkflowIdDots(WorkflowRule):
     origin = "schema"
     summary = "The workflow id has more than one dot."
     why = "An id is one namespace and one name. The engine rejects deeper levels."
+    describes = (("Workflow", "pattern", "id"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        dots = violation.value.count(".")
+        if dots < 2:
+            return None
+        return Description(f"workflow id {shown(violation.value)} has {dots} dots; write namespace.name with one dot")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="team.review.deep"), workflow(id="team.review-deep"))
@@ -174,6 +215,16 @@ class StepIdPattern(WorkflowRule):
     why = "Step ids are part of tokens, events and keys, and must not contain the delimiters used there."
     fix = "Write the id in lower case with `-` instead of invalid characters, also where a loop refers to it."
     fix_safety = "unsafe"
+    describes = tuple(
+        (shape, keyword, "id") for shape in STEP_SHAPES for keyword in ("pattern", "minLength", "maxLength")
+    )
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        ident = violation.value
+        candidate = re.sub(r"[^a-z0-9-]+", "-", ident.lower()).strip("-")
+        suggestion = candidate if 3 <= len(candidate) <= 64 and candidate != ident else None
+        message = f"id {shown(ident)} must have 3 to 64 characters from a-z, 0-9 and -{did_you_mean(suggestion)}"
+        return Description(message, suggestion=suggestion)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         new = finding.details.get("suggestion")

@@ -9,6 +9,7 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.loop_facts import move_inline, number, settings
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
@@ -16,10 +17,12 @@ from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, w
 if TYPE_CHECKING:
     from typing import Any
 
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.model.workflow import Step
     from workrail_lint.systems.workrail.rules.base import WorkflowContext
+    from workrail_lint.systems.workrail.step_place import StepPlace
 
 _WHEN = {"var": "mode", "equals": "deep"}
 # After this many attempts to select the next step the engine gives up.
@@ -38,6 +41,10 @@ class LoopBodyEmpty(LoopRule):
     origin = "schema / struct"
     summary = "The body of a loop is an empty list or an empty string."
     why = "The engine rejects a loop without a step to repeat."
+    describes = (("LoopBody", "minItems"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description("the body is empty; a loop needs at least one step to repeat")
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow({**loop(), "body": []}), good=workflow(loop(step("inner-step"))))
@@ -54,6 +61,12 @@ class LoopNested(LoopRule):
         "The engine rejects nested loops, because a run can be in only one loop at a time. Turn the inner loop into a "
         "step, or put one loop after the other."
     )
+    describes = (("BodyStep", "enum"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        if violation.value != "loop":
+            return None
+        return Description("a loop can't be in the body of another loop; move it to the top level")
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -10,18 +10,23 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import resolve
+from workrail_lint.documents.schema.messages import outside_set, shown
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.loop_facts import artifact_source, number, settings
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, workflow
+from workrail_lint.systems.workrail.vocabulary import LoopType
 
 if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.model.workflow import Step
     from workrail_lint.systems.workrail.rules.base import WorkflowContext
+    from workrail_lint.systems.workrail.step_place import StepPlace
 
 # The schema's bounds of maxIterations and count.
 _LIMIT = 1000
@@ -44,6 +49,10 @@ class LoopTypeInvalid(LoopRule):
     origin = "schema"
     summary = "A loop has a type other than `while`, `until`, `for` and `forEach`."
     why = "The type says how the loop continues, and there are only these four; the engine rejects any other."
+    describes = (("LoopType", "enum"), ("LoopType", "type"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description.of(outside_set(violation, place, [member.value for member in LoopType]))
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(type="repeat")), good=workflow(loop(type="for")))
@@ -56,6 +65,10 @@ class LoopMaxIterationsMissing(LoopRule):
     origin = "schema"
     summary = "A loop has no `maxIterations`."
     why = "Every loop needs a limit. There is no default, so the engine rejects the workflow."
+    describes = (("LoopConfig", "required", "maxIterations"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description("loop.maxIterations is missing; set it to a number from 1 to 1000")
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(maxIterations=...)), good=workflow(loop(maxIterations=2)))
@@ -68,6 +81,10 @@ class LoopMaxIterationsRange(LoopRule):
     origin = "schema"
     summary = "`maxIterations` is below 1 or above 1000."
     why = "The engine rejects any limit outside 1 to 1000."
+    describes = (("LoopConfig", "minimum", "maxIterations"), ("LoopConfig", "maximum", "maxIterations"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description(f"loop.maxIterations must be from 1 to 1000, not {shown(violation.value)}")
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(maxIterations=5000)), good=workflow(loop(maxIterations=50)))
@@ -138,6 +155,14 @@ class LoopConditionMissing(LoopRule):
     )
     fix = "Use the loop-control artifact as `conditionSource`, if a step of the body submits it."
     fix_safety = "unsafe"
+    describes = (("LoopConfig", "anyOf"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        kind = violation.value.get("type")
+        article = "an" if kind == "until" else "a"
+        return Description(
+            f"{article} {kind} loop needs loop.conditionSource or loop.condition, even if a body step decides"
+        )
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         # The step is invalid, so there is no view of it.
@@ -172,6 +197,10 @@ class LoopCountMissing(LoopRule):
     origin = "schema"
     summary = "A `for` loop has no `count`."
     why = "`count` is the number of iterations; `maxIterations` only limits it. The engine rejects a loop without it."
+    describes = (("LoopConfig", "required", "count"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description("a for loop needs loop.count: a number or the name of a context variable")
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(count=...)), good=workflow(loop(count=2)))
@@ -184,6 +213,12 @@ class LoopCountNotPositive(LoopRule):
     origin = "struct"
     summary = "The `count` of a `for` loop is 0 or negative."
     why = "The engine rejects a loop that never runs its body; it does not skip it."
+    describes = (("LoopConfig", "minimum", "count"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        if place.parent.get("type") != "for":
+            return None
+        return Description(f"loop.count must be greater than 0, not {shown(violation.value)}")
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(count=0)), good=workflow(loop(count=1)))
@@ -250,6 +285,10 @@ class LoopItemsMissing(LoopRule):
     origin = "schema / struct"
     summary = "A `forEach` loop has no `items`, or `items` is empty."
     why = "`items` names the context variable with the list; without it there is nothing to iterate over."
+    describes = (("LoopConfig", "required", "items"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description("a forEach loop needs loop.items: the name of the context variable with the list")
 
     def examples(self) -> Iterable[Example]:
         good = workflow(loop(type="forEach", count=..., items="files"))
@@ -267,6 +306,11 @@ class LoopVariableName(LoopRule):
         "Prompts use the variable as `{{name}}`, which allows only letters, digits and underscores, not starting with "
         "a digit. The engine rejects any other name."
     )
+    describes = tuple(("LoopConfig", "pattern", member) for member in ("iterationVar", "itemVar", "indexVar"))
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        value = shown(violation.value)
+        return Description(f"{place.path} must be an identifier (letters, digits and _), not {value}")
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -1,0 +1,82 @@
+"""Places of a workflow in messages, and the members of the shapes that its objects can have."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from workrail_lint.documents.schema.messages import Place, shown
+from workrail_lint.systems.schemas import load_schema
+
+STEP_SHAPES = {"StandardStep": "a standard step", "LoopStep": "a loop step", "ParallelStep": "a parallel step"}
+
+
+class StepPlace(Place):
+    """A place in a workflow: messages start with the step it is in."""
+
+    __slots__ = ()
+
+    def __init__(self, pointer: str, definition: dict[str, Any]) -> None:
+        super().__init__(pointer, definition)
+        self.part_length = self._step_length()
+        self.noun = "the step" if self.part_length else "the workflow"
+
+    def _step_length(self) -> int:
+        tokens = self.tokens
+        if len(tokens) < 2 or tokens[0] != "steps" or not isinstance(self.definition.get("steps"), list):
+            return 0
+        if len(tokens) >= 4 and tokens[2] == "body" and isinstance(self.value(tokens[:3]), list):
+            return 4
+        return 2
+
+    @property
+    def label(self) -> str:  # type: ignore[override]  # constant where a document has no parts
+        """`step 'plan'`, and the loop it is in; "" outside of steps."""
+        if not self.part_length:
+            return ""
+        label = self._step_label(self.tokens[: self.part_length])
+        if self.part_length == 4:
+            outer = self.value(self.tokens[:2])
+            ident = outer.get("id") if isinstance(outer, dict) else None
+            label += f" (in loop {shown(ident)})" if isinstance(ident, str) else ""
+        return label
+
+    def _step_label(self, tokens: list[str]) -> str:
+        step = self.value(tokens)
+        ident = step.get("id") if isinstance(step, dict) else None
+        kind = "loop" if isinstance(step, dict) and step.get("type") == "loop" else "step"
+        return f"{kind} {shown(ident)}" if isinstance(ident, str) else f"{kind} number {int(tokens[-1]) + 1}"
+
+
+@cache
+def _shapes() -> dict[str, tuple[str, ...]]:
+    definitions = load_schema("workflow")["definitions"]
+    return {name: tuple(definition.get("properties", ())) for name, definition in definitions.items()}
+
+
+def members(shape: str) -> tuple[str, ...]:
+    """Return the members of a shape, in the order of the documentation."""
+    return _shapes().get(shape, ())
+
+
+def other_step_shapes(name: str, shape: str) -> list[str]:
+    """Return the kinds of steps that have a member which this kind does not have."""
+    if shape not in STEP_SHAPES:
+        return []
+    return [label for other, label in STEP_SHAPES.items() if other != shape and name in members(other)]
+
+
+def elsewhere(name: str, shape: str) -> str | None:
+    """Return where a member belongs that is in the wrong object of the right document."""
+    if shape in STEP_SHAPES and name in members("LoopConfig"):
+        return "inside `loop` of a loop step"
+    if shape in STEP_SHAPES and name in members("Workflow"):
+        return "at the top level of the workflow"
+    if shape == "LoopStep" and name == "loopId":
+        return "to the design form, which the engine rejects; write `id`"
+    if shape == "LoopConfig" and name in members("LoopStep"):
+        return "on the loop step itself, next to `loop`"
+    if shape == "Workflow":
+        kinds = [label for step, label in STEP_SHAPES.items() if name in members(step)]
+        return "on " + " or ".join(kinds) if kinds else None
+    return None
