@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
@@ -32,13 +32,16 @@ class UsageError(Exception):
     """Bad arguments, configuration or files: reported in one line, exit code 2."""
 
 
-class Program(NamedTuple):
+class Program:
     """A program with commands; the module of each has its name and a function `main(arguments) -> exit code`."""
 
-    name: str
-    package: str
-    purpose: str
-    commands: dict[str, str]
+    __slots__ = ("commands", "name", "package", "purpose")
+
+    def __init__(self, name: str, package: str, purpose: str, commands: dict[str, str]) -> None:
+        self.name = name
+        self.package = package
+        self.purpose = purpose
+        self.commands = commands
 
 
 PROGRAM = Program("workrail-lint", __name__, "Finds broken agent workflows before you commit them.", COMMANDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
@@ -153,12 +153,15 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
     return workflows
 
 
-class Owner(NamedTuple):
+class Owner:
     """The system that compiles a file other than a workflow, and what such a file is called in a message."""
 
-    system: System
-    kind: str
-    noun: str
+    __slots__ = ("kind", "noun", "system")
+
+    def __init__(self, system: System, kind: str, noun: str) -> None:
+        self.system = system
+        self.kind = kind
+        self.noun = noun
 
 
 def compiled_by_other(path: str, data: bytes) -> Owner | None:

@@ -36,12 +36,15 @@ class Found(NamedTuple):
     named: bool
 
 
-class Discovery(NamedTuple):
+class Discovery:
     """The files in a stable order, and the paths that do not exist or can't be listed (with the reason)."""
 
-    files: list[Found]
-    problems: list[tuple[str, str]]
-    apart: list[str]  # folders that were skipped, because they have their own configuration
+    __slots__ = ("apart", "files", "problems")
+
+    def __init__(self, files: list[Found], problems: list[tuple[str, str]], apart: list[str]) -> None:
+        self.files = files
+        self.problems = problems
+        self.apart = apart  # folders that were skipped, because they have their own configuration
 
 
 def discover(
@@ -81,14 +84,24 @@ def discover(
     return Discovery([files[key] for key in sorted(files)], problems, apart)
 
 
-class _Wanted(NamedTuple):
+class _Wanted:
     """Which files of a folder are checked."""
 
-    include: list[str]
-    exclude: list[str]
-    root: str
-    suffixes: tuple[str, ...]
-    is_apart: Callable[[str, list[str]], bool] | None
+    __slots__ = ("exclude", "include", "is_apart", "root", "suffixes")
+
+    def __init__(
+        self,
+        include: list[str],
+        exclude: list[str],
+        root: str,
+        suffixes: tuple[str, ...],
+        is_apart: Callable[[str, list[str]], bool] | None,
+    ) -> None:
+        self.include = include
+        self.exclude = exclude
+        self.root = root
+        self.suffixes = suffixes
+        self.is_apart = is_apart
 
     def folder(self, path: str) -> bool:
         return not self._is_named(path, self.exclude)

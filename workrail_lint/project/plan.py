@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
@@ -22,17 +22,30 @@ if TYPE_CHECKING:
     from workrail_lint.project.suppression import Suppressions
 
 
-class Request(NamedTuple):
+class Request:
     """What the caller asks for on top of the configuration."""
 
-    select: list[str]
-    ignore: list[str]
-    extend_select: list[str]
-    baseline: str | None  # a file
-    fingerprints: bool  # whether findings are to be compared with a baseline, or written to one
-    use_cache: bool
-    jobs: int
-    complete: bool  # a whole project is checked
+    __slots__ = ("baseline", "complete", "extend_select", "fingerprints", "ignore", "jobs", "select", "use_cache")
+
+    def __init__(
+        self,
+        select: list[str],
+        ignore: list[str],
+        extend_select: list[str],
+        baseline: str | None,
+        fingerprints: bool,
+        use_cache: bool,
+        jobs: int,
+        complete: bool,
+    ) -> None:
+        self.select = select
+        self.ignore = ignore
+        self.extend_select = extend_select
+        self.baseline = baseline  # a file
+        self.fingerprints = fingerprints  # whether findings are to be compared with a baseline, or written to one
+        self.use_cache = use_cache
+        self.jobs = jobs
+        self.complete = complete  # a whole project is checked
 
 
 def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Plan] | Err[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import Unreadable, read_file
 from workrail_lint.base.result import Err
@@ -49,23 +49,33 @@ class Plan:
         self.complete = complete  # a whole project is looked at, not some of its files
 
 
-class Outcome(NamedTuple):
+class Outcome:
     """What a run found. `accepted` findings are in the baseline, `suppressed` ones are accepted with a reason."""
 
-    findings: list[Finding]
-    files: list[str]
-    accepted: list[Finding]
-    suppressed: list[tuple[Finding, str]]
+    __slots__ = ("accepted", "files", "findings", "suppressed")
+
+    def __init__(
+        self, findings: list[Finding], files: list[str], accepted: list[Finding], suppressed: list[tuple[Finding, str]]
+    ) -> None:
+        self.findings = findings
+        self.files = files
+        self.accepted = accepted
+        self.suppressed = suppressed
 
 
-class FileOutcome(NamedTuple):
+class FileOutcome:
     """One file: the system it belongs to (None: none), its result, and the key of its content, if there is a cache."""
 
-    path: str
-    system: int | None
-    result: FileResult
-    content: str = ""
-    is_new: bool = True  # the cache did not have it
+    __slots__ = ("content", "is_new", "path", "result", "system")
+
+    def __init__(
+        self, path: str, system: int | None, result: FileResult, content: str = "", is_new: bool = True
+    ) -> None:
+        self.path = path
+        self.system = system
+        self.result = result
+        self.content = content
+        self.is_new = is_new  # the cache did not have it
 
 
 def run(discovery: Discovery, plan: Plan) -> Outcome:
@@ -73,12 +83,15 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
     return concluded(_check_all(discovery.files, plan), discovery, plan).outcome
 
 
-class Conclusion(NamedTuple):
+class Conclusion:
     """What a run over many files comes to; the last two are for those who check one of the files again."""
 
-    outcome: Outcome
-    records: list[dict[str, object]]  # of each system, by path
-    together: list[Finding]  # what only showed when all files were seen together
+    __slots__ = ("outcome", "records", "together")
+
+    def __init__(self, outcome: Outcome, records: list[dict[str, object]], together: list[Finding]) -> None:
+        self.outcome = outcome
+        self.records = records  # of each system, by path
+        self.together = together  # what only showed when all files were seen together
 
 
 def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> Conclusion:
@@ -136,12 +149,15 @@ def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outc
     return Outcome(kept, files, accepted, suppressed)
 
 
-class CheckedProject(NamedTuple):
+class CheckedProject:
     """A checked project: its outcome, its plan, and whether warnings fail it."""
 
-    outcome: Outcome
-    plan: Plan
-    strict: bool
+    __slots__ = ("outcome", "plan", "strict")
+
+    def __init__(self, outcome: Outcome, plan: Plan, strict: bool) -> None:
+        self.outcome = outcome
+        self.plan = plan
+        self.strict = strict
 
 
 def merged_outcome(outcomes: list[Outcome]) -> Outcome:
@@ -261,11 +277,14 @@ def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome
         _shared_plan = None
 
 
-class _Sent(NamedTuple):
+class _Sent:
     """An outcome as the line that the cache keeps of it: made once, and smaller than its objects."""
 
-    path: str
-    line: bytes
+    __slots__ = ("line", "path")
+
+    def __init__(self, path: str, line: bytes) -> None:
+        self.path = path
+        self.line = line
 
 
 def _check_chunk(files: list[Found]) -> list[FileOutcome | _Sent]:

@@ -55,15 +55,26 @@ class FileResult(NamedTuple):
     consulted: Mapping[str, bool] = {}  # other paths that decided, and whether what is in them did
 
 
-class Setting(NamedTuple):
+class Setting:
     """A key of the configuration that belongs to a system. Functions are named as `module:attribute`."""
 
-    kind: str = "str"  # or list, bool, table of lists, table of str
-    choices: Sequence[str] = ()
-    is_path: bool = False  # relative to the configuration
-    problem: str | None = None  # a function that says what else is wrong with a value
-    option: str | None = None  # the option of `check` that sets it too
-    help: str = ""
+    __slots__ = ("choices", "help", "is_path", "kind", "option", "problem")
+
+    def __init__(
+        self,
+        kind: str = "str",
+        choices: Sequence[str] = (),
+        is_path: bool = False,
+        problem: str | None = None,
+        option: str | None = None,
+        help: str = "",  # noqa: A002 - the name in a manifest
+    ) -> None:
+        self.kind = kind  # or list, bool, table of lists, table of str
+        self.choices = choices
+        self.is_path = is_path  # relative to the configuration
+        self.problem = problem  # a function that says what else is wrong with a value
+        self.option = option  # the option of `check` that sets it too
+        self.help = help
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -80,14 +91,17 @@ class Setting(NamedTuple):
         return problem(value)
 
 
-class ScenarioKind(NamedTuple):
+class ScenarioKind:
     """Scenarios about a system's documents. What does the work is named as `module:attribute`."""
 
-    member: str  # by which a scenario file is known as one of this kind
-    schema: str  # the document kind whose JSON Schema it has to fit, or where that schema is
-    check: str  # (value, folder, settings) -> findings about a scenario whose shape is right
-    driver: str  # what plays it in pytest
-    generator: str | None = None  # the module that generates them, where that is not the search for workflows
+    __slots__ = ("check", "driver", "generator", "member", "schema")
+
+    def __init__(self, member: str, schema: str, check: str, driver: str, generator: str | None = None) -> None:
+        self.member = member  # by which a scenario file is known as one of this kind
+        self.schema = schema  # the document kind whose JSON Schema it has to fit, or where that schema is
+        self.check = check  # (value, folder, settings) -> findings about a scenario whose shape is right
+        self.driver = driver  # what plays it in pytest
+        self.generator = generator  # the module that generates them, where that is not the search for workflows
 
     def findings(self, value: dict[str, Json], folder: str, settings: RunSettings) -> Iterable[Finding]:
         """What is wrong with a scenario beyond its shape."""
@@ -151,11 +165,14 @@ class System(ABC):
         return Err([])
 
 
-class Compiled(NamedTuple):
+class Compiled:
     """What `compile` shows of a document: its id and its IR."""
 
-    ident: str
-    ir: dict[str, Json]
+    __slots__ = ("ident", "ir")
+
+    def __init__(self, ident: str, ir: dict[str, Json]) -> None:
+        self.ident = ident
+        self.ir = ir
 
 
 def resolved(name: str) -> Any:
@@ -164,21 +181,51 @@ def resolved(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-class Manifest(NamedTuple):
+class Manifest:
     """A system as `manifest.json` in its folder declares it: what can be said before one of its files comes along."""
 
-    folder: str
-    name: str
-    implementation: str  # `module:class`
-    families: Mapping[str, str]
-    suffixes: tuple[str, ...] = (".json",)
-    signs: tuple[str, ...] = ()  # parts of a path that make it worth asking, even for a file with steps
-    word: str | None = None  # what a document of the system holds beside its steps, if it may have any
-    is_default: bool = False  # a named file of no other system is its own
-    config_keys: Mapping[str, Setting] = {}
-    scenario: ScenarioKind | None = None
-    compiled_kinds: Mapping[str, str] = {}
-    pure_alone: bool = False
+    __slots__ = (
+        "compiled_kinds",
+        "config_keys",
+        "families",
+        "folder",
+        "implementation",
+        "is_default",
+        "name",
+        "pure_alone",
+        "scenario",
+        "signs",
+        "suffixes",
+        "word",
+    )
+
+    def __init__(
+        self,
+        folder: str,
+        name: str,
+        implementation: str,
+        families: Mapping[str, str],
+        suffixes: tuple[str, ...] = (".json",),
+        signs: tuple[str, ...] = (),
+        word: str | None = None,
+        is_default: bool = False,
+        config_keys: Mapping[str, Setting] = {},
+        scenario: ScenarioKind | None = None,
+        compiled_kinds: Mapping[str, str] = {},
+        pure_alone: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.name = name
+        self.implementation = implementation  # `module:class`
+        self.families = families
+        self.suffixes = suffixes
+        self.signs = signs  # parts of a path that make it worth asking, even for a file with steps
+        self.word = word  # what a document of the system holds beside its steps, if it may have any
+        self.is_default = is_default  # a named file of no other system is its own
+        self.config_keys = config_keys
+        self.scenario = scenario
+        self.compiled_kinds = compiled_kinds
+        self.pure_alone = pure_alone
 
 
 UNSET_VARIABLE = "unsetVariable"
