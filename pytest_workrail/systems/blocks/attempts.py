@@ -62,7 +62,7 @@ class Attempt:
         lane: bool = False,
         watch: Watch | None = None,
     ) -> None:
-        """`retry` counts from 0; `watch` knows the workspaces that this block must not touch."""
+        """Prepare an attempt. `retry` counts from 0; `watch` has the workspaces that the block must not touch."""
         shared = stage.shared
         self.stage, self.node, self.workspace, self.container = stage, node, workspace, container
         self._watch = watch
@@ -128,12 +128,12 @@ class Attempt:
         return repo.read_only or not is_allowed(path, list(repo.restrictions))
 
     def _forbidden_files(self) -> dict[str, Content]:
-        """The files that an agent must not change, as they are."""
+        """Return the content of the files that an agent must not change."""
         assert self._before is not None, "a snapshot is taken before anything else"
         return {path: self.workspace.content(path) for path in self._before.paths if self._is_forbidden(path)}
 
     def _undo(self, kept: dict[str, Content]) -> None:
-        """What a hook would have refused is as it was before."""
+        """Restore what a hook would have refused to change."""
         for path in self._changes().paths:
             if self._is_forbidden(path):
                 self.workspace.restore(path, kept.get(path))
@@ -147,7 +147,7 @@ class Attempt:
 
     @property
     def ends(self) -> float:
-        """When it is over."""
+        """Return when it is over."""
         return self._start + (self._limit if self.timed_out else self.reply.ticks * TICK_MS)
 
     def end(self) -> None:
@@ -206,12 +206,12 @@ class BlockOutcome(NamedTuple):
 
 
 def output_path(node: str) -> str:
-    """An output as findings name it."""
+    """Return the path of an output as findings name it."""
     return f"{OUTPUT_FOLDER}/{output_name(node)}"
 
 
 def mount_of(repo: Repo) -> dict[str, Any]:
-    """The mount as it is recorded."""
+    """Return the mount as it is recorded."""
     mount: dict[str, Any] = {"source": "local", "localPath": WORKSPACE}
     if repo.restrictions:
         mount["fileRestrictions"] = list(repo.restrictions)
@@ -243,7 +243,7 @@ def evaluate_block(attempt: Attempt, *, aborted: bool = False) -> BlockOutcome:
 
 
 def _first(found: list[Finding], rejection: Rejection) -> Finding:
-    """The first of all findings about an output that is a reason to reject it; others may only be worth telling."""
+    """Return the first finding that is a reason to reject an output; others are only worth mentioning."""
     places = {
         child(each.pointer, each.expected) if each.keyword == "required" else each.pointer
         for each in rejection.violations
@@ -256,7 +256,7 @@ def _first(found: list[Finding], rejection: Rejection) -> Finding:
 
 
 def _linked_paths(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
-    """Paths that only look as if they were in the workspace."""
+    """Return findings about paths that only look as if they were in the workspace."""
     rule = next(each for each in RULES.infos if each.code == _NOT_RELATIVE)
     found = []
     for member in ("filesModified", "filesCreated"):
@@ -328,7 +328,7 @@ def _blocker(node: str, reason: Synthetic, output: dict[str, Any], first: Findin
 
 
 def note_start(stage: Stage, node: Node) -> None:
-    """From now on a block counts as one that ran."""
+    """Count a block among those that ran."""
     if node.id not in stage.ran:
         stage.ran.append(node.id)
     stage.shared.limits[node.id] = max_retries(node)
@@ -348,5 +348,5 @@ def may_retry(attempt: Attempt, retry: int) -> bool:
 
 
 def is_exhausted(attempt: Attempt, retry: int) -> bool:
-    """Whether this was the last of several tries, and no better than the others."""
+    """Return whether this was the last of several tries, and it failed as well."""
     return _is_retryable(attempt) and retry > 0

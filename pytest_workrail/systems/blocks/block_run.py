@@ -72,7 +72,7 @@ class BlockRun:
 
     @property
     def codes(self) -> list[str]:
-        """The codes of the findings, in their order."""
+        """Return the codes of the findings, in order."""
         return [finding.code for finding in self.findings]
 
     @property
@@ -122,7 +122,7 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
 
 
 def _compared(setup: Setup, scenario: str, golden: dict[str, Any]) -> dict[str, Any]:
-    """Goldens of further runs, under the names that the rules of traces look for."""
+    """Return the goldens of more runs, under the names that the rules about traces read."""
     made: dict[str, Any] = {}
     if setup.stateless:
         for how in (Containers.COLD, Containers.WARM):
@@ -137,7 +137,7 @@ def _golden(setup: Setup, scenario: str) -> dict[str, Any]:
 
 
 def _orders(setup: Setup, golden: dict[str, Any]) -> Iterator[Setup]:
-    """The run with the lanes of one group after the other finishing in every order."""
+    """Yield the run with the lanes of each group finishing in every order."""
     merges = [event["data"] for event in golden["events"] if event["type"] == EventType.FAN_IN.value]
     groups = {(merge["groupId"], *sorted(merge["completionOrder"])): merge["completionOrder"] for merge in merges}
     for (group, *_), lanes in groups.items():
@@ -185,7 +185,7 @@ def run(
 def _scenario(
     scenario: str | os.PathLike[str] | Mapping[str, Any], workflow: Mapping[str, Any] | None
 ) -> tuple[bytes | str, str]:
-    """The text of a scenario, and the folder its names start from."""
+    """Return the text of a scenario, and the folder that its paths are relative to."""
     if not isinstance(scenario, Mapping):
         path = Path(scenario)
         return read_bytes(str(path)), str(path.parent)

@@ -83,7 +83,7 @@ def plan_cycle(definition: StudioWorkflow, cycle: Cycle) -> Blocker:
 
 
 def _closing(definition: StudioWorkflow, cycle: Cycle) -> Transition | None:
-    """The transition that closes a cycle."""
+    """Return the transition that closes a cycle."""
 
     def vertex(node: str) -> str:
         group = definition.group_of.get(node)

@@ -107,7 +107,7 @@ def _finish(stage: Stage, node: Node, outcome: BlockOutcome) -> None:
 
 
 def ask_before(stage: Stage, node: Node) -> Halt:
-    """The gates of a definition that stand before a node, agent or control, one after the other."""
+    """Ask the questions of a definition before a node, one after the other."""
     shared = stage.shared
     for gate in stage.definition.gates:
         if gate.node_id != node.id:
@@ -126,7 +126,7 @@ def ask_before(stage: Stage, node: Node) -> Halt:
 
 
 def _abort_unstarted(stage: Stage, node: Node) -> Halt:
-    """A block that is aborted before it could start leaves a file all the same: whoever looks finds out why."""
+    """Write the output of a block that is aborted before it starts, so that the folder shows why."""
     shared = stage.shared
     if node.block_type is None:  # a control has no file and tells nothing
         stage.statuses[node.id] = NodeStatus.FAILED
@@ -144,7 +144,7 @@ def _abort(stage: Stage, node: Node) -> None:
 
 
 def _ask_after(stage: Stage, node: Node, outcome: BlockOutcome, revisions: int) -> Revise | Halt:
-    """The gate behind a block: what to revise, or how the run stands once it is answered."""
+    """Ask about a block that completed. Return what to revise, or how the run stands after the answer."""
     shared, step = stage.shared, stage.shared.steps[-1]
     shared.log.emit(EventType.BLOCK_GATE_OPEN, node.id, prompt=f"Block produced: {outcome.output['summary']}")
     stage.statuses[node.id] = NodeStatus.WAITING_GATE
@@ -172,7 +172,7 @@ def _ask_after(stage: Stage, node: Node, outcome: BlockOutcome, revisions: int) 
 
 
 def _answer(stage: Stage, node: Node, possible: tuple[str, ...], *, revisable: bool = False) -> str | Revise | None:
-    """The next answer; one that does not fit the question is a mistake of the scenario and answers nothing."""
+    """Return the next answer; one that does not fit the question is a problem of the scenario and counts as none."""
     answers = stage.shared.answers
     answer = answers.answer(node.id)
     fits = answer is None or (revisable if isinstance(answer, Revise) else answer in possible)
@@ -231,7 +231,7 @@ def _for_each(stage: Stage, node: Node) -> Halt:
 
 
 def _inside(stage: Stage, owner: Node) -> list[str]:
-    """The nodes of a body, and of the loops in it."""
+    """Return the nodes of a body, and of the loops in it."""
     found = list(owner.body)
     for ident in found:
         found += [inner for inner in stage.definition.by_id[ident].body if inner not in found]
@@ -239,7 +239,7 @@ def _inside(stage: Stage, owner: Node) -> list[str]:
 
 
 def _iteration(stage: Stage, body: list[Node]) -> Halt:
-    """One pass: the nodes of the body in their order, judged by the transitions between them alone."""
+    """Run the nodes of a body once, in order; only the transitions between them count."""
     names = {node.id for node in body}
     for node in body:
         stage.statuses.pop(node.id, None)
@@ -279,7 +279,7 @@ def _sub_workflow(stage: Stage, node: Node) -> Halt:
 
 
 def _mapped(mappings: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """Variables under other names; what the source does not have is not handed over."""
+    """Return variables under other names; those that the source does not have are left out."""
     return {name: source[origin] for name, origin in mappings.items() if isinstance(origin, str) and origin in source}
 
 
@@ -306,7 +306,7 @@ def drive(shared: SharedState) -> tuple[ExecutionStatus, Stage | None]:
 
 
 def _stage(shared: SharedState) -> Stage | None:
-    """Everything that has to be there before the first block; None when something is not."""
+    """Return the definition ready to run; None if a blocker prevents it."""
     definition = shared.setup.definition
     plan = make_plan(definition)
     if isinstance(plan, Err):
@@ -320,7 +320,7 @@ def _stage(shared: SharedState) -> Stage | None:
 
 
 def walk(stage: Stage) -> Halt:
-    """The entries of a plan, one after the other, until one of them stops the run."""
+    """Run the entries of a plan, one after the other, until one of them stops the run."""
     for entry in stage.plan.entries:
         halted = _pause(stage, entry)
         if halted is None:
@@ -335,7 +335,7 @@ def walk(stage: Stage) -> Halt:
 
 
 def run_node(stage: Stage, node: Node) -> Halt:
-    """A node that was reached: it runs, or it is skipped and leaves nothing."""
+    """Run a node, or skip it without leaving anything behind."""
     # In the body of a forEach only transitions inside it count, and those were judged there.
     in_body = node.id in stage.definition.body_of
     if not in_body and not node_runs(stage.definition, node.id, stage.statuses, stage.variables):
@@ -351,7 +351,7 @@ def run_node(stage: Stage, node: Node) -> Halt:
 
 
 def _pause(stage: Stage, entry: Entry) -> Halt:
-    """Whether the user pauses the run here, and how that goes on."""
+    """Pause the run here if the user wants it, and follow the answer."""
     shared = stage.shared
     answer = shared.answers.pause(entry.group if isinstance(entry, Lanes) else entry.node)
     if answer is None:

@@ -48,7 +48,7 @@ _CONFLICT_ANSWERS = ("lane", "manual", "abort", "undecided")
 
 
 def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
-    """The piece of a definition, with those that its subWorkflow nodes run; they are looked for beside it.
+    """Return a definition with those that its subWorkflow nodes run, which are looked up beside it.
 
     `folder` is where the scenarios will be.
     """
@@ -85,7 +85,7 @@ def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
 
 
 def is_about(document: Mapping[str, Any], folder: str, path: str) -> bool:
-    """Whether a scenario in a folder is about the definition at a path."""
+    """Return whether a scenario in a folder is about the definition at a path."""
     named = document["block"].get("workflow")
     return isinstance(named, str) and os.path.realpath(os.path.join(folder, named)) == os.path.realpath(path)
 
@@ -95,7 +95,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def usable_together(main: dict[str, Any], others: list[dict[str, Any]]) -> Ok[Definitions] | Err[list[Finding]]:
-    """The definitions, unless something is wrong with one of them or between them."""
+    """Return the definitions, or what is wrong with one of them or between them."""
     options = scenario_options({}, os.curdir)
     if isinstance(options, Err):
         return options
@@ -109,7 +109,7 @@ def usable_together(main: dict[str, Any], others: list[dict[str, Any]]) -> Ok[De
 
 
 def perform(piece: dict[str, Any]) -> dict[str, Json]:
-    """Everything that is generated for the definition of a piece."""
+    """Return everything that is generated for a definition."""
     return generated(BlockSubject(piece["value"], piece["others"]), piece)
 
 
@@ -192,7 +192,7 @@ class BlockSubject(DriverSubject[BlockRun]):
         yield made
 
     def _in_conflict(self, content: Content, name: str) -> Content:
-        """Two lanes change one file that was there before."""
+        """Return the scenario with two lanes that change one existing file."""
         made = deepcopy(content)
         made["repo"] = {"files": {_SHARED_FILE: "Before.\n"}}
         for lane in self._editing(name)[:2]:
@@ -204,7 +204,7 @@ class BlockSubject(DriverSubject[BlockRun]):
         return [node.id for _, node in definition.editing_lanes(group)]
 
     def _other_ways(self, content: Content, besides: str | None = None) -> Iterator[Content]:
-        """Everything that can send a run another way: values of variables, blocks that fail, options of gates."""
+        """Yield every change that can send a run another way: variables, failing blocks, options of gates."""
         for name, values in self._candidates().items():
             for value in values:
                 yield merged(content, {"variables": {name: value}})
@@ -215,7 +215,7 @@ class BlockSubject(DriverSubject[BlockRun]):
             yield {name: value for name, value in content.items() if name not in ("replies", "variables")}
 
     def _candidates(self) -> dict[str, list[Json]]:
-        """Values of the declared variables that expressions may tell apart."""
+        """Return values of the declared variables that expressions may distinguish."""
         literals: list[Json] = [True, False]
         for text in (text for each in self._definitions for text in _expressions(each)):
             for single, double, number in _LITERAL.findall(text):
@@ -309,7 +309,7 @@ class BlockSubject(DriverSubject[BlockRun]):
 
 
 def _goals(definition: StudioWorkflow) -> Iterator[str]:
-    """What there is to show in one definition, in the order of its nodes."""
+    """Yield the goals of one definition, in the order of its nodes."""
     for node in definition.nodes:
         yield f"node:{node.id}:completed"
         if not node.is_control:
@@ -330,7 +330,7 @@ def _goals(definition: StudioWorkflow) -> Iterator[str]:
 
 
 def _may_be_skipped(definition: StudioWorkflow, node: Node) -> bool:
-    """Whether a condition, or a step that has to fail, decides about a node."""
+    """Return whether a condition, or a step that has to fail, decides about a node."""
     edges = definition.incoming.get(node.id, [])
     decided = bool(edges) and all(edge.kind != ConditionType.ALWAYS.value for edge in edges)
     return node.id in definition.branches or decided

@@ -72,7 +72,7 @@ def fan_in(
 
 
 def _choices(shared: SharedState, group: str, conflicts: Sequence[PathConflict]) -> dict[str, str] | ExecutionStatus:
-    """What a person decides about all conflicts at once, or how the run stands without that."""
+    """Return what a person decides about all conflicts at once, or how the run stands without a decision."""
     shared.log.emit(EventType.EXECUTION_PAUSED, cause="conflict")
     shown = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in conflicts]
     shared.log.emit(EventType.BLOCK_GATE_OPEN, groupId=group, conflicts=shown)
@@ -166,7 +166,7 @@ def _isolation(shared: SharedState) -> Isolation:
 
 @contextmanager
 def _workspaces(shared: SharedState, how: Isolation, numbers: list[int]) -> Iterator[dict[int, Workspace]]:
-    """A workspace for each lane, with the outputs so far; gone afterwards, whatever happens in between."""
+    """Yield a workspace for each lane, with the outputs so far; they are removed afterwards, whatever happens."""
     made: dict[int, Workspace] = {}
     try:
         for number in numbers:
@@ -206,7 +206,7 @@ class _Race:
         return float(group.dormancy_timeout_ms or DORMANCY_LIMIT_MS)
 
     def _watched(self) -> Watch | None:
-        """Agents in Python can reach anything, so what lies around them is watched."""
+        """Return a watch over the workspaces around agents in Python, which can reach anything."""
         replies = self._shared.setup.replies
         free = {key.partition("#")[0] for key, reply in replies.items() if not isinstance(reply, Reply)}
         if not any(lane.node.id in free for lane in self._lanes):
@@ -214,7 +214,7 @@ class _Race:
         return Watch({"main": self._shared.main, **{lane.node.id: lane.workspace for lane in self._lanes}})
 
     def run(self) -> tuple[list[Lane], Halt]:
-        """The lanes in the order in which they settled, and whether the run ends with them."""
+        """Return the lanes in the order in which they settled, and whether the run ends with them."""
         halted: Halt = None
         while self._waiting or self._active:
             self._start_waiting()

@@ -62,7 +62,7 @@ def _malformed_fails(run: RunEvidence) -> bool:
 
 @EVIDENCE.of("block-prompt-order")
 def _prompt_order(run: RunEvidence) -> bool:
-    """A prompt with all five sections: three can be known by how they begin, and two more stand before the fourth."""
+    """Find a prompt with all five sections; three have a known beginning, and two come before the fourth."""
     return "BC420" not in run.codes and any(_has_five(step["prompt"]) for _, step in run.trace.steps)
 
 
@@ -75,7 +75,7 @@ def _has_five(prompt: str) -> bool:
 
 @EVIDENCE.of("block-prompt-omission")
 def _prompt_omission(run: RunEvidence) -> bool:
-    """A prompt with a section before and one behind the one that it lacks."""
+    """Find a prompt that lacks a section between two that it has."""
 
     def lacks_middle(prompt: str) -> bool:
         return prompt.startswith(_ALL_SECTIONS[0]) and _ALL_SECTIONS[2] in prompt and not _has_five(prompt)
@@ -96,7 +96,7 @@ def _env_nine(run: RunEvidence) -> bool:
 
 @EVIDENCE.of("block-previous-chain")
 def _previous_chain(run: RunEvidence) -> bool:
-    """An empty one, a group whose lanes share one that is not, and a block behind that group."""
+    """Find a first block, a group whose lanes have one predecessor, and a block after that group."""
     previous = {step["env"]["NODE_ID"]: step["env"]["PREVIOUS_BLOCK_ID"] for _, step in run.trace.steps}
     lanes = _lanes_of_first_group(run.trace)
     shared = {previous[lane] for lane in lanes if lane in previous}
@@ -121,7 +121,7 @@ def _stateless(run: RunEvidence) -> bool:
 
 @EVIDENCE.of("block-gate-revise")
 def _gate_revise(run: RunEvidence) -> bool:
-    """A block was revised, and then accepted."""
+    """Find a block that was revised, and then accepted."""
     revised: set[str] = set()
     accepted = False
     for event in run.trace.of_type("block_revision", "gate_decided"):
@@ -134,7 +134,7 @@ def _gate_revise(run: RunEvidence) -> bool:
 
 @EVIDENCE.of("block-failed-no-gate")
 def _failed_no_gate(run: RunEvidence) -> bool:
-    """A block failed that would have been asked about."""
+    """Find a block that failed and was not asked about, although its node asks."""
     asked = set(run.trace.value["asks"])
     failed = {event.node for event in run.trace.of_type("node_failed") if event.data.get("reason") != "aborted"}
     opened = {event.node for event in run.trace.of_type("block_gate_open")}
@@ -155,7 +155,7 @@ def _merges(trace: Trace) -> list[FanIn]:
 
 @EVIDENCE.of("block-lane-isolation")
 def _lane_isolation(run: RunEvidence) -> bool:
-    """Two lanes wrote one path, and what each of them had there was its own."""
+    """Find a path that two lanes wrote, each with its own content."""
     for fan_in in _merges(run.trace):
         lanes = fan_in.value["content"]["lanes"]
         counts: dict[str, set[str]] = {}
@@ -174,7 +174,7 @@ def _lane_identity(run: RunEvidence) -> bool:
 
 @EVIDENCE.of("block-fan-in-waits")
 def _fan_in_waits(run: RunEvidence) -> bool:
-    """The merge began behind a lane that settled later than another one."""
+    """Find a merge that began after a lane that settled later than another one."""
     return "BC706" not in run.codes and any(len(fan_in.order) > 1 for fan_in in run.trace.fan_ins)
 
 
@@ -191,7 +191,7 @@ def _concatenate(run: RunEvidence) -> bool:
 
 @EVIDENCE.of("block-first-complete-wins")
 def _first_complete_wins(run: RunEvidence) -> bool:
-    """A clash that a lane won which does not stand first in its group."""
+    """Find a conflict that was won by a lane that is not the first of its group."""
     for fan_in in _merges(run.trace):
         first = next(iter(fan_in.outputs))
         conflicts = fan_in.result["conflicts"]

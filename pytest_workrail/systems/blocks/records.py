@@ -44,7 +44,7 @@ _ABSOLUTE_PATH = re.compile(r"/[^\s/]\S*|[A-Za-z]:[\\/]\S*")
 
 
 def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, scenario: str) -> dict[str, Any]:
-    """Everything a run recorded about itself, as it was."""
+    """Return everything that a run recorded about itself."""
     return {
         "pack": PACK,
         "scenario": scenario,
@@ -64,7 +64,7 @@ def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, 
 
 
 def plan_entries(plan: Plan) -> list[dict[str, Any]]:
-    """The plan with the numbers of its steps."""
+    """Return the plan with the numbers of its steps."""
     made: list[dict[str, Any]] = []
     for entry in plan.entries:
         if isinstance(entry, Lanes):
@@ -95,7 +95,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def findings_of(shared: SharedState, trace: dict[str, Any]) -> list[Finding]:
-    """What the rules say about a run: its outputs as they were written, its records, and its trace."""
+    """Return what the rules find in a run: in its outputs as they were written, its records and its trace."""
     found = [*shared.findings, *_unit_findings(shared), *check_trace(trace, shared.setup.options)]
     # An output was checked when its block ended; somebody may have been at it since.
     for path, data in (*records(shared), *_outputs(shared)):
@@ -132,7 +132,7 @@ def _output_names(shared: SharedState) -> list[str]:
 
 
 def _outputs(shared: SharedState) -> Iterator[tuple[str, bytes]]:
-    """The outputs that lie in the folder at the end."""
+    """Yield the outputs that are in the folder at the end."""
     for name in _output_names(shared):
         ident = id_in_name(f"{OUTPUT_FOLDER}/{name}", BlockKind.OUTPUT)
         if ident is not None:
@@ -155,7 +155,7 @@ def _value(path: str, data: bytes) -> Any:
 
 
 def records(shared: SharedState) -> Iterator[tuple[str, bytes]]:
-    """The files that are written beside the output folder; blocks of sub-workflows belong to another definition."""
+    """Yield the files beside the output folder; blocks of sub-workflows belong to another definition."""
     yield f"{RUN_FOLDER}/{MOUNT_FILE}", dumps(mount_of(shared.setup.repo))
     last = {step.node: step for step in shared.steps if _is_own(shared.setup.definition, step)}
     for node, step in last.items():
@@ -218,7 +218,7 @@ def _fan_in(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _output(output: dict[str, Any] | None) -> Any:
-    """An output without its time, and without paths that only mean something on one machine."""
+    """Return an output without its time, and without paths of one machine."""
     return None if output is None else _without_places(output)
 
 

@@ -36,7 +36,7 @@ class BlockLog(EventLog):
 
 
 def event_lines(events: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Events for people, a line each."""
+    """Return the events for people, a line each."""
     return tuple(_line(event) for event in events)
 
 
@@ -67,7 +67,7 @@ class Container:
 
     @property
     def is_warm(self) -> bool:
-        """Whether a block before the present one ran in it."""
+        """Return whether another block ran in it before."""
         return self.blocks > 1
 
 
@@ -80,7 +80,7 @@ class Pool:
         self._all: list[Container] = []
 
     def acquire(self) -> Container | None:
-        """An idle container, else a dormant one woken up, else a new one; None while all ten are at work."""
+        """Return an idle container, a dormant one or a new one; None while all ten are in use."""
         self._expire()
         found = self._in_state(ContainerState.IDLE) or self._in_state(ContainerState.DORMANT)
         if found is None:
@@ -93,7 +93,7 @@ class Pool:
         return found
 
     def release(self, container: Container, dormancy_ms: float) -> None:
-        """A block ended: the container sleeps, or is gone at once where none is kept."""
+        """Put a container to sleep after a block, or end it if none are kept."""
         container.state = ContainerState.DORMANT if self._warm else ContainerState.TERMINATED
         container.expires = self._clock.elapsed_ms + dormancy_ms
 
@@ -130,16 +130,16 @@ class UserAnswers:
         self._misfits: list[Fault] = []
 
     def answer(self, node: str) -> str | Revise | None:
-        """The next answer to a question about a node; None if there is none."""
+        """Return the next answer to a question about a node; None if there is none."""
         return self._gates.take(node) if self._gates.has_next(node) else None
 
     def reject_last(self, node: str, possible: Sequence[str]) -> None:
-        """The last answer about a node does not fit the question."""
+        """Record that the last answer about a node does not fit the question."""
         text = f"the gate of {node} accepts only {', '.join(dict.fromkeys(possible))}"
         self._misfits.append(Fault(text, child(child("/block/gates", node), self._gates.given[node] - 1)))
 
     def choices(self, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | None:
-        """The winner of each conflict; None if a choice is missing. One abort aborts all."""
+        """Return the winner of each conflict; None if a choice is missing. One abort aborts all."""
         made: dict[str, str] = {}
         for clash in path_conflicts:
             choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
@@ -158,7 +158,7 @@ class UserAnswers:
         return self._manual[path]
 
     def pause(self, name: str) -> str | None:
-        """How the pause before a node or group ends; None when there is none."""
+        """Return how the pause before a node or group ends; None if there is no pause."""
         if name in self._paused or name not in self._pauses:
             return None
         self._paused.add(name)
@@ -271,7 +271,7 @@ class Stage:
 
 
 def start_variables(definition: StudioWorkflow, given: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a definition: what was given, over what it says by itself."""
+    """Return the variables of a definition: the given values, and defaults for the others."""
     defaults = {
         variable.name: variable.default_value for variable in definition.variables if "defaultValue" in variable
     }

@@ -83,7 +83,7 @@ class Setup:
 
 
 def reply_of(value: Reply | Mapping[str, Any] | None) -> Reply:
-    """A reply as a scenario writes it, or as an agent gives it back."""
+    """Return a reply from what a scenario or an agent gives. Raise TypeError for anything else."""
     if isinstance(value, Reply):
         return value
     if not isinstance(value, Mapping | None):
@@ -105,7 +105,7 @@ def answer_of(value: Any) -> str | Revise:
 def completed_output(
     node: str, block_type: BlockType, given: Mapping[str, Any], found: Changes, stamp: str
 ) -> dict[str, Any]:
-    """An output with everything it needs; what was given wins, so that lies can be told."""
+    """Return a complete output; given members win, so that an agent can misreport what it did."""
     summary = f"Simulated {node}."
     made: dict[str, Any] = {
         "blockId": node,
@@ -127,7 +127,7 @@ def completed_output(
 
 
 def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dict[str, Any]:
-    """The least that a block of a kind has to hand in for nobody to miss anything."""
+    """Return the smallest valid deliverable of a kind."""
     match kind:
         case DeliverableKind.PLAN:
             return {"blockType": kind.value, "taskList": [task]}
@@ -138,7 +138,7 @@ def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dic
 
 
 def scenario_options(block: Mapping[str, Any], folder: str) -> Ok[BlockOptions] | Err[list[Finding]]:
-    """How the run of a scenario is judged: as it says itself, or as the configuration above its folder does."""
+    """Return how a run is judged: by its scenario, or else by the configuration above the folder."""
     config = find_config(folder)
     if isinstance(config, Err):
         return Err([Finding("configuration", "configuration", Severity.ERROR, config.error)])
@@ -151,7 +151,7 @@ def checked_setup(
     options: BlockOptions,
     agents: Mapping[str, Agent] | None = None,
 ) -> Ok[Setup] | Err[list[Finding]]:
-    """The run that a scenario describes, unless something in the scenario or on this machine is against it."""
+    """Return the run that a scenario describes, or what prevents it in the scenario or on this machine."""
     if isinstance(definitions, Err):
         return definitions
     block = value["block"]
@@ -162,7 +162,7 @@ def checked_setup(
 def _setup(
     block: Mapping[str, Any], definitions: Definitions, options: BlockOptions, agents: Mapping[str, Agent] | None
 ) -> Setup:
-    """The run that a scenario describes; agents in Python take the place of replies of the same name."""
+    """Return the run that a scenario describes; agents in Python replace replies of the same name."""
     repo, check = block.get("repo", {}), block.get("check", {})
     replies = {key: reply_of(reply) for key, reply in block.get("replies", {}).items()}
     return Setup(
@@ -192,7 +192,7 @@ def _setup(
 
 
 def _without_git(block: Mapping[str, Any]) -> list[Finding]:
-    """That a scenario wants a repository on a machine that can't make one."""
+    """Return a finding if a scenario needs a repository and git is not installed."""
     wanted = block.get("repo", {}).get("git", GitState.NONE.value)
     if wanted == GitState.NONE.value or git.is_installed():
         return []

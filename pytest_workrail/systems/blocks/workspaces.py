@@ -44,7 +44,7 @@ class Workspace:
     # ------------------------------------------------------------------------------------------------- files
 
     def link_on(self, path: str) -> str | None:
-        """The first part of a path that is a link; None when there is none."""
+        """Return the first part of a path that is a link; None if there is none."""
         names = path.split("/")
         for count in range(1, len(names) + 1):
             part = "/".join(names[:count])
@@ -53,7 +53,7 @@ class Workspace:
         return None
 
     def read(self, path: str) -> bytes | None:
-        """What a regular file holds; None when there is none, or only behind a link."""
+        """Return the content of a regular file; None if there is none, or only behind a link."""
         try:
             if self.link_on(path) is not None:
                 return None
@@ -123,7 +123,7 @@ class Workspace:
             remove_tree(place)
 
     def content(self, path: str) -> Content:
-        """What stands at a path, to be put back by `restore`."""
+        """Return what is at a path, for `restore`."""
         return os.readlink(self.place(path)) if os.path.islink(self.place(path)) else self.read(path)
 
     def restore(self, path: str, content: Content) -> None:
@@ -139,7 +139,7 @@ class Workspace:
     # --------------------------------------------------------------------------------------------- snapshots
 
     def files(self) -> Iterator[str]:
-        """Every path that is no folder, sorted folder by folder, without git's and our own."""
+        """Yield every path that is not a folder, sorted folder by folder, without git's and our own."""
         for folder, folders, names in os.walk(self.root):
             at_root = folder == self.root
             kept = [name for name in folders if name != GIT_FOLDER and not (at_root and name in _OURS)]
@@ -152,14 +152,14 @@ class Workspace:
                     yield inner + name
 
     def hash_of(self, path: str) -> str | None:
-        """The hash of one file; None when there is none, or only behind a link."""
+        """Return the hash of one file; None if there is none, or only behind a link."""
         above = path.rpartition("/")[0]
         if above and self.link_on(above) is not None:
             return None
         return file_digest(self.place(path)) if os.path.lexists(self.place(path)) else None
 
     def text_hashes(self) -> dict[str, str]:
-        """Every file and its hash as goldens hold it: the line ends of texts do not matter."""
+        """Return every file with its hash as goldens record it: line endings of text do not matter."""
         return {path: _text_digest(self.place(path)) for path in self.files()}
 
     # ----------------------------------------------------------------------------------------- output folder
@@ -184,7 +184,7 @@ class Workspace:
         return not os.path.islink(self.output_folder) and os.path.lexists(self._output(node))
 
     def output_bytes(self, node: str) -> bytes | None:
-        """What a block left behind, as far as it can be read; empty for a link, a folder or a pipe."""
+        """Return the output of a block as far as it can be read; empty for a link, a folder or a pipe."""
         if not self.has_output(node):
             return None
         try:
@@ -224,7 +224,7 @@ class Workspace:
         copy_tree(self.output_folder, other.output_folder)
 
     def copy_to(self, folder: str) -> None:
-        """A copy of everything but git's own files; links stay links."""
+        """Copy everything except git's own files; links stay links."""
 
         def is_skipped(at: str, name: str) -> bool:
             return name == GIT_FOLDER or (at == self.root and name == RUN_FOLDER)
@@ -260,7 +260,7 @@ def _remove(place: str) -> None:
 
 
 def file_digest(place: str) -> str:
-    """The hash of a file; of a link, of where it leads."""
+    """Return the hash of a file; for a link, the hash of its target path."""
     try:
         found = os.lstat(place)
         if stat.S_ISLNK(found.st_mode):
@@ -338,7 +338,7 @@ class Changes(NamedTuple):
 
 
 def changes(before: Snapshot, after: Snapshot) -> Changes:
-    """What happened between two snapshots."""
+    """Return what changed between two snapshots."""
     modified = sorted(path for path in before.paths if before.digest(path) != after.digest(path))
     created = sorted(path for path in after.paths if before.digest(path) is None)
     return Changes(tuple(modified), tuple(created))
@@ -358,11 +358,11 @@ class Watch:
                 self._seen[name] = Snapshot(workspace, self._seen.get(name))
 
     def known(self, name: str) -> Snapshot | None:
-        """The last look at a workspace, if there was one."""
+        """Return the last snapshot of a workspace; None if there is none."""
         return self._seen.get(name)
 
     def foreign_changes(self, own: str) -> list[tuple[str, str]]:
-        """The name and path of everything that has changed since."""
+        """Return the workspace and path of everything that changed since."""
         found: list[tuple[str, str]] = []
         for name in self._workspaces:
             if name != own:

@@ -87,14 +87,14 @@ def about_state(code: TeamBlocker, state: WorkflowState, message: str, fix: str)
 
 
 def missing(file: str, mode: Mode = Mode.FULL) -> Blocker:
-    """An artifact that is required and missing."""
+    """Return the blocker about a required artifact that does not exist."""
     owners = OWNERS if mode is Mode.FULL else {**OWNERS, **_LEAN_OWNERS}
     owner = owners.get(file, AgentName.ORCHESTRATOR).value
     return about_artifact(B.ARTIFACT_MISSING, file, f"{file} is missing", f"Have {owner} write {file}")
 
 
 def invalid(file: str, finding: Finding) -> Blocker:
-    """An error in an artifact that a guard needs."""
+    """Return the blocker about an error in an artifact that a guard needs."""
     fix = finding.fix.title if finding.fix is not None else f"Correct {file} and dispatch its agent again"
     return about_artifact(B.ARTIFACT_INVALID, file, f"{finding.code} {finding.message}", fix, finding.pointer)
 

@@ -57,7 +57,7 @@ _SETS_STATUS = (A.SPEC_AGENT, A.PLANNER, A.CODER)
 
 
 def agent_input(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
-    """The complete input of a dispatch."""
+    """Return the complete input of a dispatch."""
     status = stage.status
     repo = stage.request.repo_state
     ci = status.get("last_ci_result", repo.ci_status.value if repo and repo.ci_status else CiStatus.UNKNOWN.value)
@@ -115,7 +115,7 @@ def _goal(stage: Stage, agent: AgentName) -> str:
 
 
 def context_files(stage: Stage, agent: AgentName, planned: Task) -> list[str]:
-    """What the role always reads, what it reads when it is there, and what the task names."""
+    """Return what the role always reads, what it reads if it exists, and what the task names."""
     role = ROLES[agent]
     files = list(role.context)
     for name in role.context_if_there:
@@ -128,7 +128,7 @@ def context_files(stage: Stage, agent: AgentName, planned: Task) -> list[str]:
 
 
 def changed_files(stage: Stage, task: str) -> list[dict[str, str]]:
-    """What was changed for a task, or in the whole session."""
+    """Return what was changed for a task, or in the whole session."""
     memory = stage.memory.changed
     if task != META:
         paths = memory.get(task, []) or planned_files(stage, [stage.task(task)])
@@ -138,7 +138,7 @@ def changed_files(stage: Stage, task: str) -> list[dict[str, str]]:
 
 
 def planned_files(stage: Stage, tasks: list[Task]) -> list[str]:
-    """Who was not there when the files were changed looks for those that the plan expects."""
+    """Return the files that the plan expects and that exist; after a break nothing else is known."""
     started = [task for task in tasks if task.status not in (TaskStatus.NOT_STARTED.value, "")]
     expected = [path for task in started for path in task.strings("files_expected")]
     return [path for path in expected if _is_there(stage, path)]
@@ -161,14 +161,14 @@ def note_changes(stage: Stage, task: str, output: AgentOutput) -> None:
 
 
 def dispatch_plan(stage: Stage, agent: AgentName, given: dict[str, Any]) -> dict[str, Any]:
-    """The plan with which the Orchestrator sends an agent off."""
+    """Return the plan with which the Orchestrator dispatches an agent."""
     item = {"agent": agent.value, "task": given["task"], "project_type": given["project_type"]}
     why = f"{agent.value} is next in {stage.state.value}."
     return {"state": stage.state.value, "dispatch": [item], "why": why, "blockers": []}
 
 
 def message(stage: Stage, agent: AgentName, given: bytes, *, conventions: bool) -> list[tuple[str, str]]:
-    """The parts of the message in their order, each with its name."""
+    """Return the parts of the message in order, each with its name."""
     role = machine.role_file(agent)
     ledger = ["set the status of your task in tasks.yaml"] if agent in _SETS_STATUS else []
     steps = [
@@ -197,12 +197,12 @@ _RISKY = (FindingSeverity.HIGH.value, FindingSeverity.CRITICAL.value)
 
 
 def nothing(_: AgentOutput) -> list[Blocker]:
-    """The check of a dispatch whose result no guard looks at."""
+    """Return no blockers: the check of a dispatch that no guard follows."""
     return []
 
 
 def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) -> Ok[AgentOutput] | Err[Halt]:
-    """The output of an agent, sent off three times at most.
+    """Return the output of an agent, which is dispatched at most three times.
 
     What is handed back is OK, a verdict of Reviewer, QA or Security, or a question; everything else halts the run.
     `check` says what stands against an OK.
@@ -236,7 +236,7 @@ class _Dispatch:
         self._input: bytes | None = None
 
     def attempt(self, number: int, check: Check) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
-        """The output, or what stands against it; Err where trying again is of no use."""
+        """Return the output, or the blockers against it; Err if another attempt is pointless."""
         stage, agent, task = self.stage, self.agent, self.task
         before = stage.store.status()
         if before is not None:
@@ -295,7 +295,7 @@ class _Dispatch:
         )
 
     def _obstacle(self) -> str:
-        """Why a conscientious agent must stop before it starts."""
+        """Return why a conscientious agent must stop before it starts; empty if it can work."""
         stage, role = self.stage, ROLES[self.agent]
         for file in role.context:
             for each in stage.linter.errors(file):
@@ -333,7 +333,7 @@ class _Dispatch:
         return Ok(output)
 
     def _beyond_reach(self, files: tuple[File, ...], output: AgentOutput) -> list[Finding]:
-        """Writes beyond the role that the output does not name, so that no rule about it has seen them."""
+        """Return findings about writes outside the role that the output does not name, so no rule saw them."""
         stage, agent = self.stage, self.agent
         named = set(output.strings(*output.artifacts))
         rule = RULES.by_name["write-outside-role"]
@@ -352,7 +352,7 @@ class _Dispatch:
 
 
 def _context(given: dict[str, Any], finding: Finding) -> str:
-    """The file that a finding about a context list means."""
+    """Return the file that a finding about a context list means."""
     index = finding.pointer.rpartition("/")[2]
     path = str(given["task"]["context_files"][int(index)])
     parts = session_parts(path)
@@ -426,7 +426,7 @@ class _AgentWrites:
         return broken
 
     def _decided(self) -> _Violation | None:
-        """An agent may create status.json and add to it, but must not change the decisions of the user."""
+        """Return the violation of an agent that changed decisions of the user; it may only add to status.json."""
         stage = self.stage
         after = stage.store.status()
         known = self.before or {}
@@ -460,7 +460,7 @@ def _violation(stage: Stage, broken: list[_Violation]) -> Halt:
 
 
 def _check_reply(stage: Stage, agent: AgentName, task: str, output: AgentOutput) -> Ok[AgentOutput] | Err[Halt]:
-    """A valid reply: the output to continue with, or a reason to stop."""
+    """Return the output of a valid reply, or a reason to stop."""
     if output.status is OutputStatus.FAIL:
         risk = next((each for each in output.objects("findings") if each.get("severity") in _RISKY), None)
         if risk is not None:
@@ -484,7 +484,7 @@ def _check_reply(stage: Stage, agent: AgentName, task: str, output: AgentOutput)
 
 
 def leaves_lean(stage: Stage, agent: AgentName, output: AgentOutput) -> bool:
-    """Whether a Coder of a lean run found that there is more to it."""
+    """Return whether the Coder of a lean run reports that the work is larger than that."""
     is_here = stage.mode is Mode.LEAN and stage.state is WorkflowState.IMPLEMENT_LOOP
     is_blocked = agent is A.CODER and output.status is OutputStatus.BLOCKED
     return is_here and is_blocked and output.next_agent is A.SPEC_AGENT

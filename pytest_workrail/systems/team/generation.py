@@ -70,17 +70,17 @@ _BLOCKERS = (
 
 
 def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
-    """The piece of the contract: no file has a say in it."""
+    """Return the one subject of the contract, which depends on no file."""
     return Ok({"name": "team", "sources": {}})
 
 
 def is_about(document: Mapping[str, Any], folder: str, path: str) -> bool:
-    """Every scenario of a team is about the one contract."""
+    """Return True: every team scenario is about the one contract."""
     return True
 
 
 def perform(piece: dict[str, Any]) -> dict[str, Json]:
-    """Everything that is generated for a team session."""
+    """Return everything that is generated for a team session."""
     return generated(TeamSubject(), piece)
 
 
@@ -151,7 +151,7 @@ def _goals() -> Iterator[str]:
 
 
 def _ways(goal: str) -> Iterator[Content]:
-    """What can be done so that a goal may happen."""
+    """Yield changes that may make a goal happen."""
     kind, _, rest = goal.partition(":")
     name, _, case = rest.rpartition(":")
     match kind:
@@ -181,7 +181,7 @@ def _gate_answers(ident: str, case: str) -> list[Json]:
 
 
 def _repair(loop: FixLoop, times: int) -> Content:
-    """So many repairs that do not help."""
+    """Return a change that makes so many repairs fail."""
     if loop is FixLoop.FIX_BUILD:
         return {"checks": {_CHECK: [*["fail"] * times, "pass"]}}
     agent = next(each for each, own in LOOP_OF.items() if own is loop)
@@ -190,7 +190,7 @@ def _repair(loop: FixLoop, times: int) -> Content:
 
 
 def _questions(kind: Kind) -> Iterator[Content]:
-    """What makes the team ask a question of a kind."""
+    """Yield changes that make the team ask a question of a kind."""
     match kind:
         case Kind.EXHAUSTED:
             yield from (_repair(loop, LIMITS.repairs + 1) for loop in FixLoop)
@@ -228,7 +228,7 @@ def _steps(state: S, target: S) -> Iterator[Content]:
 
 
 def _stops(code: TeamBlocker) -> Iterator[Content]:
-    """What stops a session for a reason."""
+    """Yield changes that stop a session for a reason."""
     match code:
         case TeamBlocker.AGENT_BLOCKED:
             yield {"replies": {"Planner/meta": _output(status="BLOCKED")}}

@@ -47,7 +47,7 @@ EVIDENCE: LockEvidence[RunEvidence] = LockEvidence()
 
 
 def _follows(events: list[Event], *tests: Callable[[Event], bool]) -> bool:
-    """Whether events that pass the tests stand in this order, others between them or not."""
+    """Return whether events that pass the tests happen in this order, with others between them or not."""
     at = 0
     for event in events:
         if at < len(tests) and tests[at](event):
@@ -64,7 +64,7 @@ def _is(name: str, **members: Any) -> Callable[[Event], bool]:
 
 
 def _visits(evidence: RunEvidence) -> Iterator[list[Event]]:
-    """The events between one entry of a state and the next."""
+    """Yield the events between one entry of a state and the next."""
     visit: list[Event] = []
     for event in evidence.events:
         if event["event"] == "enter_state" and visit:
@@ -104,7 +104,7 @@ def _rewrite_without_reask(w: RunEvidence) -> bool:
 
 
 def _gate_asks(visit: list[Event]) -> list[int]:
-    """How often a gate asked until it had a decision, for each decision of a visit: a change request is one, too."""
+    """Return how often a gate asked for each decision of a visit; a change request is a decision too."""
     asks = [0]
     for event in visit:
         if event["event"] == "ask" and set(event["decisions"]) & GATES.keys():

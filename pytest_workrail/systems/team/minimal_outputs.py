@@ -113,7 +113,7 @@ def report(issues: list[str]) -> str:
 
 
 def source_file(task: str) -> str:
-    """The file that a Coder changes when nothing else is said."""
+    """Return the file that a Coder changes by default."""
     return f"src/{task.lower()}.txt"
 
 
@@ -121,7 +121,7 @@ def source_file(task: str) -> str:
 
 
 def output(agent: AgentName, task: str, status: OutputStatus, mode: Mode, written: list[str]) -> dict[str, Any]:
-    """The smallest valid output of a role that ends in a status. `written` are paths from the repository's root."""
+    """Return the smallest valid output of a role with a status. `written` are paths in the repository."""
     is_ok = status is OutputStatus.OK
     return {
         "status": status.value,
@@ -221,7 +221,7 @@ def _finding(severity: str) -> dict[str, str]:
 
 
 def merged(base: Any, over: Any) -> Any:
-    """One value over another: members of objects one by one, anything else as a whole."""
+    """Return one value merged over another: objects member by member, anything else as a whole."""
     if type(base) is dict and type(over) is dict:
         both = {name: merged(base[name], value) if name in base else value for name, value in over.items()}
         return {**base, **both}

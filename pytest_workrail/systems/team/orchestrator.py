@@ -98,7 +98,7 @@ def _state_of(status: Status | None) -> WorkflowState | None:
 
 
 def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
-    """Where to go on: a blocked session needs to be told, unless it waits for a gate."""
+    """Return the state to continue in; for a blocked session the scenario names it, except at a gate."""
     if state is not S.BLOCKED:
         return Ok(state)
     for ident, gate in GATES.items():
@@ -172,7 +172,7 @@ def _pending(stage: Stage, entries: list[dict[str, Any]], state: WorkflowState) 
 
 
 def _repair(stage: Stage, loop: FixLoop) -> Step:
-    """A repair that broke off: its round is counted already, so it is only worked on again."""
+    """Continue a repair that was interrupted: its round is counted already, so only the work is done again."""
     if loop is FixLoop.FIX_BUILD:
         return fix_build(stage, is_counted=True)
     tasks = stage.store.tasks()
@@ -188,7 +188,7 @@ def _repair(stage: Stage, loop: FixLoop) -> Step:
 
 
 def _approval(stage: Stage, status: Status) -> Step:
-    """What is left to do at the gate about the design."""
+    """Do what is left to do at the gate about the design."""
     entry = machine.decision(status, APPROVE_DESIGN_ID) or {}
     is_answered = entry.get("status") == DecisionStatus.ANSWERED
     correction = machine.correction_of(status)
@@ -216,7 +216,7 @@ def _correction(stage: Stage, status: Status, correction: CorrectionStatus | Non
 
 
 def _verified(stage: Stage, status: Status) -> Ok[None] | Err[Halt]:
-    """A correction that was sent out is never sent again: its artifact shows whether it was made."""
+    """Look for the result of a correction that was dispatched; it is never dispatched again."""
     gate = members_of(members_of(status.get("gate_tracking")).get(S.APPROVE_DESIGN.value))
     sent = members_of(gate.get("last_correction_dispatch"))
     agent = sent.get("agent")
@@ -286,7 +286,7 @@ def _handled(stage: Stage, state: WorkflowState) -> Step:
 
 
 def _halted(stage: Stage, halt: Halt) -> Halt:
-    """Blocked for a reason that is stored; or broken off, which leaves the session as it stands."""
+    """Block the session for a reason that is stored, or leave it as it is if the scenario ends."""
     if halt.slug is not None:
         stage.blockers += halt.blockers
         stage.enter(S.BLOCKED, halt.slug)

@@ -37,14 +37,14 @@ class Topic(NamedTuple):
 
     @property
     def waives(self) -> AgentName | None:
-        """Whose gate is lifted when the user lives with it; a build has no agent as its gate."""
+        """Return the agent whose gate an accepted issue lifts; a build has no agent as its gate."""
         if self.kind is Kind.SECURITY:
             return AgentName.SECURITY
         return next((agent for agent, loop in LOOP_OF.items() if loop is self.loop), None)
 
     @property
     def is_from_security(self) -> bool:
-        """Whether Security raised it, by a finding or by refusing again and again: then silence is no answer."""
+        """Return whether Security raised it, by a finding or by repeated refusals: then silence is no answer."""
         return self.loop is FixLoop.FIX_SECURITY
 
 
@@ -78,7 +78,7 @@ def info(text: str) -> Question:
 
 
 def topic_of(question: object) -> Topic:
-    """What a stored question is about; one that somebody else wrote is about security when it says so."""
+    """Return the topic of a stored question; a question by others is about security if it says so."""
     text = question if type(question) is str else ""
     if match := _SECURITY.match(text):
         return Topic(Kind.SECURITY, match[1], FixLoop.FIX_SECURITY)
@@ -103,7 +103,7 @@ class Effect(Enum):
 
 
 def effect(topic: Topic, status: DecisionStatus, answer: str | None) -> Effect:
-    """What follows from how a question ended."""
+    """Return what follows from how a question ended."""
     said = " ".join((answer or "").strip().casefold().replace("-", " ").replace("_", " ").split())
     is_answered = status is DecisionStatus.ANSWERED
     match topic.kind:
@@ -127,7 +127,7 @@ def effect(topic: Topic, status: DecisionStatus, answer: str | None) -> Effect:
 
 
 def known_issue(topic: Topic, found: Effect, question: str, answer: str | None, reason: str | None) -> str | None:
-    """The entry of known_issues that an answer leaves behind; None when it leaves none."""
+    """Return the entry of known_issues that an answer leaves; None if it leaves none."""
     if found not in (Effect.WAIVE, Effect.DROP):
         return None
     about = question.partition(": ")[2].partition(" Is it to be fixed")[0].partition(" Take a different")[0]

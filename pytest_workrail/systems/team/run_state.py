@@ -55,7 +55,7 @@ class TeamLog(EventLog):
         self.emit("enter_state")
 
     def dispatched(self, agent: AgentName) -> bool:
-        """Whether an agent was sent off in this run."""
+        """Return whether an agent was dispatched in this run."""
         return any(e["event"] == "dispatch" and e["agent"] == agent.value for e in self.events)
 
 
@@ -127,7 +127,7 @@ class Stage(RunState):
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy as it stands on disk; lean runs review as they go."""
+        """Return the strategy on disk; lean runs review as they go."""
         found = machine.strategy_of(self.status)
         return found if found is not None and self.mode is Mode.FULL else Strategy.PER_BATCH
 
@@ -140,7 +140,7 @@ class Stage(RunState):
         return next((task for task in self.store.tasks() if task.id == ident), Task("", "", {}))
 
     def repairs(self, loop: FixLoop, task: str) -> int:
-        """How often something was repaired already, as it stands on disk."""
+        """Return how often something was repaired already, according to the disk."""
         counts = members_of(members_of(self.status.get("retry_counts")).get(task))
         count = counts.get(loop.value)
         return count if type(count) is int else 0
@@ -203,7 +203,7 @@ class Stage(RunState):
         self.save(lambda status: items_of(status.setdefault("known_issues", [])).append(issue))
 
     def write_file(self, file: str, data: bytes) -> Ok[None] | Err[Halt]:
-        """A file that the Orchestrator writes itself: written, read back, written again where that failed."""
+        """Write a file of the Orchestrator itself, read it back, and write it again if that failed."""
         for _ in range(machine.LIMITS.rewrites + 1):
             if isinstance(self.store.write(file, data), Err):
                 self.log.emit("write_error", file=file)
@@ -216,7 +216,7 @@ class Stage(RunState):
         return Err(persistence_failed(file, self.state, f"Write {file} again"))
 
     def check_result(self, check: str) -> CheckResult:
-        """How a command ends this time; of several results the last one stays."""
+        """Return how a command ends this time; the last of several results repeats."""
         given = (self.team.checks or {}).get(check, CheckResult.PASS)
         run = self.memory.check_runs[check] = self.memory.check_runs.get(check, 0) + 1
         return given if isinstance(given, CheckResult) else given[min(run, len(given)) - 1]

@@ -94,7 +94,7 @@ class Store:
     # ------------------------------------------------------------------------------------------------- paths
 
     def refusal(self, file: str) -> str | None:
-        """Why no agent may touch a file; None if one may. A file of the session has no prefix."""
+        """Return why no agent may touch a file; None if one may. A file of the session has no prefix."""
         path = self.repo_path(file)
         reason = machine_reason(file.removeprefix(REPO)) or machine_reason(path)
         if reason is not None:
@@ -112,7 +112,7 @@ class Store:
         return None if is_inside else "is a link out of the repository"
 
     def repo_path(self, file: str) -> str:
-        """A file as it is named from the root of the repository."""
+        """Return the path of a file from the root of the repository."""
         return file.removeprefix(REPO) if file.startswith(REPO) else f"{SESSIONS_FOLDER}/{self.session}/{file}"
 
     def path(self, file: str) -> Path:
@@ -130,15 +130,15 @@ class Store:
         return self.path(file).is_file()
 
     def files(self) -> list[str]:
-        """The files of the session, sorted."""
+        """Return the files of the session, sorted."""
         return list_files(os.fspath(self.folder))
 
     def below(self, folder: str) -> list[str]:
-        """The Markdown files of a side folder, by their paths below the session."""
+        """Return the Markdown files of a side folder, by their paths below the session."""
         return [file for file in self.files() if file.startswith(folder) and file.endswith(".md")]
 
     def status(self) -> dict[str, Any] | None:
-        """status.json as it stands on disk; None when it can't be read."""
+        """Return status.json as it is on disk; None if it can't be read."""
         data = self.read(STATUS)
         document = None if data is None else read_json(data)
         return document.value if document is not None and document.readable and type(document.value) is dict else None
@@ -158,7 +158,7 @@ class Store:
         return list(self._plan[1])
 
     def age(self, file: str) -> float:
-        """When a file was last written, in the time of the run."""
+        """Return when a file was last written, in the time of the run."""
         return self.path(file).stat().st_mtime
 
     # ----------------------------------------------------------------------------------------------- writing
@@ -185,7 +185,7 @@ class Store:
         remove_file(os.fspath(self.path(file)), os.fspath(self.root))
 
     def write(self, file: str, data: bytes) -> Ok[None] | Err[str]:
-        """A write that the trace shows. Ok says that no error came back, and no more."""
+        """Write a file as the trace shows it. Ok only means that no error came back."""
         fault = self._fault(file)
         if fault is WriteFault.IO_ERROR:
             return Err("the disk refused")
@@ -199,7 +199,7 @@ class Store:
         return Ok(None)
 
     def append(self, file: str, kept: bytes, line: bytes) -> Ok[None] | Err[str]:
-        """The same for a line behind what was there; what an earlier try left behind it is dropped."""
+        """Append a line to what was there; what an earlier attempt left after it is dropped."""
         fault = self._fault(file)
         if fault is WriteFault.IO_ERROR:
             return Err("the disk refused")
@@ -235,7 +235,7 @@ class Store:
 
 
 def with_task_status(data: bytes, ident: str, status: TaskStatus) -> bytes | None:
-    """The text of a plan with another status of a task; None when there is no such task."""
+    """Return the text of a plan with another status of a task; None if there is no such task."""
     document = plan_document(data)
     value = document.value
     tasks = items_of(value.get("tasks")) if type(value) is dict else []
@@ -282,7 +282,7 @@ class SessionLinter:
         return self._named(sorted(found, key=order))
 
     def _named(self, found: list[Finding]) -> list[Finding]:
-        """The same findings with paths below the session; the folder itself is called `.`."""
+        """Return the findings with paths below the session; the folder itself is called `.`."""
         for finding in found:
             finding.path = os.path.relpath(finding.path, self._store.folder).replace(os.sep, "/")
         return found
@@ -297,7 +297,7 @@ class SessionLinter:
         return self._checked(f"{number:04d}.plan.json", data, TeamKind.PLAN)
 
     def artifact(self, file: str) -> list[Finding]:
-        """The findings about one file; every agent that is given it asks, so they are kept while nothing changes."""
+        """Return the findings about one file; they are kept until something in the session changes."""
         data, kind = self._store.read(file), kind_by_name(file)
         if data is None or kind is None:
             return []
@@ -308,12 +308,12 @@ class SessionLinter:
         return self._findings[key]
 
     def _around(self) -> tuple[Any, ...]:
-        """What the findings about a file depend on besides the file: all of the session but the time."""
+        """Return what the findings about a file depend on besides it: all of the session except the time."""
         status = {name: value for name, value in (self._store.status() or {}).items() if name != "last_update"}
         return self.mode, json.dumps(status), self._store.read("tasks.yaml"), *self._store.files()
 
     def guard(self, name: str) -> list[Blocker]:
-        """What stands against a guard: files that are not there, and errors in those that are."""
+        """Return the blockers of a guard: files that do not exist, and errors in those that do."""
         guard = machine.GUARDS[name]
         found: list[Blocker] = []
         for file in guard.files:
@@ -324,7 +324,7 @@ class SessionLinter:
         return found
 
     def errors(self, file: str, codes: tuple[str, ...] = ("TC",)) -> list[Blocker]:
-        """The errors in an artifact, of all rules whose codes begin like one of these; a broken text counts always."""
+        """Return the errors in an artifact with one of these code prefixes; unreadable text always counts."""
         return [
             invalid(file, finding)
             for finding in self.artifact(file)
@@ -332,7 +332,7 @@ class SessionLinter:
         ]
 
     def folder(self) -> list[Finding]:
-        """Everything about the session folder, advice left out: it is about taste and not about the run."""
+        """Return all findings about the session folder except advice, which does not depend on the run."""
         system = TeamSystem()
         selection = system.choice = Selection(KnownRules([system]))
         plan = Plan([system], self._settings, selection, complete=True)
@@ -347,7 +347,7 @@ class SessionLinter:
 
 
 def _stops(finding: Finding) -> bool:
-    """Whether a guard minds. What a report lacks is a mere warning before DONE, and DONE is what comes next."""
+    """Return whether a guard counts a finding. What a report lacks is a warning until DONE, which comes next."""
     return finding.severity is Severity.ERROR or finding.code == "TC414"
 
 
@@ -356,5 +356,5 @@ def without_advice(found: list[Finding]) -> list[Finding]:
 
 
 def is_unusable(finding: Finding) -> bool:
-    """Whether a finding about an output means that it can't be acted upon."""
+    """Return whether a finding means that an output can't be used."""
     return finding.severity is Severity.ERROR and (finding.code in _UNUSABLE or finding.code.startswith("TC0"))

@@ -135,7 +135,7 @@ class SimulatedAgents:
         return Reaction(files, text)
 
     def _work(self, call: Call, reply: Reply, status: OutputStatus) -> tuple[File, ...]:
-        """What an agent writes: the least its role owes, with what the scenario says in its place or besides."""
+        """Return what an agent writes: the minimum of its role, with the files of the scenario in place or added."""
         given = _files(reply)
         if self._defaults is Defaults.NONE:
             return given
@@ -149,7 +149,7 @@ class SimulatedAgents:
         return (*self._start_status(call), *usual, *others, *ended, *plan)
 
     def _start_status(self, call: Call) -> tuple[File, ...]:
-        """A Coder says first that it is at work."""
+        """Return the plan in which a Coder marks its task as started."""
         is_work = call.agent is A.CODER and is_task_id(call.task)
         return tuple(self._moved(call.task, TaskStatus.IN_PROGRESS)) if is_work else ()
 
@@ -192,13 +192,13 @@ class SimulatedAgents:
 
 
 def _ledgers(call: Call) -> tuple[str, ...]:
-    """What an agent keeps up to date without calling it its work; the plan is the work of whoever makes it."""
+    """Return what an agent updates without reporting it as its work; a plan is the work of its author."""
     is_planner = call.agent is A.PLANNER or (call.mode is Mode.LEAN and call.agent is A.SPEC_AGENT)
     return (STATUS,) if is_planner else (STATUS, TASKS)
 
 
 def _default_reply(call: Call) -> Reply:
-    """What an agent does of which nothing is said: its work, unless something stands against it."""
+    """Return the reply of an agent without a scripted one: its work, unless an obstacle prevents it."""
     if not call.obstacle:
         return Reply.model_validate({})
     return Reply.model_validate({"output": {"status": "BLOCKED", "artifacts": {"notes": [call.obstacle]}}})

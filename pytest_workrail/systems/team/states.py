@@ -70,7 +70,7 @@ def intake_lean(stage: Stage) -> Step:
 
 
 def _bootstrap(stage: Stage) -> Step:
-    """The only work of an agent that the Orchestrator may ever take over: four minimal artifacts."""
+    """Write four minimal artifacts, the only work that the Orchestrator may take over from an agent."""
     status = minimal.status(stage.store.session, stage.state, stage.clock.timestamp)
     files = {
         "spec.md": minimal.spec(stage.goal).encode(),
@@ -166,7 +166,7 @@ def move_correction(stage: Stage, to: CorrectionStatus) -> None:
 
 
 def _correctors(stage: Stage) -> list[AgentName]:
-    """Who makes this change: the entry of the scenario for it, else the Architect."""
+    """Return who makes this change: the agents that the scenario names for it, or the Architect."""
     number = stage.memory.change_requests
     stage.memory.change_requests += 1
     named: Any = (stage.team.corrections or ())[number : number + 1]
@@ -176,7 +176,7 @@ def _correctors(stage: Stage) -> list[AgentName]:
 
 
 def _against_correction(stage: Stage, agent: AgentName, output: AgentOutput) -> list[Blocker]:
-    """What is wrong with the artifacts of an agent that corrected the design."""
+    """Return the blockers against the artifacts of an agent that corrected the design."""
     if agent is A.SPEC_AGENT:
         return stage.linter.guard("G-INTAKE")
     if agent is A.ARCHITECT:
@@ -195,7 +195,7 @@ def review_strategy(stage: Stage) -> Step:
 
 
 def strategy_question(stage: Stage) -> str:
-    """How many tasks, what they are, both ways, and which one is advised."""
+    """Return the question with the number of tasks, their ids, both strategies and the recommended one."""
     tasks = stage.store.tasks()
     scope = ", ".join(task.id for task in tasks)
     chained = sum(1 for task in tasks if items_of(task.value.get("depends_on")))
@@ -207,7 +207,7 @@ def strategy_question(stage: Stage) -> str:
 
 
 def leave_lean(stage: Stage) -> WorkflowState:
-    """A lean run that turned out to be more starts again on the full path, with nothing of its plan."""
+    """Start a lean run that turned out to be larger again on the full path, without its plan."""
     stage.mode = Mode.FULL
     stage.store.remove(TASKS)
     stage.save(lambda status: status.update(retry_counts={}))
@@ -229,7 +229,7 @@ class GateOutcome(Enum):
 
 
 def implement(stage: Stage) -> Step:
-    """The whole loop, from wherever the tasks stand."""
+    """Implement all tasks, from whatever status they have."""
     while (task := _next_task(stage)) is not None:
         built = _build(stage, task)
         if isinstance(built, Err):
@@ -251,7 +251,7 @@ def implement(stage: Stage) -> Step:
 
 
 def _next_task(stage: Stage) -> Task | None:
-    """The first task in the order of the plan that is not done and whose dependencies are."""
+    """Return the first task of the plan that is not done and whose dependencies are."""
     tasks = stage.store.tasks()
     done = [status.value for status in machine.done_statuses(stage.strategy)]
     finished = {task.id for task in tasks if task.status in done}
@@ -274,7 +274,7 @@ def _is_given_up(stage: Stage, task: Task) -> bool:
 
 
 def _drop_unreachable(stage: Stage) -> None:
-    """What depends on a task that was given up can't be done either, and nobody may believe that it was."""
+    """Drop every task that depends on one that was dropped, and record it as a known issue."""
     done = (T.IMPLEMENTED.value, T.COMPLETED.value)
     for task in stage.store.tasks():
         if task.status not in done and not _is_given_up(stage, task) and is_task_id(task.id):
@@ -283,7 +283,7 @@ def _drop_unreachable(stage: Stage) -> None:
 
 
 def _build(stage: Stage, task: Task) -> Step:
-    """One task: implemented and, unless all are reviewed at the end, reviewed and promoted."""
+    """Implement one task and, unless all are reviewed at the end, review and promote it."""
     if task.status != T.IMPLEMENTED:
         coded = dispatch(stage, A.CODER, task.id)
         if isinstance(coded, Err):
@@ -305,7 +305,7 @@ def _build(stage: Stage, task: Task) -> Step:
 
 
 def _ensure_implemented(stage: Stage, ident: str) -> None:
-    """A Coder that said OK and forgot to say so in the plan: the reply is its word."""
+    """Mark a task as implemented if the Coder replied OK and did not update the plan."""
     for status in (T.IN_PROGRESS, T.IMPLEMENTED):
         now = stage.task(ident).status
         if now != T.IMPLEMENTED and now != status:
@@ -328,7 +328,7 @@ def _promote(stage: Stage, task: Task) -> None:
 
 
 def _final_review(stage: Stage) -> Ok[None] | Err[Halt]:
-    """After the last batch: whoever never had to look at a task looks at all of it, and one review looks across."""
+    """Send those who did not have to review any task over all of them, and have one review of the whole."""
     tasks = [task.value for task in _kept(stage)]
     sensitive = stage.flags.sensitive or ()
     agents = []
@@ -349,7 +349,7 @@ def _kept(stage: Stage) -> list[Task]:
 
 
 def _combined_pass(stage: Stage) -> Ok[None] | Err[Halt]:
-    """One pass of all three over everything; after a repair it starts again."""
+    """Let all three review everything once; after a repair they start again."""
     agents = (A.REVIEWER, A.QA, A.SECURITY)
     at = 0
     while at < len(agents):
@@ -375,7 +375,7 @@ def _pass(stage: Stage, agent: AgentName, task: str) -> Ok[GateOutcome] | Err[Ha
 
 
 def _gate(stage: Stage, agent: AgentName, task: str) -> Ok[GateOutcome] | Err[Halt]:
-    """One look of Reviewer, QA or Security at a task, and what follows from it."""
+    """Let Reviewer, QA or Security review a task once, and do what follows from it."""
     if (agent, task) in stage.memory.waived:
         return Ok(GateOutcome.PASSED)
     replied = dispatch(stage, agent, task)
@@ -415,7 +415,7 @@ def _follow(
 def follow_answers(
     stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState, output: AgentOutput, otherwise: GateOutcome
 ) -> Ok[GateOutcome] | Err[Halt]:
-    """What the answers lead to; ASK_USER is left for a loop, or for the state it came from."""
+    """Do what the answers lead to; ASK_USER is left for a loop, or for the state it came from."""
     for outcome in outcomes:
         loop = outcome.topic.loop
         if loop is None or outcome.effect not in (Effect.REPAIR, Effect.RESTART):
@@ -433,7 +433,7 @@ def follow_answers(
 
 
 def repair(stage: Stage, loop: FixLoop, task: str, output: AgentOutput) -> Ok[GateOutcome] | Err[Halt]:
-    """One round of a loop: counted on entry, worked on by whoever was recommended, and back."""
+    """Run one round of a loop: count it, dispatch the recommended agent, and return."""
     stage.enter(WorkflowState(loop.value))
     stage.count_repair(loop, task, stage.repairs(loop, task) + 1)
     worked = dispatch(stage, repairer(stage, output), task)
@@ -444,7 +444,7 @@ def repair(stage: Stage, loop: FixLoop, task: str, output: AgentOutput) -> Ok[Ga
 
 
 def repairer(stage: Stage, output: AgentOutput) -> AgentName:
-    """Who repairs: the recommended agent if this state has it, else the Coder or whom the state has."""
+    """Return who repairs: the recommended agent if this state has it, or else the first agent of the state."""
     allowed = machine.agents_of(stage.state, stage.mode)
     return output.next_agent if output.next_agent in allowed else allowed[0]
 
@@ -501,7 +501,7 @@ def run_checks(stage: Stage) -> Ok[list[str]] | Err[Halt]:
 
 
 def _failed_build(stage: Stage, failed: list[str]) -> Step:
-    """A red build: repaired, asked about, or the end. Nothing is released on red, whatever the user accepts."""
+    """Repair a red build, ask about it, or stop. Nothing is released on red, whatever the user accepts."""
     state = stage.state
     if stage.memory.build_waived:
         text = f"the build is red in {state.value}, and the user chose not to repair it"
@@ -514,7 +514,7 @@ def _failed_build(stage: Stage, failed: list[str]) -> Step:
 
 
 def after_build_question(stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState) -> WorkflowState:
-    """Where an answer about a red build leads to; any that does not name a way means to live with it."""
+    """Return where an answer about a red build leads; one that names no way accepts it."""
     if any(outcome.effect is Effect.RESTART for outcome in outcomes):
         stage.count_repair(_BUILD, META, 0)
         return S.FIX_BUILD
@@ -523,7 +523,7 @@ def after_build_question(stage: Stage, outcomes: list[QuestionOutcome], state: W
 
 
 def fix_build(stage: Stage, *, is_counted: bool = False) -> Step:
-    """One round of repairs; a round that was counted before a break is not counted again."""
+    """Run one round of repairs; one that was counted before a break is not counted again."""
     if not is_counted:
         stage.count_repair(_BUILD, META, stage.repairs(_BUILD, META) + 1)
     replied = dispatch(stage, repairer(stage, AgentOutput()), META)

@@ -84,7 +84,7 @@ def _digest(text: str, normalizer: SessionNormalizer) -> dict[str, str]:
 
 
 def event_shown(event: dict[str, Any]) -> dict[str, Any]:
-    """An event without what only the rules look at."""
+    """Return an event without what only the rules read."""
     return {name: value for name, value in event.items() if name not in FOR_RULES}
 
 
@@ -112,7 +112,7 @@ class TeamRun:
 
     @property
     def states(self) -> list[str]:
-        """The states in the order they were entered."""
+        """Return the states in the order they were entered."""
         entered = [event["state"] for event in self.events if event["event"] == "enter_state"]
         return entered or [self.final_state.value]
 
@@ -132,7 +132,7 @@ class TeamRun:
         return issues
 
     def named(self, *names: str) -> list[dict[str, Any]]:
-        """The events of some kinds, in order."""
+        """Return the events of some kinds, in order."""
         return [event for event in self.events if event["event"] in names]
 
     @cached_property
@@ -143,7 +143,7 @@ class TeamRun:
 
     @cached_property
     def golden(self) -> dict[str, Any]:
-        """The run as a golden says it."""
+        """Return the run as goldens record it."""
         value = self.normalizer.value
         findings = [finding_entry(each) for each in self.findings]
         for entry in findings:
@@ -175,7 +175,7 @@ class TeamRun:
         return dumps(self.golden, sort_keys=True)
 
     def event_lines(self) -> list[str]:
-        """What happened, a line for each event."""
+        """Return the events for people, a line each."""
         return [_event_line(self.normalizer.value(event_shown(event))) for event in self.events]
 
 
@@ -232,7 +232,7 @@ def _played(model: TeamScenario, folder: Path, root: Path, otherwise: Callable[[
 
 
 def _session_files(team: Team, folder: Path) -> Files:
-    """The files that a resumed session stands on."""
+    """Return the files that a resumed session starts with."""
     start = team.start
     if not isinstance(start, Resume):
         return {}
@@ -265,7 +265,7 @@ def _mode(team: Team, files: Files, status: dict[str, Any]) -> Mode:
 
 
 def _start(files: Files) -> datetime:
-    """When the clock starts: a resumed session goes on after everything that it has seen."""
+    """Return when the clock starts: a resumed session continues after all of its timestamps."""
     values: list[Any] = [_status(files)]
     if HISTORY in files:
         values += [line.value for line in read_jsonl(files[HISTORY]).lines]

@@ -119,7 +119,7 @@ def _entry(ident: str, question: str, context: WorkflowState, now: str) -> dict[
 
 
 def _put_entry(status: Status, entry: dict[str, Any]) -> None:
-    """A decision has one entry, however often it is asked."""
+    """Put the only entry of a decision in its place, however often it is asked."""
     entries = items_of(status.setdefault("user_decisions", []))
     for index, known in enumerate(entries):
         if type(known) is dict and known.get("decision_id") == entry["decision_id"]:
@@ -137,7 +137,7 @@ def _closed(status: Status, outcome: QuestionOutcome, now: str) -> None:
 
 
 def parse_answer(ident: str, text: str) -> str | None:
-    """An answer to a gate as it is stored; None for one that means nothing."""
+    """Return an answer to a gate as it is stored; None for one that means nothing."""
     if ident == REVIEW_STRATEGY_ID:
         strategy = machine.normal_strategy(text)
         return None if strategy is None else strategy.value
@@ -146,7 +146,7 @@ def parse_answer(ident: str, text: str) -> str | None:
 
 
 def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
-    """The stored answer of a gate. Without one the decision is cancelled and the session blocked."""
+    """Return the stored answer of a gate. Without one the decision is cancelled and the session blocked."""
     stored = machine.decision(stage.status, ident)
     if stored is None or stored.get("status") != D.PENDING:
         entry = _entry(ident, question, GATES[ident], stage.clock.timestamp)
@@ -288,7 +288,7 @@ def settle_questions(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Que
 
 
 def _outcome(ident: str, topic: Topic, reply: Answer) -> QuestionOutcome | None:
-    """How a question ends with this reply; None where it has to be asked again."""
+    """Return how a question ends with this reply; None if it has to be asked again."""
     match reply:
         case Refusal(cancel=reason):
             named = f"deferred: {reason}" if topic.kind is Kind.SECURITY else reason
