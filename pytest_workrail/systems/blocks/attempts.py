@@ -156,7 +156,7 @@ class Attempt:
             self._write(path, text)
         for path in self.refused:
             self.stage.shared.log.emit(EventType.WRITE_BLOCKED, self.node.id, path=path)
-        found = self._look()
+        changed = self._look()
         reply, here = self.reply, self.workspace
         if self.timed_out or reply.abort:
             return
@@ -164,8 +164,8 @@ class Attempt:
             here.put_output(self.node.id, text_bytes(reply.raw))
         elif reply.output is not None and not here.has_output(self.node.id):
             stamp = self.stage.shared.clock.timestamp
-            made = completed_output(self.node.id, self.block_type, reply.output, found, stamp)
-            here.put_output(self.node.id, json_bytes(made))
+            output = completed_output(self.node.id, self.block_type, reply.output, changed, stamp)
+            here.put_output(self.node.id, json_bytes(output))
 
     def stop(self) -> None:
         """Kill the process: what it has done so far is there, what it would have done is not."""
@@ -180,9 +180,9 @@ class Attempt:
             self._access(self.node.id, path)
 
     def _look(self) -> Changes:
-        found = self._changes()
-        self.step.detected = found.paths
-        return found
+        changed = self._changes()
+        self.step.detected = changed.paths
+        return changed
 
     def _changes(self) -> Changes:
         if self._before is None:
@@ -230,25 +230,25 @@ def evaluate_block(attempt: Attempt, *, aborted: bool = False) -> BlockOutcome:
         return _synthetic(attempt, Synthetic.EXIT if attempt.reply.exit else Synthetic.MISSING)
     setup = attempt.stage.shared.setup
     document = read_document(output_path(node), data, BlockKind.OUTPUT, setup.options)
-    found = check_document(document)
+    findings = check_document(document)
     used = validate_output(data, node, extended=setup.options.extended)
     links = [] if isinstance(used, Err) else list(_linked_paths(attempt, document.value))
-    attempt.stage.shared.findings += found + links
+    attempt.stage.shared.findings += findings + links
     if isinstance(used, Err) or links:
         workspace.reject_output(node)
-        first = _first(found, used.error) if isinstance(used, Err) else links[0]
+        first = _first(findings, used.error) if isinstance(used, Err) else links[0]
         reason = used.error.reason if isinstance(used, Err) else Synthetic.MALFORMED
         return _synthetic(attempt, reason, used.error.faults if isinstance(used, Err) else len(links), first)
     return _kept(attempt, used.value)
 
 
-def _first(found: list[Finding], rejection: Rejection) -> Finding:
+def _first(findings: list[Finding], rejection: Rejection) -> Finding:
     """Return the first finding that is a reason to reject an output; others are only worth mentioning."""
     places = {
         child(each.pointer, each.expected) if each.keyword == "required" else each.pointer
         for each in rejection.violations
     }
-    errors = [each for each in found if each.severity is Severity.ERROR]
+    errors = [each for each in findings if each.severity is Severity.ERROR]
     reasons = [each for each in errors if each.pointer in places]
     if rejection.reason is Synthetic.MISMATCH:
         reasons = [each for each in errors if each.code == _ANOTHER_BLOCK]
@@ -258,17 +258,17 @@ def _first(found: list[Finding], rejection: Rejection) -> Finding:
 def _linked_paths(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
     """Return findings about paths that only look as if they were in the workspace."""
     rule = next(each for each in RULES.infos if each.code == _NOT_RELATIVE)
-    found = []
+    findings = []
     for member in ("filesModified", "filesCreated"):
         for at, path in enumerate(output.get(member, ())):
             link = attempt.workspace.link_on(normalized(path))
             if link is not None:
                 text = f"{shown(path)} is not in the workspace: {shown(link)} is a link"
                 pointer = child(f"/{member}", at)
-                found.append(
+                findings.append(
                     Finding(rule.code, rule.name, rule.severity, text, pointer, path=output_path(attempt.node.id))
                 )
-    return found
+    return findings
 
 
 def _kept(attempt: Attempt, output: dict[str, Any]) -> BlockOutcome:

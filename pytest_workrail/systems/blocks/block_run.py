@@ -123,13 +123,15 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
 
 def _compared(setup: Setup, scenario: str, golden: dict[str, Any]) -> dict[str, Any]:
     """Return the goldens of more runs, under the names that the rules about traces read."""
-    made: dict[str, Any] = {}
+    goldens: dict[str, Any] = {}
     if setup.stateless:
         for how in (Containers.COLD, Containers.WARM):
-            made[how.value] = golden if setup.containers is how else _golden(replace(setup, containers=how), scenario)
+            goldens[how.value] = (
+                golden if setup.containers is how else _golden(replace(setup, containers=how), scenario)
+            )
     if setup.permutations and setup.failure_mode is FailureMode.LENIENT:
-        made["permutations"] = [golden, *(_golden(other, scenario) for other in _orders(setup, golden))]
-    return made
+        goldens["permutations"] = [golden, *(_golden(other, scenario) for other in _orders(setup, golden))]
+    return goldens
 
 
 def _golden(setup: Setup, scenario: str) -> dict[str, Any]:
@@ -204,10 +206,10 @@ def _definitions(
 ) -> Ok[Definitions] | Err[list[Finding]]:
     if workflow is None:
         return load_definitions(block, folder, options)
-    made: list[StudioWorkflow] = []
+    definitions: list[StudioWorkflow] = []
     for value in (workflow, *workflows):
         definition = usable(value, "given", options)
         if isinstance(definition, Err):
             return definition
-        made.append(definition.value)
-    return related(made[0], made[1:])
+        definitions.append(definition.value)
+    return related(definitions[0], definitions[1:])

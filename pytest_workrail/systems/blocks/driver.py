@@ -232,10 +232,10 @@ def _for_each(stage: Stage, node: Node) -> Halt:
 
 def _inside(stage: Stage, owner: Node) -> list[str]:
     """Return the nodes of a body, and of the loops in it."""
-    found = list(owner.body)
-    for ident in found:
-        found += [inner for inner in stage.definition.by_id[ident].body if inner not in found]
-    return found
+    inner_nodes = list(owner.body)
+    for ident in inner_nodes:
+        inner_nodes += [inner for inner in stage.definition.by_id[ident].body if inner not in inner_nodes]
+    return inner_nodes
 
 
 def _iteration(stage: Stage, body: list[Node]) -> Halt:

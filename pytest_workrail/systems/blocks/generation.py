@@ -99,13 +99,13 @@ def usable_together(main: dict[str, Any], others: list[dict[str, Any]]) -> Ok[De
     options = scenario_options({}, os.curdir)
     if isinstance(options, Err):
         return options
-    made: list[StudioWorkflow] = []
+    definitions: list[StudioWorkflow] = []
     for value in (main, *others):
         definition = usable(value, "definition", options.value)
         if isinstance(definition, Err):
             return definition
-        made.append(definition.value)
-    return related(made[0], made[1:])
+        definitions.append(definition.value)
+    return related(definitions[0], definitions[1:])
 
 
 def perform(piece: dict[str, Any]) -> dict[str, Json]:
@@ -170,10 +170,10 @@ class BlockSubject(DriverSubject[BlockRun]):
         strict = {**deepcopy(content), "failureMode": "strict"} if case == "stopped" else content
         for lane in group.lanes if case == "stopped" else ():
             rest = [each for each in group.lanes if each != lane]
-            made = merged(strict, {"replies": {lane: _FAILS}})
+            varied = merged(strict, {"replies": {lane: _FAILS}})
             for other in rest:
-                made = merged(made, {"replies": {other: {"ticks": 5}}})
-            yield made
+                varied = merged(varied, {"replies": {other: {"ticks": 5}}})
+            yield varied
         yield from self._other_ways(strict)
 
     def _vary_merge(self, content: Content, name: str, case: str) -> Iterator[Content]:
@@ -183,21 +183,21 @@ class BlockSubject(DriverSubject[BlockRun]):
 
     def _vary_conflict(self, content: Content, name: str, case: str) -> Iterator[Content]:
         lane = self._editing(name)[0]
-        made = self._in_conflict(content, name)
-        made.pop("manual", None)
+        varied = self._in_conflict(content, name)
+        varied.pop("manual", None)
         answer = {"lane": lane, "undecided": None}.get(case, case)
-        made["conflicts"] = {} if answer is None else {_SHARED_FILE: answer}
+        varied["conflicts"] = {} if answer is None else {_SHARED_FILE: answer}
         if case == "manual":
-            made["manual"] = {_SHARED_FILE: "Both.\n"}
-        yield made
+            varied["manual"] = {_SHARED_FILE: "Both.\n"}
+        yield varied
 
     def _in_conflict(self, content: Content, name: str) -> Content:
         """Return the scenario with two lanes that change one existing file."""
-        made = deepcopy(content)
-        made["repo"] = {"files": {_SHARED_FILE: "Before.\n"}}
+        varied = deepcopy(content)
+        varied["repo"] = {"files": {_SHARED_FILE: "Before.\n"}}
         for lane in self._editing(name)[:2]:
-            made = merged(made, {"replies": {lane: {"write": {_SHARED_FILE: f"By {lane}.\n"}}}})
-        return made
+            varied = merged(varied, {"replies": {lane: {"write": {_SHARED_FILE: f"By {lane}.\n"}}}})
+        return varied
 
     def _editing(self, name: str) -> list[str]:
         definition, group = self._groups[name]

@@ -74,8 +74,8 @@ def fan_in(
 def _choices(shared: SharedState, group: str, conflicts: Sequence[PathConflict]) -> dict[str, str] | ExecutionStatus:
     """Return what a person decides about all conflicts at once, or how the run stands without a decision."""
     shared.log.emit(EventType.EXECUTION_PAUSED, cause="conflict")
-    shown = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in conflicts]
-    shared.log.emit(EventType.BLOCK_GATE_OPEN, groupId=group, conflicts=shown)
+    clashes = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in conflicts]
+    shared.log.emit(EventType.BLOCK_GATE_OPEN, groupId=group, conflicts=clashes)
     choices = shared.answers.choices(conflicts)
     if choices is None:
         shared.blockers += [blockers.lane_conflict(group, clash) for clash in conflicts]
@@ -106,7 +106,7 @@ def _apply(
 
 
 def _hashes(workspace: Workspace, paths: Sequence[str]) -> dict[str, str]:
-    return {path: found for path in paths if (found := workspace.hash_of(path)) is not None}
+    return {path: digest for path in paths if (digest := workspace.hash_of(path)) is not None}
 
 
 @dataclass(slots=True)
@@ -129,8 +129,8 @@ def run_group(stage: Stage, entry: Lanes) -> Halt:
         return None
     shared = stage.shared
     how = _isolation(shared)
-    with _workspaces(shared, how, [number for number, _ in running]) as made:
-        lanes = [Lane(number, node, made[number]) for number, node in running]
+    with _workspaces(shared, how, [number for number, _ in running]) as workspace_of:
+        lanes = [Lane(number, node, workspace_of[number]) for number, node in running]
         for lane in lanes:
             data = {"groupId": entry.group, "lane": lane.node.id, "isolation": how.value}
             shared.log.emit(EventType.LANE_STARTED, lane.node.id, **data)
@@ -167,7 +167,7 @@ def _isolation(shared: SharedState) -> Isolation:
 @contextmanager
 def _workspaces(shared: SharedState, how: Isolation, numbers: list[int]) -> Iterator[dict[int, Workspace]]:
     """Yield a workspace for each lane, with the outputs so far; they are removed afterwards, whatever happens."""
-    made: dict[int, Workspace] = {}
+    workspaces: dict[int, Workspace] = {}
     try:
         for number in numbers:
             folder = shared.lane_folder(number)
@@ -175,9 +175,9 @@ def _workspaces(shared: SharedState, how: Isolation, numbers: list[int]) -> Iter
                 shared.repository.add_worktree(folder)
             else:
                 shared.main.copy_to(folder)
-            made[number] = Workspace(folder)
-            shared.main.share_outputs(made[number])
-        yield made
+            workspaces[number] = Workspace(folder)
+            shared.main.share_outputs(workspaces[number])
+        yield workspaces
     finally:
         for number in numbers:
             remove_tree(shared.lane_folder(number))

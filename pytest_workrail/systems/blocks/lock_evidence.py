@@ -209,9 +209,9 @@ def _won_by_time(conflict: dict[str, Any], first: str) -> bool:
 @EVIDENCE.of("block-non-clashing-kept")
 def _non_clashing(run: RunEvidence) -> bool:
     for fan_in in _merges(run.trace):
-        found = path_conflicts(fan_in.outputs, fan_in.order)
-        losers = {lane for clash in found for lane in clash.lanes[1:]}
-        contested = {clash.path for clash in found}
+        clashes = path_conflicts(fan_in.outputs, fan_in.order)
+        losers = {lane for clash in clashes for lane in clash.lanes[1:]}
+        contested = {clash.path for clash in clashes}
         others = [lane for path, lane in (fan_in.applied or {}).items() if path not in contested]
         if "BC708" not in run.codes and any(lane in losers for lane in others):
             return True

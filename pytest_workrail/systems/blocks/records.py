@@ -65,15 +65,15 @@ def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, 
 
 def plan_entries(plan: Plan) -> list[dict[str, Any]]:
     """Return the plan with the numbers of its steps."""
-    made: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for entry in plan.entries:
         if isinstance(entry, Lanes):
             indices = [plan.step_index[node] for node in entry.nodes]
             lanes = {"group": entry.group, "nodeIds": list(entry.nodes), "stepIndices": indices}
-            made.append({**lanes, "mergeStrategy": entry.strategy})
+            entries.append({**lanes, "mergeStrategy": entry.strategy})
         else:
-            made.append({"node": entry.node, "stepIndex": plan.step_index[entry.node]})
-    return made
+            entries.append({"node": entry.node, "stepIndex": plan.step_index[entry.node]})
+    return entries
 
 
 def _step(step: Step) -> dict[str, Any]:
@@ -96,11 +96,11 @@ def _step(step: Step) -> dict[str, Any]:
 
 def findings_of(shared: SharedState, trace: dict[str, Any]) -> list[Finding]:
     """Return what the rules find in a run: in its outputs as they were written, its records and its trace."""
-    found = [*shared.findings, *_unit_findings(shared), *check_trace(trace, shared.setup.options)]
+    findings = [*shared.findings, *_unit_findings(shared), *check_trace(trace, shared.setup.options)]
     # An output was checked when its block ended; somebody may have been at it since.
     for path, data in (*records(shared), *_outputs(shared)):
-        found += check_document(read_document(path, data, _kind(path), shared.setup.options))
-    once = {(each.path, each.pointer, each.code, each.message): each for each in found}
+        findings += check_document(read_document(path, data, _kind(path), shared.setup.options))
+    once = {(each.path, each.pointer, each.code, each.message): each for each in findings}
     return [once[key] for key in sorted(once)]
 
 
@@ -117,9 +117,9 @@ def _unit_findings(shared: SharedState) -> list[Finding]:
     rejected = [f"{OUTPUT_FOLDER}/{name}" for name in names if is_rejected(name)]
     foreign = [f"{OUTPUT_FOLDER}/{name}" for name in names if not is_rejected(name)]
     folder = Folder(OUTPUT_FOLDER, tuple(foreign), tuple(rejected))
-    found = check_unit(Unit(known, shared.setup.options, folder=folder, workflow=DEFINITION))
+    findings = check_unit(Unit(known, shared.setup.options, folder=folder, workflow=DEFINITION))
     # What the definition itself is like is the linter's business, and does not change from run to run.
-    return [each for each in found if each.path != DEFINITION]
+    return [each for each in findings if each.path != DEFINITION]
 
 
 def _failed(shared: SharedState) -> list[str]:

@@ -82,15 +82,15 @@ class Pool:
     def acquire(self) -> Container | None:
         """Return an idle container, a dormant one or a new one; None while all ten are in use."""
         self._expire()
-        found = self._in_state(ContainerState.IDLE) or self._in_state(ContainerState.DORMANT)
-        if found is None:
+        container = self._in_state(ContainerState.IDLE) or self._in_state(ContainerState.DORMANT)
+        if container is None:
             if sum(each.state is not ContainerState.TERMINATED for each in self._all) >= MAX_CONTAINERS:
                 return None
-            found = Container(len(self._all))
-            self._all.append(found)
-        found.state = ContainerState.RUNNING
-        found.blocks += 1
-        return found
+            container = Container(len(self._all))
+            self._all.append(container)
+        container.state = ContainerState.RUNNING
+        container.blocks += 1
+        return container
 
     def release(self, container: Container, dormancy_ms: float) -> None:
         """Put a container to sleep after a block, or end it if none are kept."""
@@ -140,18 +140,18 @@ class UserAnswers:
 
     def choices(self, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | None:
         """Return the winner of each conflict; None if a choice is missing. One abort aborts all."""
-        made: dict[str, str] = {}
+        chosen: dict[str, str] = {}
         for clash in path_conflicts:
             choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
             if choice is None:
                 continue
             self._chosen.add(clash.path)
             if choice in possible:
-                made[clash.path] = choice
+                chosen[clash.path] = choice
             else:
                 text = f"{clash.path} accepts only {', '.join(possible)}"
                 self._misfits.append(Fault(text, child("/block/conflicts", clash.path)))
-        return made if len(made) == len(path_conflicts) or ABORT in made.values() else None
+        return chosen if len(chosen) == len(path_conflicts) or ABORT in chosen.values() else None
 
     def manual_text(self, path: str) -> str:
         self._written.add(path)

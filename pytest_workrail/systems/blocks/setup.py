@@ -103,27 +103,27 @@ def answer_of(value: Any) -> str | Revise:
 
 
 def completed_output(
-    node: str, block_type: BlockType, given: Mapping[str, Any], found: Changes, stamp: str
+    node: str, block_type: BlockType, given: Mapping[str, Any], changed: Changes, stamp: str
 ) -> dict[str, Any]:
     """Return a complete output; given members win, so that an agent can misreport what it did."""
     summary = f"Simulated {node}."
-    made: dict[str, Any] = {
+    output: dict[str, Any] = {
         "blockId": node,
         "blockType": block_type.value,
         "status": OutputStatus.COMPLETED.value,
         "deliverables": {},
         "summary": summary,
-        "filesModified": list(found.modified),
-        "filesCreated": list(found.created),
+        "filesModified": list(changed.modified),
+        "filesCreated": list(changed.created),
         "timestamp": stamp,
         **given,
     }
     kind = EXPECTED_KIND[block_type]
     if "deliverables" not in given:
-        made["deliverables"] = _smallest_deliverable(kind, made["summary"], summary)
+        output["deliverables"] = _smallest_deliverable(kind, output["summary"], summary)
     elif isinstance(given["deliverables"], Mapping):
-        made["deliverables"] = {"blockType": kind.value, **given["deliverables"]}
-    return made
+        output["deliverables"] = {"blockType": kind.value, **given["deliverables"]}
+    return output
 
 
 def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def checked_setup(
     if isinstance(definitions, Err):
         return definitions
     block = value["block"]
-    found = [*errors(content_findings(value, definitions.value)), *_without_git(block)]
-    return Err(found) if found else Ok(_setup(block, definitions.value, options, agents))
+    problems = [*errors(content_findings(value, definitions.value)), *_without_git(block)]
+    return Err(problems) if problems else Ok(_setup(block, definitions.value, options, agents))
 
 
 def _setup(

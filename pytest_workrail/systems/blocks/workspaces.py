@@ -262,10 +262,10 @@ def _remove(place: str) -> None:
 def file_digest(place: str) -> str:
     """Return the hash of a file; for a link, the hash of its target path."""
     try:
-        found = os.lstat(place)
-        if stat.S_ISLNK(found.st_mode):
+        status = os.lstat(place)
+        if stat.S_ISLNK(status.st_mode):
             return "link " + hashlib.sha256(os.fsencode(os.readlink(place))).hexdigest()
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return "no file"
         return hashlib.sha256(read_bytes(place, follow=False)).hexdigest()
     except OSError:
@@ -320,10 +320,10 @@ class Snapshot:
 
 def _status(place: str) -> _Status:
     try:
-        found = os.lstat(place)
+        status = os.lstat(place)
     except OSError:
         return 0, 0, 0, 0
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 class Changes(NamedTuple):
@@ -363,10 +363,10 @@ class Watch:
 
     def foreign_changes(self, own: str) -> list[tuple[str, str]]:
         """Return the workspace and path of everything that changed since."""
-        found: list[tuple[str, str]] = []
+        changed: list[tuple[str, str]] = []
         for name in self._workspaces:
             if name != own:
                 before = self._seen[name]
                 self._seen[name] = Snapshot(self._workspaces[name], before)
-                found += [(name, path) for path in changes(before, self._seen[name]).paths]
-        return found
+                changed += [(name, path) for path in changes(before, self._seen[name]).paths]
+        return changed

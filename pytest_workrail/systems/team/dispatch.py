@@ -61,7 +61,7 @@ def agent_input(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
     status = stage.status
     repo = stage.request.repo_state
     ci = status.get("last_ci_result", repo.ci_status.value if repo and repo.ci_status else CiStatus.UNKNOWN.value)
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "task": _task(stage, agent, task),
         "project_type": _project_type(stage),
         "repo_state": {
@@ -72,10 +72,10 @@ def agent_input(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
         "tools_available": stage.tools,
     }
     if agent is A.RESEARCHER:
-        found["research_question"] = research_question(stage)
+        document["research_question"] = research_question(stage)
     if agent is A.SPEC_AGENT and stage.state is S.INTAKE_LEAN:
-        found["lean"] = True
-    return found
+        document["lean"] = True
+    return document
 
 
 def _project_type(stage: Stage) -> str:
@@ -90,7 +90,7 @@ def _task(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
     planned = stage.task(task)
     flags = [flag for flag in planned.strings("risk_flags") if is_member(flag, RiskFlag)]
     title, goal = planned.text("title"), planned.text("goal")
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "id": task,
         "title": stage.goal if title is None else title,
         "goal": _goal(stage, agent) if goal is None else goal,
@@ -101,8 +101,8 @@ def _task(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
         "risk_flags": flags or [RiskFlag.NONE.value],
     }
     if agent is A.REVIEWER:
-        found["session_changed_files"] = changed_files(stage, task)
-    return found
+        document["session_changed_files"] = changed_files(stage, task)
+    return document
 
 
 def _goal(stage: Stage, agent: AgentName) -> str:
@@ -270,13 +270,13 @@ class _Dispatch:
         given = agent_input(stage, self.agent, self.task)
         self._input = json_bytes(given)
         number = stage.memory.exchanges
-        found = stage.linter.input(number, self.agent, self.task, self._input)
+        findings = stage.linter.input(number, self.agent, self.task, self._input)
         planned = stage.linter.plan(number, json_bytes(dispatch_plan(stage, self.agent, given)))
         # What is wrong with the task itself the input has said already.
-        stage.findings += without_advice([*found, *(each for each in planned if each.code.startswith(_PLAN_RULES))])
+        stage.findings += without_advice([*findings, *(each for each in planned if each.code.startswith(_PLAN_RULES))])
         absent = [
             about_artifact(TeamBlocker.CONTEXT_FILE_MISSING, _context(given, each), each.message, _CREATE)
-            for each in found
+            for each in findings
             if each.code == "TC511"
         ]
         return blocked(BlockerSlug.ARTIFACT_INVALID, *absent) if absent else None
@@ -316,9 +316,9 @@ class _Dispatch:
 
         if reaction.fault is not None:
             return Err(_violation(stage, violations)) if violations else failed(reaction.fault.value)
-        found = stage.linter.output(stage.memory.exchanges, agent, task, reaction.text)
-        stage.findings += without_advice(found)
-        if any(map(is_unusable, found)):
+        findings = stage.linter.output(stage.memory.exchanges, agent, task, reaction.text)
+        stage.findings += without_advice(findings)
+        if any(map(is_unusable, findings)):
             return Err(_violation(stage, violations)) if violations else failed("invalid")
         output = AgentOutput.read(reaction.text)
         stage.findings += self._beyond_reach(reaction.files, output)
@@ -366,7 +366,7 @@ def read_status(stage: Stage) -> Status | None:
     if status is not None and "runtime_flags" not in status:
         exists = stage.store.exists(f"{REPO}{CONVENTIONS}")
         flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.timestamp}
-        stage.save(lambda found: found.update(runtime_flags=flags))
+        stage.save(lambda stored: stored.update(runtime_flags=flags))
         status = stage.store.status()
     return status
 
@@ -452,10 +452,10 @@ def _violation(stage: Stage, broken: list[_Violation]) -> Halt:
     reasons = []
     for text, name in broken:
         rule = RULES.by_name.get(name)
-        said = text if rule is None else f"{rule.code} {text}"
+        message = text if rule is None else f"{rule.code} {text}"
         fix = f"Make the agent follow its role, then resume in {stage.state.value}"
         fix = fix if rule is None else f"{rule.summary} {fix}"
-        reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, said, fix))
+        reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, message, fix))
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 
 

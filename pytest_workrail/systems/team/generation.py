@@ -142,7 +142,7 @@ def _goals() -> Iterator[str]:
         yield f"gate:{REVIEW_STRATEGY_ID}:{case}"
     for loop in FixLoop:
         yield from (f"repair:{loop.value}:{case}" for case in ("once", "exhausted"))
-    yield from (f"question:{kind.value}:{found.value}" for kind, found in _WORDS)
+    yield from (f"question:{kind.value}:{outcome.value}" for kind, outcome in _WORDS)
     yield "dispatch:retried"
     yield from (f"blocker:{code.value}" for code in _BLOCKERS)
 
@@ -204,8 +204,8 @@ def _questions(kind: Kind) -> Iterator[Content]:
                 "line": "1",
             }
             comment |= {"message": "A better name.", "suggested_fix": "Rename it."}
-            told = _output(summary="Verdict: PASS WITH NOTES.", artifacts={"review_comments": [comment]})
-            yield {"replies": {f"Reviewer/{_TASK}#1": told}}
+            noted = _output(summary="Verdict: PASS WITH NOTES.", artifacts={"review_comments": [comment]})
+            yield {"replies": {f"Reviewer/{_TASK}#1": noted}}
         case Kind.INFO:
             yield {"flags": {"research": True}, "replies": {"Researcher/meta": _output(status="NEEDS_INFO")}}
 

@@ -158,35 +158,35 @@ def _next(agent: AgentName, status: OutputStatus, mode: Mode) -> AgentName:
 
 def _artifacts(agent: AgentName, status: OutputStatus, written: list[str]) -> dict[str, Any]:
     role = ROLES[agent]
-    found: dict[str, Any] = {key: [] for key in role.required}
+    artifacts: dict[str, Any] = {key: [] for key in role.required}
     is_ok = status is OutputStatus.OK
-    found["notes"] = ["Done as asked." if is_ok else "Something prevents it."]
+    artifacts["notes"] = ["Done as asked." if is_ok else "Something prevents it."]
     if written:
-        found[_written_key(role.reach)] = written
-    if "commands_to_run" in found:
-        found["commands_to_run"] = [CHECK.removeprefix("cmd: ")]
+        artifacts[_written_key(role.reach)] = written
+    if "commands_to_run" in artifacts:
+        artifacts["commands_to_run"] = [CHECK.removeprefix("cmd: ")]
     match agent:
         case A.REVIEWER:
-            found["review_comments"] = [] if is_ok else [_comment()]
-            found["checklist_summary"] = dict.fromkeys(CHECKLIST, "OK" if is_ok else "issues_found")
+            artifacts["review_comments"] = [] if is_ok else [_comment()]
+            artifacts["checklist_summary"] = dict.fromkeys(CHECKLIST, "OK" if is_ok else "issues_found")
         case A.QA:
-            found["test_results"] = {
+            artifacts["test_results"] = {
                 "passed": 1 if is_ok else 0,
                 "failed": 0 if is_ok else 1,
                 "skipped": 0,
                 "output": "",
             }
         case A.SECURITY if not is_ok:
-            found["findings"] = [_finding("medium" if status is OutputStatus.NEEDS_DECISION else "high")]
+            artifacts["findings"] = [_finding("medium" if status is OutputStatus.NEEDS_DECISION else "high")]
         case A.DESIGNER:
             files = [path for path in written if "/design-specs/" in path]
-            found["design_spec_inline"] = None if files else "One column."
-            found["design_spec_file"] = files[0] if files else None
+            artifacts["design_spec_inline"] = None if files else "One column."
+            artifacts["design_spec_file"] = files[0] if files else None
         case A.RESEARCHER if not is_ok:
-            found["notes"] = ["Which of the two is meant?"]
+            artifacts["notes"] = ["Which of the two is meant?"]
         case _:
             pass
-    return found
+    return artifacts
 
 
 def _written_key(reach: Reach) -> str:

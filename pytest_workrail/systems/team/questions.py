@@ -104,32 +104,32 @@ class Effect(Enum):
 
 def effect(topic: Topic, status: DecisionStatus, answer: str | None) -> Effect:
     """Return what follows from how a question ended."""
-    said = " ".join((answer or "").strip().casefold().replace("-", " ").replace("_", " ").split())
+    words = " ".join((answer or "").strip().casefold().replace("-", " ").replace("_", " ").split())
     is_answered = status is DecisionStatus.ANSWERED
     match topic.kind:
         case Kind.SECURITY:
-            if is_answered and said.startswith("fix now"):
+            if is_answered and words.startswith("fix now"):
                 return Effect.REPAIR
-            deferred = status is DecisionStatus.CANCELLED or said.startswith(("fix later", "accept risk"))
+            deferred = status is DecisionStatus.CANCELLED or words.startswith(("fix later", "accept risk"))
             return Effect.WAIVE if deferred else Effect.CONTINUE
         case Kind.NOTES:
-            return Effect.REPAIR if is_answered and said == "fix" else Effect.CONTINUE
+            return Effect.REPAIR if is_answered and words == "fix" else Effect.CONTINUE
         case Kind.EXHAUSTED if is_answered:
-            if said.startswith(("different approach", "guidance")):
+            if words.startswith(("different approach", "guidance")):
                 return Effect.RESTART
-            if said.startswith("accept"):
+            if words.startswith("accept"):
                 return Effect.WAIVE
-            if said.startswith("simplify"):
+            if words.startswith("simplify"):
                 return Effect.WAIVE if topic.task == META else Effect.DROP
             return Effect.CONTINUE
         case _:
             return Effect.CONTINUE
 
 
-def known_issue(topic: Topic, found: Effect, question: str, answer: str | None, reason: str | None) -> str | None:
+def known_issue(topic: Topic, outcome: Effect, question: str, answer: str | None, reason: str | None) -> str | None:
     """Return the entry of known_issues that an answer leaves; None if it leaves none."""
-    if found not in (Effect.WAIVE, Effect.DROP):
+    if outcome not in (Effect.WAIVE, Effect.DROP):
         return None
     about = question.partition(": ")[2].partition(" Is it to be fixed")[0].partition(" Take a different")[0]
-    what = "left out" if found is Effect.DROP else "left open"
+    what = "left out" if outcome is Effect.DROP else "left open"
     return f"{topic.task} {what} ({answer or reason}): {about or question}"

@@ -128,8 +128,8 @@ class Stage(RunState):
     @property
     def strategy(self) -> Strategy:
         """Return the strategy on disk; lean runs review as they go."""
-        found = machine.strategy_of(self.status)
-        return found if found is not None and self.mode is Mode.FULL else Strategy.PER_BATCH
+        strategy = machine.strategy_of(self.status)
+        return strategy if strategy is not None and self.mode is Mode.FULL else Strategy.PER_BATCH
 
     @property
     def status(self) -> Status:

@@ -278,14 +278,14 @@ class SessionLinter:
     def _checked(self, name: str, data: bytes, kind: TeamKind) -> list[Finding]:
         # A system remembers sessions by the times of their files, which are not real ones here: a new one each time.
         path = os.fspath(self._store.folder / name)
-        found = TeamSystem().check(path, data, kind.value, self._settings).findings
-        return self._named(sorted(found, key=order))
+        findings = TeamSystem().check(path, data, kind.value, self._settings).findings
+        return self._named(sorted(findings, key=order))
 
-    def _named(self, found: list[Finding]) -> list[Finding]:
+    def _named(self, findings: list[Finding]) -> list[Finding]:
         """Return the findings with paths below the session; the folder itself is called `.`."""
-        for finding in found:
+        for finding in findings:
             finding.path = os.path.relpath(finding.path, self._store.folder).replace(os.sep, "/")
-        return found
+        return findings
 
     def input(self, number: int, agent: AgentName, task: str, data: bytes) -> list[Finding]:
         return self._checked(f"{number:04d}-{agent.value}-{task}.input.json", data, TeamKind.INPUT)
@@ -303,7 +303,7 @@ class SessionLinter:
             return []
         key = file, data, *self._around()
         if key not in self._findings:
-            self._findings = {known: found for known, found in self._findings.items() if known[0] != file}
+            self._findings = {known: findings for known, findings in self._findings.items() if known[0] != file}
             self._findings[key] = self._checked(file, data, kind)
         return self._findings[key]
 
@@ -315,13 +315,13 @@ class SessionLinter:
     def guard(self, name: str) -> list[Blocker]:
         """Return the blockers of a guard: files that do not exist, and errors in those that do."""
         guard = machine.GUARDS[name]
-        found: list[Blocker] = []
+        blockers: list[Blocker] = []
         for file in guard.files:
             if not self._store.exists(file):
-                found.append(missing(file, self.mode))
+                blockers.append(missing(file, self.mode))
             else:
-                found += self.errors(file, guard.codes)
-        return found
+                blockers += self.errors(file, guard.codes)
+        return blockers
 
     def errors(self, file: str, codes: tuple[str, ...] = ("TC",)) -> list[Blocker]:
         """Return the errors in an artifact with one of these code prefixes; unreadable text always counts."""
@@ -336,14 +336,14 @@ class SessionLinter:
         system = TeamSystem()
         selection = system.choice = Selection(KnownRules([system]))
         plan = Plan([system], self._settings, selection, complete=True)
-        found = run(discover([os.fspath(self._store.folder)], suffixes=SUFFIXES), plan).findings
-        return self._named(without_advice(found))
+        findings = run(discover([os.fspath(self._store.folder)], suffixes=SUFFIXES), plan).findings
+        return self._named(without_advice(findings))
 
     def trace(self, value: dict[str, Any]) -> list[Finding]:
-        found = run_trace(default_rules(), Trace(value), team_options(self._settings.options))
-        for finding in found:
+        findings = run_trace(default_rules(), Trace(value), team_options(self._settings.options))
+        for finding in findings:
             finding.path = "trace"
-        return found
+        return findings
 
 
 def _stops(finding: Finding) -> bool:
@@ -351,8 +351,8 @@ def _stops(finding: Finding) -> bool:
     return finding.severity is Severity.ERROR or finding.code == "TC414"
 
 
-def without_advice(found: list[Finding]) -> list[Finding]:
-    return [finding for finding in found if finding.severity is not Severity.INFO]
+def without_advice(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.severity is not Severity.INFO]
 
 
 def is_unusable(finding: Finding) -> bool:

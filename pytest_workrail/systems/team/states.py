@@ -54,9 +54,9 @@ def intake(stage: Stage) -> Step:
     if isinstance(replied, Err):
         return replied
     if replied.value.next_agent is A.RESEARCHER:
-        found = research(stage)
-        if isinstance(found, Err):
-            return found
+        researched = research(stage)
+        if isinstance(researched, Err):
+            return researched
     return Ok(S.DESIGN)
 
 
@@ -87,16 +87,16 @@ def _bootstrap(stage: Stage) -> Step:
 
 def design(stage: Stage) -> Step:
     if stage.flags.research and not stage.memory.researched:
-        found = research(stage)
-        if isinstance(found, Err):
-            return found
+        researched = research(stage)
+        if isinstance(researched, Err):
+            return researched
     drawn = dispatch(stage, A.ARCHITECT, META, lambda _: stage.linter.guard("G-DESIGN"))
     if isinstance(drawn, Err):
         return drawn
     if stage.flags.ui:
-        shown = dispatch(stage, A.DESIGNER, META, lambda output: _design_spec(stage, output))
-        if isinstance(shown, Err):
-            return shown
+        designed = dispatch(stage, A.DESIGNER, META, lambda output: _design_spec(stage, output))
+        if isinstance(designed, Err):
+            return designed
     return Ok(S.APPROVE_DESIGN)
 
 
@@ -455,8 +455,8 @@ def _decisions(task: str, output: AgentOutput) -> list[Question]:
 
 
 def _comments(output: AgentOutput) -> str:
-    found = items_of(output.artifacts.get("review_comments"))
-    texts = [item if type(item) is str else str(members_of(item).get("message")) for item in found]
+    comments = items_of(output.artifacts.get("review_comments"))
+    texts = [item if type(item) is str else str(members_of(item).get("message")) for item in comments]
     return " ".join(texts) or "None are written down."
 
 

@@ -181,8 +181,8 @@ class TeamRun:
 
 def _event_line(event: dict[str, Any]) -> str:
     rest = {name: value for name, value in event.items() if name not in ("n", "state", "event")}
-    shown = ", ".join(f"{name} {_plain(value)}" for name, value in rest.items())
-    return f"{event['n']:>4} {event['state']:<16} {event['event']}{': ' if shown else ''}{shown}"
+    members = ", ".join(f"{name} {_plain(value)}" for name, value in rest.items())
+    return f"{event['n']:>4} {event['state']:<16} {event['event']}{': ' if members else ''}{members}"
 
 
 def _plain(value: Any) -> str:
@@ -269,8 +269,8 @@ def _start(files: Files) -> datetime:
     values: list[Any] = [_status(files)]
     if HISTORY in files:
         values += [line.value for line in read_jsonl(files[HISTORY]).lines]
-    found = [parse_time(text) for text in _times(values)]
-    return max([EPOCH, *(each for each in found if each.year < _LAST_YEAR)]).replace(microsecond=0)
+    times = [parse_time(text) for text in _times(values)]
+    return max([EPOCH, *(each for each in times if each.year < _LAST_YEAR)]).replace(microsecond=0)
 
 
 def _times(value: Any) -> Iterator[str]:

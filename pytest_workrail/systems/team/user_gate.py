@@ -97,8 +97,8 @@ def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
         store.put(HISTORY, kept)
     elif line:
         store.remove(HISTORY)
-    said = f" and store the answer that was given: {wanted.captured}" if wanted.captured else ""
-    return Err(persistence_failed(STATUS, stage.state, f"Restore {STATUS}, enter {stage.state.value} again{said}"))
+    hint = f" and store the answer that was given: {wanted.captured}" if wanted.captured else ""
+    return Err(persistence_failed(STATUS, stage.state, f"Restore {STATUS}, enter {stage.state.value} again{hint}"))
 
 
 def _read_back(stage: Stage, data: bytes, history: bytes | None) -> bool:
@@ -179,9 +179,9 @@ def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]
         if isinstance(answer, Err):
             return answer
         replies[ident] = answer.value
-    said = [ident for ident, reply in replies.items() if reply is not None]
+    answered = [ident for ident, reply in replies.items() if reply is not None]
     refused = [ident for ident, reply in replies.items() if isinstance(reply, Refusal)]
-    stage.log.emit("user_reply", decisions=said, **({"cancel": refused} if refused else {}))
+    stage.log.emit("user_reply", decisions=answered, **({"cancel": refused} if refused else {}))
     return Ok(replies)
 
 
