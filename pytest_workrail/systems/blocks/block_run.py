@@ -16,19 +16,16 @@ from pytest_workrail.systems.blocks.driver import drive
 from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.blocks.records import findings_of, golden_of, trace_of, write_records
 from pytest_workrail.systems.blocks.run_state import WORKSPACE, SharedState
-from pytest_workrail.systems.blocks.setup import Agent, Setup, checked_setup, scenario_options
+from pytest_workrail.systems.blocks.setup import Agent, Setup, load_setup
 from pytest_workrail.systems.blocks.workspaces import copy_tree
 from pytest_workrail.systems.kernel.run import run_folder
 from workrail_lint.base.files import read_bytes
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.check import check_trace
 from workrail_lint.systems.blocks.limits import PERMUTED_LANES
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow
-from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import Containers, EventType
-from workrail_lint.systems.blocks.scenario_check import Definitions, load_definitions, related, usable
 from workrail_lint.systems.blocks.traces import Trace
 from workrail_lint.systems.blocks.vocabulary import FailureMode, NodeStatus
 from workrail_lint.systems.builtin import scenario_system
@@ -52,23 +49,19 @@ class BlockRun:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        events: list[dict[str, Any]] = self.golden["events"]
-        return events
+        return list(self.golden["events"])
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        steps: list[dict[str, Any]] = self.golden["steps"]
-        return steps
+        return list(self.golden["steps"])
 
     @property
     def fan_ins(self) -> list[dict[str, Any]]:
-        fan_ins: list[dict[str, Any]] = self.golden["fanIns"]
-        return fan_ins
+        return list(self.golden["fanIns"])
 
     @property
     def blockers(self) -> list[dict[str, Any]]:
-        blockers: list[dict[str, Any]] = self.golden["blockers"]
-        return blockers
+        return list(self.golden["blockers"])
 
     @property
     def codes(self) -> list[str]:
@@ -164,7 +157,7 @@ def run(
     replies: Mapping[str, Agent] | None = None,
     keep: str | os.PathLike[str] | None = None,
 ) -> BlockRun:
-    """Run a scenario: a file, or its content. Raises ScenarioInvalid for one that does not hold together.
+    """Run a scenario: a file, or its content. Raise ScenarioInvalid for one that does not hold together.
 
     `workflow` and `workflows` are definitions at hand, for a scenario that names no files. `replies` are agents in
     Python by node id. `keep` is a folder that gets a copy of the workspace with all records, as the linter reads it.
@@ -173,15 +166,11 @@ def run(
     read = scenario_system().read(text)
     if read.findings:
         raise ScenarioInvalid(read.findings)
-    value = read.value
-    options = scenario_options(value["block"], folder)
-    if isinstance(options, Err):
-        raise ScenarioInvalid(options.error)
-    definitions = _definitions(value["block"], folder, workflow, workflows, options.value)
-    setup = checked_setup(value, definitions, options.value, replies)
+    given = () if workflow is None else (workflow, *workflows)
+    setup = load_setup(read.value, folder, given, replies)
     if isinstance(setup, Err):
         raise ScenarioInvalid(setup.error)
-    return play(setup.value, str(value.get("name", "")), None if keep is None else Path(keep))
+    return play(setup.value, str(read.value.get("name", "")), None if keep is None else Path(keep))
 
 
 def _scenario(
@@ -195,21 +184,3 @@ def _scenario(
     if workflow is not None:
         value["block"] = {"workflow": "definition.workflow.json", **value.get("block", {})}
     return json.dumps(value), os.curdir
-
-
-def _definitions(
-    block: dict[str, Any],
-    folder: str,
-    workflow: Mapping[str, Any] | None,
-    workflows: Sequence[Mapping[str, Any]],
-    options: BlockOptions,
-) -> Ok[Definitions] | Err[list[Finding]]:
-    if workflow is None:
-        return load_definitions(block, folder, options)
-    definitions: list[StudioWorkflow] = []
-    for value in (workflow, *workflows):
-        definition = usable(value, "given", options)
-        if isinstance(definition, Err):
-            return definition
-        definitions.append(definition.value)
-    return related(definitions[0], definitions[1:])

@@ -23,20 +23,18 @@ from typing import Any
 from pytest_workrail.scenarios.variations import Content, generated
 from pytest_workrail.systems.blocks.block_run import BlockRun, ScenarioInvalid, run
 from pytest_workrail.systems.blocks.scenario import unmet
-from pytest_workrail.systems.blocks.setup import scenario_options
+from pytest_workrail.systems.blocks.setup import given_definitions, scenario_options
 from pytest_workrail.systems.kernel.generation import DriverSubject, merged
 from workrail_lint.base.files import read_file
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import Node, ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode, EventType
-from workrail_lint.systems.blocks.scenario_check import Definitions, related, usable
 from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, ExecutionStatus, MergeStrategy
 
 _SHARED_FILE = "shared.txt"
@@ -70,11 +68,13 @@ def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
             if ident in loaded and loaded[ident] not in others and loaded[ident][1] is not main:
                 others.append(loaded[ident])
                 wanted.append(loaded[ident][1])
-    usable = usable_together(main, [value for _, value in others])
+    values = [main, *(value for _, value in others)]
+    options = scenario_options({}, os.curdir)
+    usable = options if isinstance(options, Err) else given_definitions(values, "definition", options.value)
     if isinstance(usable, Err):
         return Err(usable.error[0].message)
-    for definition in (definition_model(main), *(definition_model(value) for _, value in others)):
-        plan = make_plan(definition)
+    for value in values:
+        plan = make_plan(definition_model(value))
         if isinstance(plan, Err):
             return Err(f"{', '.join(plan.error.ids)} can't run: each waits for another")
     sources: dict[str, Json] = {"workflow": _relative(path, folder)}
@@ -92,20 +92,6 @@ def is_about(document: Mapping[str, Any], folder: str, path: str) -> bool:
 
 def _relative(path: str, folder: str) -> str:
     return os.path.relpath(os.path.realpath(path), os.path.realpath(folder)).replace(os.sep, "/")
-
-
-def usable_together(main: dict[str, Any], others: list[dict[str, Any]]) -> Ok[Definitions] | Err[list[Finding]]:
-    """Return the definitions, or what is wrong with one of them or between them."""
-    options = scenario_options({}, os.curdir)
-    if isinstance(options, Err):
-        return options
-    definitions: list[StudioWorkflow] = []
-    for value in (main, *others):
-        definition = usable(value, "definition", options.value)
-        if isinstance(definition, Err):
-            return definition
-        definitions.append(definition.value)
-    return related(definitions[0], definitions[1:])
 
 
 def perform(piece: dict[str, Any]) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from pytest_workrail.systems.blocks.block_run import play as play_setup
 from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.blocks.records import PACK
 from pytest_workrail.systems.blocks.run_state import event_lines
-from pytest_workrail.systems.blocks.setup import checked_setup, scenario_options
+from pytest_workrail.systems.blocks.setup import load_setup
 from pytest_workrail.systems.kernel.scenario import (
     Driver,
     Expectation,
@@ -24,7 +24,6 @@ from pytest_workrail.systems.kernel.scenario import (
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
 from workrail_lint.systems.blocks.run_vocabulary import COMMON_CODE, EventType
-from workrail_lint.systems.blocks.scenario_check import load_definitions
 from workrail_lint.systems.blocks.vocabulary import ExecutionStatus
 
 # Findings about the harness and the statelessness of agents: unless it is expected, one of them fails a scenario.
@@ -33,11 +32,7 @@ _CONTRACT_BROKEN = "BC7"
 
 def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure]:
     """Play a scenario and compare the run with what it expects."""
-    options = scenario_options(scenario.value["block"], scenario.folder)
-    if isinstance(options, Err):
-        return scenario.invalid(options.error)
-    definitions = load_definitions(scenario.value["block"], scenario.folder, options.value)
-    setup = checked_setup(scenario.value, definitions, options.value)
+    setup = load_setup(scenario.value, scenario.folder)
     if isinstance(setup, Err):
         return scenario.invalid(setup.error)
     run = play_setup(setup.value, scenario.name)

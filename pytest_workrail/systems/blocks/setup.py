@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
@@ -16,7 +16,14 @@ from workrail_lint.systems.blocks.limits import TELEMETRY_PATH, TELEMETRY_PORT
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import NO_OUTPUT, REVISE, Containers, Enforcement, GitState
-from workrail_lint.systems.blocks.scenario_check import Definitions, content_findings, run_options
+from workrail_lint.systems.blocks.scenario_check import (
+    Definitions,
+    content_findings,
+    load_definitions,
+    related,
+    run_options,
+    usable,
+)
 from workrail_lint.systems.blocks.vocabulary import EXPECTED_KIND, BlockType, DeliverableKind, FailureMode, OutputStatus
 
 EXECUTION = "exec-1"
@@ -145,50 +152,77 @@ def scenario_options(block: Mapping[str, Any], folder: str) -> Ok[BlockOptions] 
     return Ok(run_options(block, config.value.system_options()))
 
 
-def checked_setup(
+def load_setup(
     value: dict[str, Any],
-    definitions: Ok[Definitions] | Err[list[Finding]],
-    options: BlockOptions,
+    folder: str,
+    given: Sequence[Mapping[str, Any]] = (),
     agents: Mapping[str, Agent] | None = None,
 ) -> Ok[Setup] | Err[list[Finding]]:
-    """Return the run that a scenario describes, or what prevents it in the scenario or on this machine."""
+    """Return the run that a scenario describes, or what prevents it in the scenario or on this machine.
+
+    `folder` is where its paths start; `given` are definitions that replace those that it names. Agents in Python
+    replace replies of the same name.
+    """
+    block = value["block"]
+    options = scenario_options(block, folder)
+    if isinstance(options, Err):
+        return options
+    definitions = (
+        given_definitions(given, "given", options.value) if given else load_definitions(block, folder, options.value)
+    )
     if isinstance(definitions, Err):
         return definitions
-    block = value["block"]
     problems = [*errors(content_findings(value, definitions.value)), *_without_git(block)]
-    return Err(problems) if problems else Ok(_setup(block, definitions.value, options, agents))
+    if problems:
+        return Err(problems)
+    members = {name: read(block[member]) for member, (name, read) in _MEMBERS.items() if member in block}
+    replies = {**members.pop("replies", {}), **(agents or {})}
+    checks = block.get("check", {})
+    main, others = definitions.value.main, definitions.value.others
+    return Ok(Setup(main, others, options=options.value, replies=replies, **members, **checks))
 
 
-def _setup(
-    block: Mapping[str, Any], definitions: Definitions, options: BlockOptions, agents: Mapping[str, Agent] | None
-) -> Setup:
-    """Return the run that a scenario describes; agents in Python replace replies of the same name."""
-    repo, check = block.get("repo", {}), block.get("check", {})
-    replies = {key: reply_of(reply) for key, reply in block.get("replies", {}).items()}
-    return Setup(
-        definitions.main,
-        definitions.others,
-        Repo(
-            repo.get("files", {}),
-            GitState(repo.get("git", GitState.NONE.value)),
-            tuple(repo.get("restrictions", ())),
-            repo.get("readOnly", False),
-        ),
-        block.get("execution", EXECUTION),
-        block.get("telemetry", True),
-        FailureMode(block.get("failureMode", FailureMode.LENIENT.value)),
-        Containers(block.get("containers", Containers.WARM.value)),
-        Enforcement(block.get("enforce", Enforcement.PROMPT.value)),
-        options,
-        block.get("variables", {}),
-        {**replies, **(agents or {})},
-        {node: tuple(map(answer_of, answers)) for node, answers in block.get("gates", {}).items()},
-        block.get("conflicts", {}),
-        block.get("manual", {}),
-        block.get("pauses", {}),
-        check.get("stateless", False),
-        check.get("permutations", False),
-    )
+def given_definitions(
+    values: Sequence[Mapping[str, Any]], name: str, options: BlockOptions
+) -> Ok[Definitions] | Err[list[Finding]]:
+    """Return definitions that run together, or what is wrong with one of them or between them."""
+    definitions: list[StudioWorkflow] = []
+    for value in values:
+        definition = usable(value, name, options)
+        if isinstance(definition, Err):
+            return definition
+        definitions.append(definition.value)
+    return related(definitions[0], definitions[1:])
+
+
+def _replies(replies: Mapping[str, Any]) -> dict[str, Reply]:
+    return {key: reply_of(reply) for key, reply in replies.items()}
+
+
+def _gates(gates: Mapping[str, Any]) -> dict[str, tuple[str | Revise, ...]]:
+    return {node: tuple(map(answer_of, answers)) for node, answers in gates.items()}
+
+
+def _repo(repo: Mapping[str, Any]) -> Repo:
+    git_state = GitState(repo.get("git", GitState.NONE))
+    return Repo(repo.get("files", {}), git_state, tuple(repo.get("restrictions", ())), repo.get("readOnly", False))
+
+
+# The members of a scenario's `block`: what they are called in a setup, and how they are read.
+_MEMBERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "repo": ("repo", _repo),
+    "execution": ("execution", str),
+    "telemetry": ("telemetry", bool),
+    "failureMode": ("failure_mode", FailureMode),
+    "containers": ("containers", Containers),
+    "enforce": ("enforce", Enforcement),
+    "variables": ("variables", dict),
+    "replies": ("replies", _replies),
+    "gates": ("gates", _gates),
+    "conflicts": ("conflicts", dict),
+    "manual": ("manual", dict),
+    "pauses": ("pauses", dict),
+}
 
 
 def _without_git(block: Mapping[str, Any]) -> list[Finding]:

@@ -186,34 +186,21 @@ def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]
 
 
 def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
-    now = stage.clock.timestamp
     outcome = QuestionOutcome(ident, Topic(Kind.INFO), D.ANSWERED, answer, None)
-    is_request = ident == APPROVE_DESIGN_ID and machine.is_change_request(answer)
-    labels = [f"{ident}=answered", *(["correction=queued"] if is_request else [])]
-
-    def change(status: Status) -> None:
-        _closed(status, outcome, now)
-        if is_request:
-            set_correction(status, CorrectionStatus.QUEUED)
-
-    request = {"at": now, "decision_id": ident, "answer": answer, "state_context": GATES[ident].value}
-    written = commit(stage, Commit(change, labels, request if is_request else None, answer))
-    if isinstance(written, Err):
-        return written
-    stage.log.emit("decision", id=ident, status=D.ANSWERED.value)
-    return Ok(answer)
+    request = None
+    if ident == APPROVE_DESIGN_ID and machine.is_change_request(answer):
+        now = stage.clock.timestamp
+        request = {"at": now, "decision_id": ident, "answer": answer, "state_context": GATES[ident].value}
+    stored = _store(stage, [outcome], answer, request)
+    return stored if isinstance(stored, Err) else Ok(answer)
 
 
 def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
-    now = stage.clock.timestamp
-    outcome = QuestionOutcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)
-    written = commit(stage, Commit(lambda status: _closed(status, outcome, now), [f"{ident}=cancelled"], None, reason))
-    if isinstance(written, Err):
-        return written
-    stage.log.emit("decision", id=ident, status=D.CANCELLED.value)
-    missing = about_decision(
-        TeamBlocker.GATE_DECISION_MISSING, ident, f"{GATES[ident].value} {why}", f"Resume and answer {_ACCEPTED[ident]}"
-    )
+    stored = _store(stage, [QuestionOutcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)], reason)
+    if isinstance(stored, Err):
+        return stored
+    text, fix = f"{GATES[ident].value} {why}", f"Resume and answer {_ACCEPTED[ident]}"
+    missing = about_decision(TeamBlocker.GATE_DECISION_MISSING, ident, text, fix)
     return Err(blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, missing))
 
 
@@ -269,7 +256,8 @@ def settle_questions(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Que
                 settled[ident] = outcome
     outcomes = [settled[ident] for ident in open_topics if ident in settled]
     if outcomes:
-        stored = _store(stage, outcomes)
+        captured = "; ".join(f"{each.ident}: {each.answer or each.reason}" for each in outcomes)
+        stored = _store(stage, outcomes, captured)
         if isinstance(stored, Err):
             return stored
     unsettled = [ident for ident in open_topics if ident not in settled]
@@ -303,20 +291,25 @@ def _outcome(ident: str, topic: Topic, reply: Answer) -> QuestionOutcome | None:
             return QuestionOutcome(ident, topic, D.CANCELLED, None, NO_RESPONSE)
 
 
-def _store(stage: Stage, outcomes: list[QuestionOutcome]) -> Ok[None] | Err[Halt]:
+def _store(
+    stage: Stage, outcomes: list[QuestionOutcome], captured: str, request: dict[str, Any] | None = None
+) -> Ok[None] | Err[Halt]:
+    """Store how questions ended, all at once, and emit their decisions. A change request also queues a correction."""
     now = stage.clock.timestamp
 
     def change(status: Status) -> None:
-        issues = items_of(status.setdefault("known_issues", []))
         for outcome in outcomes:
             _closed(status, outcome, now)
             question = str((machine.decision(status, outcome.ident) or {}).get("question"))
             issue = known_issue(outcome.topic, outcome.effect, question, outcome.answer, outcome.reason)
-            issues += [] if issue is None else [issue]
+            if issue is not None:
+                items_of(status.setdefault("known_issues", [])).append(issue)
+        if request is not None:
+            set_correction(status, CorrectionStatus.QUEUED)
 
     labels = [f"{outcome.ident}={outcome.status.value}" for outcome in outcomes]
-    captured = "; ".join(f"{each.ident}: {each.answer or each.reason}" for each in outcomes)
-    written = commit(stage, Commit(change, labels, None, captured))
+    labels += [] if request is None else ["correction=queued"]
+    written = commit(stage, Commit(change, labels, request, captured))
     if isinstance(written, Err):
         return written
     # An answer that lets one finding pass does not lift the gate while another has something repaired.
