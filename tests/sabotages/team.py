@@ -170,8 +170,8 @@ def the_orchestrator_does_it_itself(original):
     from pytest_workrail.systems.team import minimal_outputs as minimal
     from pytest_workrail.systems.team.simulated_agents import AgentOutput
 
-    def dispatch(stage, agent, task, check=None):
-        done = original(stage, agent, task, check)
+    def dispatch(stage, agent, task, *check):
+        done = original(stage, agent, task, *check)
         if isinstance(done, Err) and done.error.slug is BlockerSlug.SUBAGENT_FAILURE and agent is AgentName.ARCHITECT:
             stage.write_file("architecture.md", minimal.architecture().encode())
             return Ok(AgentOutput())
