@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
-from workrail_lint.systems.workrail.rules.verdicts import verdicts
+from workrail_lint.systems.workrail.rules.condition_verdicts import verdicts
 
 Json = Any
 

@@ -10,8 +10,14 @@ from lint_probe import as_text, fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.rules.identifiers import WorkflowIdLegacy, WorkflowIdReserved
-from workrail_lint.systems.workrail.rules.names import RESERVED_KEYS, IdConfusable, LoopVarCollision, ReservedObjectKey
+from workrail_lint.systems.workrail.rules.identifiers import (
+    RESERVED_KEYS,
+    IdConfusable,
+    LoopVarCollision,
+    ReservedObjectKey,
+    WorkflowIdLegacy,
+    WorkflowIdReserved,
+)
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 

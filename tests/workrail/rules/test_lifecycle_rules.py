@@ -22,15 +22,13 @@ from workrail_lint.systems.workrail.rules.lifecycle import (
     ExamplesMissing,
     FileExtension,
     FileNameMismatch,
-    SpecVersionFuture,
-    SpecVersionMissing,
-    SpecVersionStale,
-)
-from workrail_lint.systems.workrail.rules.metrics import (
     MetricsKeyPartial,
     MetricsOutcomeEarly,
     MetricsProfileMissing,
     ModelIdHardcoded,
+    SpecVersionFuture,
+    SpecVersionMissing,
+    SpecVersionStale,
 )
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 

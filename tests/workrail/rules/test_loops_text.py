@@ -14,8 +14,8 @@ from lint_probe import fixed, lint
 
 from workrail_lint.systems.workrail.rules import loop_text, loop_variables, variable_use
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import expressions, mentions
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variables import expressions, mentions
 
 
 def names(rule: type[WorkflowRule], *steps: dict[str, Any], **members: Any) -> list[str]:

@@ -12,18 +12,18 @@ from lint_probe import fixed, lint, view
 from workrail_lint import check, check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.rules.prompt_leftovers import (
-    ApprovalWithoutConfirmation,
-    DisplayNameDecorated,
-    NumberedTwice,
-    PromptLeftover,
-    RoleInPrompt,
-)
 from workrail_lint.systems.workrail.rules.prompt_references import (
     ProseFileMissing,
     StepReferenceUnknown,
     ToolUnavailable,
     known_step_ids,
+)
+from workrail_lint.systems.workrail.rules.prompt_wording import (
+    ApprovalWithoutConfirmation,
+    DisplayNameDecorated,
+    NumberedTwice,
+    PromptLeftover,
+    RoleInPrompt,
 )
 from workrail_lint.systems.workrail.rules.prose_flow import ProseExitInCountedLoop, ProseJump, ProseRoundsDiffer
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
 from workrail_lint import check_text
-from workrail_lint.systems.workrail.rules import prompt_fragments, prompt_repetition, prompt_shape, prompt_wording
+from workrail_lint.systems.workrail.rules import prompt_parts, prompt_wording
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, prompts, sentence_at
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -47,13 +47,13 @@ def blocks(**sections: Any) -> dict[str, Any]:
     ],
 )
 def test_blank_blocks(sections: dict[str, Any], expected: list[str]) -> None:
-    found = places(prompt_shape.PromptBlockBlank, blocks(**sections))
+    found = places(prompt_parts.PromptBlockBlank, blocks(**sections))
     assert found == [f"/steps/0/promptBlocks/{place}" for place in expected]
 
 
 @pytest.mark.parametrize(("length", "count"), [(7372, 0), (7373, 1), (8192, 1), (8193, 0)])
 def test_near_the_limit_is_over_nine_tenths_of_it(length: int, count: int) -> None:
-    assert len(places(prompt_shape.PromptNearLimit, step(prompt="é" * length))) == count
+    assert len(places(prompt_parts.PromptNearLimit, step(prompt="é" * length))) == count
 
 
 def checked(document: dict[str, Any], name: str) -> list[str]:
@@ -218,24 +218,24 @@ SENTENCE = "Do not edit any file in this step, and hand over before the next"
 @pytest.mark.parametrize(("count", "found"), [(2, 0), (3, 1), (5, 1)])
 def test_boilerplate_is_a_sentence_in_three_steps(count: int, found: int) -> None:
     steps = [step(f"step-{n}", f"Part {n}. {SENTENCE}. Then part {n + 1}.") for n in range(count)]
-    assert len(places(prompt_repetition.PromptBoundaryBoilerplate, *steps)) == found
+    assert len(places(prompt_wording.PromptBoundaryBoilerplate, *steps)) == found
 
 
 def test_boilerplate_in_one_step_or_in_short_sentences_is_none() -> None:
-    assert places(prompt_repetition.PromptBoundaryBoilerplate, step(prompt=f"{SENTENCE}\n" * 3)) == []
+    assert places(prompt_wording.PromptBoundaryBoilerplate, step(prompt=f"{SENTENCE}\n" * 3)) == []
     short = [step(f"step-{n}", "Do not edit any file. Hand over.") for n in range(3)]
-    assert places(prompt_repetition.PromptBoundaryBoilerplate, *short) == []
+    assert places(prompt_wording.PromptBoundaryBoilerplate, *short) == []
 
 
 @pytest.mark.parametrize("mark", "!?")
 def test_a_repeated_sentence_may_end_in_any_mark(mark: str) -> None:
     steps = [step(f"step-{n}", f"Part {n}{mark} {SENTENCE}{mark}{' Go.' * n}") for n in range(3)]
-    assert places(prompt_repetition.PromptBoundaryBoilerplate, *steps) == ["/steps/0/prompt"]
+    assert places(prompt_wording.PromptBoundaryBoilerplate, *steps) == ["/steps/0/prompt"]
 
 
 def test_sentences_shared_by_the_same_steps_are_one_finding() -> None:
     steps = [step(f"step-{n}", f"{SENTENCE}.\n{SENTENCE} one.\nPart {n}") for n in range(3)]
-    (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
+    (found,) = lint(prompt_wording.PromptBoundaryBoilerplate, workflow(*steps))
     assert "and 1 other" in found.message
     assert "'step-0', 'step-1', 'step-2'" in found.message
 
@@ -260,7 +260,7 @@ def test_variants_share_more_than_four_fifths(
     other_lines = [*LINES[:shared], *(f"Other {n}" for n in range(10 - shared))]
     condition = {"var": "mode", "equals": "quick"}
     other = step("read-quick", "\n".join(other_lines), **{"runCondition": condition, **other_members})
-    assert len(places(prompt_repetition.PromptVariantDuplication, one, other)) == found
+    assert len(places(prompt_wording.PromptVariantDuplication, one, other)) == found
 
 
 def test_fragments() -> None:
@@ -270,21 +270,21 @@ def test_fragments() -> None:
         {"id": "cc", "text": ""},
     ]
     made = step(promptFragments=fragments)
-    assert places(prompt_fragments.FragmentBlank, made) == ["/steps/0/promptFragments/0/text"]
-    assert places(prompt_fragments.FragmentUnconditional, made) == [
+    assert places(prompt_parts.FragmentBlank, made) == ["/steps/0/promptFragments/0/text"]
+    assert places(prompt_parts.FragmentUnconditional, made) == [
         "/steps/0/promptFragments/0",
         "/steps/0/promptFragments/2",
     ]
     calling = step(prompt=None, templateCall=CALL, promptFragments=fragments)
-    assert places(prompt_fragments.FragmentBlank, calling) == []
-    assert places(prompt_fragments.FragmentUnconditional, calling) == []
-    assert places(prompt_fragments.FragmentOnTemplateCall, calling) == ["/steps/0/promptFragments"]
+    assert places(prompt_parts.FragmentBlank, calling) == []
+    assert places(prompt_parts.FragmentUnconditional, calling) == []
+    assert places(prompt_parts.FragmentOnTemplateCall, calling) == ["/steps/0/promptFragments"]
 
 
 def test_guidance_moves_behind_the_constraints_that_are_there() -> None:
     made = step(prompt=None, promptBlocks={"goal": "A.", "constraints": ["B."]}, guidance=["C.", " ", "D."])
     document = workflow(made)
-    (found,) = lint(prompt_fragments.GuidanceNotDelivered, document)
+    (found,) = lint(prompt_parts.GuidanceNotDelivered, document)
     (after,) = json.loads(fixed(found, document))["steps"]
     assert after["promptBlocks"] == {"goal": "A.", "constraints": ["B.", "C.", "D."]}
     assert "guidance" not in after
@@ -301,13 +301,13 @@ def test_guidance_moves_behind_the_constraints_that_are_there() -> None:
     ],
 )
 def test_guidance_is_moved_only_where_it_fits(made: dict[str, Any], count: int, fixable: bool) -> None:
-    found = lint(prompt_fragments.GuidanceNotDelivered, workflow(made))
+    found = lint(prompt_parts.GuidanceNotDelivered, workflow(made))
     assert len(found) == count
     assert any(finding.fix for finding in found) is fixable
 
 
 def test_every_blank_item_of_guidance_is_named() -> None:
-    assert places(prompt_fragments.GuidanceBlank, step(guidance=["", "a", "\t"])) == [
+    assert places(prompt_parts.GuidanceBlank, step(guidance=["", "a", "\t"])) == [
         "/steps/0/guidance/0",
         "/steps/0/guidance/2",
     ]
@@ -361,17 +361,17 @@ def test_a_quotation_is_one_short_line(text: str) -> None:
 def test_names_that_span_lines_do_not_break_a_message() -> None:
     long = "Do not edit any file in this step, and hand over before the next one starts."
     steps = [step(f"step\n{n}", long) for n in range(3)]
-    (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
+    (found,) = lint(prompt_wording.PromptBoundaryBoilerplate, workflow(*steps))
     assert "\n" not in found.message
 
 
 def test_guidance_of_a_loop_is_for_the_schema_to_refuse() -> None:
-    assert lint(prompt_fragments.GuidanceNotDelivered, workflow({**loop(), "guidance": ["Prefer evidence."]})) == []
+    assert lint(prompt_parts.GuidanceNotDelivered, workflow({**loop(), "guidance": ["Prefer evidence."]})) == []
 
 
 @pytest.mark.parametrize(("item", "fixable"), [('Emit {"kind": "x"}.', False), ("Mind {{name}}.", True)])
 def test_braces_are_not_moved_into_the_prompt_of_a_routine(item: str, fixable: bool) -> None:
     document = workflow(step(guidance=[item]))
-    (plain,) = lint(prompt_fragments.GuidanceNotDelivered, document)
-    (routine,) = lint(prompt_fragments.GuidanceNotDelivered, document, is_routine=True)
+    (plain,) = lint(prompt_parts.GuidanceNotDelivered, document)
+    (routine,) = lint(prompt_parts.GuidanceNotDelivered, document, is_routine=True)
     assert (plain.fix is not None, routine.fix is not None) == (True, fixable)

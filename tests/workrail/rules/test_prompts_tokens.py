@@ -12,9 +12,9 @@ from lint_probe import fixed, lint, view
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.workrail.rules import context_tokens, prompt_tokens
+from workrail_lint.systems.workrail.rules import context_tokens, prompt_parts
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.prompt_tokens import SLOTS
+from workrail_lint.systems.workrail.rules.prompt_parts import SLOTS
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 TOKEN = "{{wr.bindings.checker}}"
@@ -54,7 +54,7 @@ def by_name(found: list[Finding]) -> dict[str, list[str]]:
     ],
 )
 def test_fields_where_no_token_is_resolved(made: dict[str, Any], pointer: str) -> None:
-    assert places(prompt_tokens.TokenUnsupportedField, made) == [pointer]
+    assert places(prompt_parts.TokenUnsupportedField, made) == [pointer]
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_fields_where_no_token_is_resolved(made: dict[str, Any], pointer: str) -
     ],
 )
 def test_fields_that_resolve_drop_or_refuse_tokens_themselves(made: dict[str, Any]) -> None:
-    assert places(prompt_tokens.TokenUnsupportedField, made) == []
+    assert places(prompt_parts.TokenUnsupportedField, made) == []
 
 
 def test_an_escaped_brace_is_a_brace() -> None:
     text = json.dumps(workflow(step(title="T {{wr.x}}"))).replace("{{", "\\u007b\\u007b")
-    assert [f.pointer for f in lint(prompt_tokens.TokenUnsupportedField, text)] == ["/steps/0/title"]
+    assert [f.pointer for f in lint(prompt_parts.TokenUnsupportedField, text)] == ["/steps/0/title"]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_escaped_brace_is_a_brace() -> None:
 )
 def test_spellings_that_hide_a_token(spelled: str, right: str | None) -> None:
     document = workflow(step(prompt=f"Run {spelled} now."), extensionPoints=SLOTS)
-    found = lint(prompt_tokens.TokenMalformed, document)
+    found = lint(prompt_parts.TokenMalformed, document)
     if right is None:
         assert found == []
     elif right == "no fix":
@@ -100,13 +100,13 @@ def test_spellings_that_hide_a_token(spelled: str, right: str | None) -> None:
 
 @pytest.mark.parametrize("prompt", [f"Run {TOKEN}.", "{{user}}", "{{wrapped.wr.x}}", "{{ wry.x }}", "wr.x", "{ wr.x }"])
 def test_other_braces_are_no_malformed_tokens(prompt: str) -> None:
-    assert places(prompt_tokens.TokenMalformed, step(prompt=prompt)) == []
+    assert places(prompt_parts.TokenMalformed, step(prompt=prompt)) == []
 
 
 def test_several_ill_spelled_tokens_are_one_finding_and_one_fix() -> None:
     prompt = "{{ wr.bindings.checker }} and {{WR.bindings.checker}} and {{ wr.bindings.checker }}"
     document = workflow(step(prompt=prompt), extensionPoints=SLOTS)
-    (found,) = lint(prompt_tokens.TokenMalformed, document)
+    (found,) = lint(prompt_parts.TokenMalformed, document)
     assert json.loads(fixed(found, document))["steps"][0]["prompt"] == f"{TOKEN} and {TOKEN} and {TOKEN}"
 
 
@@ -114,22 +114,22 @@ def test_a_fragment_is_malformed_only_where_the_structure_does_not_refuse_it() -
     def fragment(text: str) -> dict[str, Any]:
         return step(promptFragments=[{"id": "aa", "text": text}])
 
-    assert places(prompt_tokens.TokenMalformed, fragment("{{ wr.x }}")) == ["/steps/0/promptFragments/0/text"]
-    assert places(prompt_tokens.TokenMalformed, fragment("{{WR.x}}")) == []
+    assert places(prompt_parts.TokenMalformed, fragment("{{ wr.x }}")) == ["/steps/0/promptFragments/0/text"]
+    assert places(prompt_parts.TokenMalformed, fragment("{{WR.x}}")) == []
     assert by_name(check(fragment("{{WR.x}}")))["fragment-wr-token"] == ["/steps/0/promptFragments/0/text"]
 
 
 def test_spaces_without_end_do_not_slow_the_search_down() -> None:
-    assert places(prompt_tokens.TokenMalformed, step(prompt="{{wr." + " " * 200_000)) == ["/steps/0/prompt"]
+    assert places(prompt_parts.TokenMalformed, step(prompt="{{wr." + " " * 200_000)) == ["/steps/0/prompt"]
 
 
 @given(st.text(alphabet=st.sampled_from("{} wWrR.bindgschk"), max_size=30))
 def test_the_respelled_text_has_no_ill_spelled_token_of_a_declared_slot(text: str) -> None:
     workflow_view = view(workflow(step(), extensionPoints=SLOTS))
     respelled = text
-    for old, new in prompt_tokens.normalized_tokens(text, workflow_view):
+    for old, new in prompt_parts.normalized_tokens(text, workflow_view):
         respelled = respelled.replace(old, new)
-    assert prompt_tokens.normalized_tokens(respelled, workflow_view) == []
+    assert prompt_parts.normalized_tokens(respelled, workflow_view) == []
 
 
 def test_a_binding_token_without_any_slot_is_one_error() -> None:
@@ -183,7 +183,7 @@ def test_which_fields_are_rendered_with_the_context(made: dict[str, Any], rule: 
 
 
 def test_part_fix_needs_a_single_part_and_a_declared_slot() -> None:
-    rule = prompt_tokens.TokenInPart()
+    rule = prompt_parts.TokenInPart()
 
     def fix(goal: list[dict[str, str]]) -> bool:
         shown = view(workflow(step(prompt=None, promptBlocks={"goal": goal}), extensionPoints=SLOTS))

@@ -11,13 +11,15 @@ from lint_probe import as_text, fixed, lint
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.rules.references import (
+    AssessmentUnused,
+    ExtensionPointUnused,
+    FunctionUnused,
     ReferenceAuthoringOnly,
     ReferenceIsDirectory,
     ReferenceMissingFile,
     ReferencePackageScope,
 )
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.unused import AssessmentUnused, ExtensionPointUnused, FunctionUnused
 
 
 def reference(source: str, **members: Any) -> dict[str, Any]:

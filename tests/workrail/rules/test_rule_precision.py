@@ -17,13 +17,11 @@ from workrail_lint.systems.workrail.rules.assessments import AssessmentNoConsequ
 from workrail_lint.systems.workrail.rules.criteria import CriteriaPreferContract
 from workrail_lint.systems.workrail.rules.evidence import CriteriaFlagOnly
 from workrail_lint.systems.workrail.rules.features import FeatureMissingCapabilities
-from workrail_lint.systems.workrail.rules.lifecycle import DeprecatedMember
+from workrail_lint.systems.workrail.rules.lifecycle import DeprecatedMember, ModelIdHardcoded
 from workrail_lint.systems.workrail.rules.loop_exit import LoopControlOutsideLoop, LoopStopSkipsNext
 from workrail_lint.systems.workrail.rules.loop_source import LoopContextControlled, LoopSourceLoopIdMismatch
-from workrail_lint.systems.workrail.rules.metrics import ModelIdHardcoded
-from workrail_lint.systems.workrail.rules.prompt_fragments import GuidanceNotDelivered
-from workrail_lint.systems.workrail.rules.prompt_repetition import PromptBoundaryBoilerplate
-from workrail_lint.systems.workrail.rules.prompt_wording import PromptLazyWording
+from workrail_lint.systems.workrail.rules.prompt_parts import GuidanceNotDelivered
+from workrail_lint.systems.workrail.rules.prompt_wording import PromptBoundaryBoilerplate, PromptLazyWording
 from workrail_lint.systems.workrail.rules.references import ReferencePackageScope
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.templates import TemplateArgUnused, TemplateCallMemberIgnored

@@ -19,20 +19,16 @@ from workrail_lint.systems.workrail.rules.samples import parallel, step, workflo
 from workrail_lint.systems.workrail.rules.security import (
     AllowedToolsHint,
     IdNullByte,
-    ShellCommandContextToken,
-    ShellCommandDangerous,
-)
-from workrail_lint.systems.workrail.rules.security_paths import (
     PathBackslash,
+    PrivatePathLiteral,
+    PromptProtocolOverride,
     ReferenceAbsolutePath,
     ReferencePathEscape,
     ReferenceSymlinkEscape,
     ReferenceUrl,
-)
-from workrail_lint.systems.workrail.rules.security_text import (
-    PrivatePathLiteral,
-    PromptProtocolOverride,
     SecretLiteral,
+    ShellCommandContextToken,
+    ShellCommandDangerous,
     looks_random,
 )
 

@@ -126,9 +126,8 @@ def test_an_unknown_template_with_a_token_says_why() -> None:
 
 def routine_findings(*steps: dict[str, Any], is_routine: bool = True, **members: Any) -> list[Finding]:
     document = workflow(*steps, **members)
-    return [
-        finding for rule in RULES.rules_in("routines") for finding in lint(type(rule), document, is_routine=is_routine)
-    ]
+    rules = [type(rule) for rule in RULES.rules_in("templates") if isinstance(rule, templates.RoutineRule)]
+    return [finding for rule in rules for finding in lint(rule, document, is_routine=is_routine)]
 
 
 @pytest.mark.parametrize(

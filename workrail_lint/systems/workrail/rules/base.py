@@ -125,7 +125,7 @@ class WorkflowContext:
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:
         """What the analysis finds wrong, by the name of the rule that reports it."""
-        from workrail_lint.systems.workrail.rules.verdicts import verdicts  # and the solver with it
+        from workrail_lint.systems.workrail.rules.condition_verdicts import verdicts  # and the solver with it
 
         return verdicts(self)
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from workrail_lint.documents.json_format import formatted, layout_problem
+from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import CARRIAGE_RETURN
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_reader import JsonDocument
 
 
 class LineEndings(WorkflowRule):

@@ -18,8 +18,8 @@ from workrail_lint.systems.workrail.rules.loop_facts import (
     settings,
     source,
 )
+from workrail_lint.systems.workrail.rules.prose import mentions
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
-from workrail_lint.systems.workrail.rules.variables import mentions
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report

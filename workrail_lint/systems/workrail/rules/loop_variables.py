@@ -15,8 +15,8 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.context_tokens import SUBSTITUTED_FIELDS
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings, variables
+from workrail_lint.systems.workrail.rules.prose import expressions
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variables import expressions
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Fix

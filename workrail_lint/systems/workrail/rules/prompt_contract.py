@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, name_list, quoted
 from workrail_lint.documents.scanner import loads
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
-from workrail_lint.rules.base import Example
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.contracts import judged
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
-    from workrail_lint.systems.workrail.model.workflow import Step
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _REFS = "wr.contracts."
 _ASSESSMENT_KIND = "wr.assessment"

@@ -5,32 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
-from workrail_lint.rules.base import Example
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import WORKSPACE
 from workrail_lint.systems.workrail.rules.loop_facts import called_routine
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, excerpt, label
-from workrail_lint.systems.workrail.rules.step_numbers import (
+from workrail_lint.systems.workrail.rules.prose_flow import (
     base_number,
     numbered_parts,
     numbered_steps,
     own_numbers,
     plain_title,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 # ------------------------------------------------------------------------------------------------- steps
 

@@ -11,24 +11,19 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings import unsafe
-from workrail_lint.systems.workrail.author_texts import ARGUMENT, argument_groups, strings_of, text_of
+from workrail_lint.findings import Finding, Fix, unsafe
+from workrail_lint.systems.workrail.author_texts import ARGUMENT, Group, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.compiler.nodes import step_name
 from workrail_lint.systems.workrail.model.nodes import PROMPT_FIELDS
-from workrail_lint.systems.workrail.rules.base import Text
-
-if TYPE_CHECKING:
-    from workrail_lint.findings import Finding, Fix
-    from workrail_lint.systems.workrail.author_texts import Group
-    from workrail_lint.systems.workrail.model.workflow import Step
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext
 
 _SHOWN = 60
 # No sentence is longer, and no phrase ends farther after its word.
@@ -373,3 +368,34 @@ def use_suggestion(finding: Finding, workflow: WorkflowContext) -> Fix | None:
 def is_text(value: object) -> bool:
     """Whether a value is a string that is not blank."""
     return isinstance(value, str) and not js.is_blank(value)
+
+
+def expressions(text: str) -> Iterator[str]:
+    """What is between `{{` and `}}`, without the pairs that contain a single closing brace.
+
+    The same as matching `{{([^}]*)}}` again and again, but linear on text full of opening braces.
+    """
+    start = text.find("{{")
+    while start >= 0:
+        end = text.find("}", start + 2)
+        if end < 0:
+            return
+        if text.startswith("}}", end):
+            yield text[start + 2 : end]
+        start = text.find("{{", end + 1)
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text has the name as a separate word."""
+    start = text.find(name) if name else -1
+    while start >= 0:
+        end = start + len(name)
+        is_word = not (start and _in_name(text[start - 1])) and not (end < len(text) and _in_name(text[end]))
+        if is_word:
+            return True
+        start = text.find(name, end)
+    return False
+
+
+def _in_name(character: str) -> bool:
+    return character == "_" or character == "$" or (character.isascii() and character.isalnum())

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH
+from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NumberLexeme
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import ODD_NUMBERS
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_reader import NumberLexeme
 
 _LONGEST_SHOWN = 40
 

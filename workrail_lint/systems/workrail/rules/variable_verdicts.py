@@ -6,21 +6,25 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
+from workrail_lint.systems.workrail.analysis.analysis import Analysis
 from workrail_lint.systems.workrail.analysis.domains import LIST
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNSET, impossible
 from workrail_lint.systems.workrail.analysis.nearness import Near, nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
-from workrail_lint.systems.workrail.analysis.records import CERTAIN, FOREIGN, MENTIONED, UNDELIVERED
+from workrail_lint.systems.workrail.analysis.records import (
+    CERTAIN,
+    FOREIGN,
+    MENTIONED,
+    UNDELIVERED,
+    Definition,
+    Mention,
+    Use,
+)
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, shown
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.analysis.records import Definition, Mention, Use
-    from workrail_lint.systems.workrail.model.workflow import Condition
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"

@@ -7,21 +7,17 @@ as outside its domain or never true. So the judgements are made in order, and ea
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, impossible
+from workrail_lint.systems.workrail.analysis.analysis import Analysis
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, Comparison, Node, impossible
 from workrail_lint.systems.workrail.analysis.nearness import KnownNames
+from workrail_lint.systems.workrail.analysis.records import Decision, Use
 from workrail_lint.systems.workrail.condition_logic import LOGIC
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.analysis.logic import Comparison, Node
-    from workrail_lint.systems.workrail.analysis.records import Decision, Use
-    from workrail_lint.systems.workrail.model.workflow import Condition
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
-
+from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _STRUCTURES = (dict, list)
 _FAR = 1e15  # beyond a bound that is farther away there may be no number
@@ -116,21 +112,6 @@ def _goes_both_ways(leaf: Comparison) -> bool:
     if leaf.operator in BOUNDS:
         return abs(float(literal)) < _FAR
     return leaf.operator in ("equals", "not_equals", "") and not isinstance(literal, dict | list)
-
-
-def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
-    """The findings of all rules that rest on the analysis, by the name of the rule."""
-    judge = Judge(workflow)
-    if judge.analysis.uses:
-        from workrail_lint.systems.workrail.rules import truth_verdicts, value_verdicts, variable_verdicts
-
-        truth_verdicts.find_dead_steps(judge)
-        variable_verdicts.judge_variables(judge)
-        variable_verdicts.judge_gates(judge)
-        value_verdicts.judge_values(judge)
-        truth_verdicts.judge_conditions(judge)
-        variable_verdicts.judge_items(judge)
-    return judge.found
 
 
 def is_odd(leaf: Condition) -> bool:

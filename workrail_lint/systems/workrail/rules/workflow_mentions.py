@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workrail_lint.systems.workrail.rules.base import WorkflowContext
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.prose import Search
 from workrail_lint.systems.workrail.workflow_registry import Mention
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
 _QUOTE = "[\"'`]"
 _VERB = "(?:run|execute|start|launch|invoke|trigger|spawn)"

@@ -1,0 +1,607 @@
+"""PR: what a prompt is made of: its source, blocks, fragments, guidance and `{{wr.…}}` tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import counted, listed, quoted
+from workrail_lint.documents.operations import Insert, Operation, Remove, Replace, ReplaceText
+from workrail_lint.documents.pointer import child, parent
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.compiler.bindings import TOKEN
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.facts import LONG_PROMPT, MAX_PROMPT
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, value_at
+
+_NEAR = MAX_PROMPT * 9 // 10
+
+
+class PromptSourceMissing(WorkflowRule):
+    code = "PR001"
+    name = "prompt-source-missing"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A step has none of `prompt`, `promptBlocks` and `templateCall`."
+    why = "The agent would get a step with nothing to do."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(samples.workflow(samples.step(prompt=None)), samples.workflow(samples.step()))
+        yield Example(
+            samples.workflow(samples.loop(samples.step("inner-step", None))),
+            samples.workflow(samples.loop(samples.step("inner-step"))),
+        )
+
+
+class PromptSourceMultiple(WorkflowRule):
+    code = "PR002"
+    name = "prompt-source-multiple"
+    severity = Severity.ERROR
+    origin = "struct / compile"
+    summary = "A step has more than one of `prompt`, `promptBlocks` and `templateCall`."
+    why = "Only one of them can become the prompt; the others would be lost, and the author can't choose which."
+
+    def examples(self) -> Iterable[Example]:
+        both: dict[str, Any] = {"promptBlocks": {"goal": "Describe what you see."}}
+        yield Example(samples.workflow(samples.step(**both)), samples.workflow(samples.step(prompt=None, **both)))
+        call: dict[str, Any] = {"templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}
+        yield Example(
+            samples.workflow(samples.loop(samples.step("inner-step", **call))),
+            samples.workflow(samples.loop(samples.step("inner-step", None, **call))),
+        )
+
+
+class PromptBlocksEmpty(WorkflowRule):
+    code = "PR003"
+    name = "prompt-blocks-empty"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "`promptBlocks` renders to an empty prompt, even with the text that features add."
+    why = "A step without a single section has no prompt, so it can't be compiled."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(prompt=None, promptBlocks={})),
+            samples.workflow(samples.step(prompt=None, promptBlocks={"goal": "Describe what you see."})),
+        )
+
+
+class PromptBlockBlank(WorkflowRule):
+    code = "PR004"
+    name = "prompt-block-blank"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A goal, list item or output in `promptBlocks` is blank, or a list of parts is empty."
+    why = "The heading, bullet or number is still rendered, with nothing after it."
+    needs = frozenset({"promptBlocks"})
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        blocks = step.step.get("promptBlocks")
+        if not isinstance(blocks, dict) or step.calls_template:
+            return
+        # A string that begins with a letter is not blank.
+        doubtful = [value for value in _block_values(blocks) if type(value) is not str or not value[:1].isalpha()]
+        if any(map(_is_blank, doubtful)):
+            for value, pointer, what in _named_values(blocks, step.at("promptBlocks")):
+                if _is_blank(value):
+                    report(pointer, f"{label(step)}: {what} is blank; fill it in or remove it")
+
+    def examples(self) -> Iterable[Example]:
+        def blocks(**sections: Any) -> dict[str, Any]:
+            return samples.workflow(samples.step(prompt=None, promptBlocks=sections))
+
+        good = blocks(goal="Describe what you see.")
+        yield Example(blocks(goal=""), good)
+        yield Example(blocks(goal="Describe what you see.", verify=[[]]), good)
+
+
+def _block_values(blocks: dict[str, Any]) -> list[object]:
+    """Everything in the blocks that could be blank."""
+    values: list[object] = [blocks["goal"]] if "goal" in blocks else []
+    for section in LIST_SECTIONS:
+        items = blocks.get(section)
+        if isinstance(items, list):
+            values += items
+    output = blocks.get("outputRequired")
+    if isinstance(output, dict):
+        values += output.values()
+    return values
+
+
+def _named_values(blocks: dict[str, Any], pointer: str) -> Iterator[tuple[object, str, str]]:
+    """The same values, each with its place and its name in messages."""
+    if "goal" in blocks:
+        yield blocks["goal"], f"{pointer}/goal", "the goal"
+    for section in LIST_SECTIONS:
+        items = blocks.get(section)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            yield item, f"{pointer}/{section}/{index}", f"item {index + 1} of {section}"
+    output = blocks.get("outputRequired")
+    for name, value in output.items() if isinstance(output, dict) else ():
+        yield value, child(f"{pointer}/outputRequired", name), f"the output {quoted(name)}"
+
+
+def _is_blank(value: object) -> bool:
+    if isinstance(value, str):
+        return js.is_blank(value)
+    if not isinstance(value, list):
+        return False
+    return all(
+        isinstance(part, dict)
+        and part.get("kind") == "text"
+        and isinstance(part.get("text"), str)
+        and js.is_blank(part["text"])
+        for part in value
+    )
+
+
+class PromptTooLarge(WorkflowRule):
+    code = "PR016"
+    name = "prompt-too-large"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = f"A compiled prompt has more than {MAX_PROMPT} characters."
+    why = (
+        "The engine rejects a longer `prompt`. Blocks, features and templates can exceed the limit, but an agent "
+        "follows little of a prompt that long."
+    )
+    needs = frozenset({LONG_PROMPT})
+
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
+        for node in walk(compiled.nodes):
+            prompt = node.step.get("prompt")
+            if isinstance(prompt, str) and len(prompt) > MAX_PROMPT:
+                report(
+                    _prompt_place(node),
+                    f"{step_label(node)}: the compiled prompt has {len(prompt)} characters, more than {MAX_PROMPT}; "
+                    "split the step",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def listing(count: int) -> dict[str, Any]:
+            items = [f"Check rule {number} of the house rules against the change." for number in range(count)]
+            return samples.workflow(
+                samples.step(prompt=None, promptBlocks={"goal": "Apply the house rules.", "procedure": items})
+            )
+
+        yield Example(listing(160), listing(8))
+
+
+def _prompt_place(node: Node) -> str:
+    if node.origin is not None and node.origin.source == "virtual":
+        return f"{node.pointer}/{node.origin.part}"
+    if node.origin is not None and node.origin.source == "template":
+        return node.place
+    return f"{node.pointer}/{node.prompt_member}" if node.pointer.startswith("/steps/") else node.pointer
+
+
+class PromptRefsBudget(WorkflowRule):
+    code = "PR017"
+    name = "prompt-refs-budget"
+    severity = Severity.ERROR
+    origin = "lock"
+    summary = "A ref, or all text that refs and features inject into one step, exceeds its budget."
+    why = "Injected text crowds out what the author wrote. It is never truncated, so too much of it is an error."
+
+    def examples(self) -> Iterable[Example]:
+        def referring(times: int) -> dict[str, Any]:
+            ref = {"kind": "ref", "refId": "wr.refs.adversarial_challenge_rules"}
+            return samples.workflow(
+                samples.step(prompt=None, promptBlocks={"goal": "Challenge it.", "constraints": [[ref]] * times})
+            )
+
+        yield Example(referring(40), referring(1))
+
+
+class PromptNearLimit(WorkflowRule):
+    code = "PR018"
+    name = "prompt-near-limit"
+    severity = Severity.INFO
+    origin = "product"
+    default_on = False
+    summary = f"An authored prompt uses more than 90 percent of the {MAX_PROMPT} characters allowed."
+    why = "The next small addition makes the document invalid; splitting the step now is easier."
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        prompt = step.step.get("prompt")
+        if isinstance(prompt, str) and _NEAR < len(prompt) <= MAX_PROMPT:
+            report(
+                step.at("prompt"),
+                f"{label(step)}: the prompt has {len(prompt)} of at most {MAX_PROMPT} characters; split the step",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        sentence = "Check the next file of the change and note what you find. "
+        yield Example(
+            samples.workflow(samples.step(prompt=sentence * 130)), samples.workflow(samples.step(prompt=sentence * 10))
+        )
+
+
+_WHEN = {"var": "mode", "equals": "deep"}
+
+
+def _fragments(step: Step) -> list[dict[str, Any]]:
+    items = step.step.get("promptFragments")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+class FragmentRule(WorkflowRule):
+    """A rule about texts beside the prompt."""
+
+    needs = frozenset({"promptFragments", "guidance", "metaGuidance", "clarificationPrompts"})
+
+
+class FragmentBlank(FragmentRule):
+    code = "PR010"
+    name = "fragment-blank"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "The text of a prompt fragment is blank."
+    why = "When its condition holds, the fragment adds nothing, so what it was meant to say is missing."
+    needs = frozenset({"promptFragments"})
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        for index, item in enumerate(_fragments(step)) if not step.calls_template else ():
+            text = item.get("text")
+            if isinstance(text, str) and text and js.is_blank(text):
+                report(
+                    step.at("promptFragments", index, "text"),
+                    f"{label(step)}: the fragment's `text` is blank; write it or remove the fragment",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def fragment(text: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(promptFragments=[{"id": "deep", "when": _WHEN, "text": text}]))
+
+        yield Example(fragment(" "), fragment("Look at the tests as well."))
+
+
+class FragmentUnconditional(FragmentRule):
+    code = "PR011"
+    name = "fragment-unconditional"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A prompt fragment has no condition."
+    why = "The engine always adds it, so the text belongs in the prompt, where authors look for it."
+    needs = frozenset({"promptFragments"})
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        if step.calls_template:
+            return
+        for index, item in enumerate(_fragments(step)):
+            if "when" not in item:
+                report(
+                    step.at("promptFragments", index),
+                    f"{label(step)}: fragment {excerpt(str(item.get('id', '')))} has no condition and is always added; "
+                    "add `when`, or move its text into the prompt",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        fragment = {"id": "deep", "text": "Look at the tests as well."}
+        yield Example(
+            samples.workflow(samples.step(promptFragments=[fragment])),
+            samples.workflow(samples.step(promptFragments=[{**fragment, "when": _WHEN}])),
+        )
+
+
+class FragmentOnTemplateCall(FragmentRule):
+    code = "PR012"
+    name = "fragment-on-template-call"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step that calls a template has prompt fragments."
+    why = "The routine's steps replace the calling step and its fragments, so the agent never sees them."
+    needs = frozenset({"promptFragments"})
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        if step.calls_template and _fragments(step):
+            report(
+                step.at("promptFragments"),
+                f"{label(step)}: the agent never sees these fragments, because the template call replaces the step; "
+                "move them to a separate step",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        call = {"templateId": "wr.templates.routine.execution-simulation"}
+        fragments = [{"id": "deep", "when": _WHEN, "text": "Look at the tests as well."}]
+        bad = samples.step("simulate", None, templateCall=call, promptFragments=fragments)
+        good = samples.step("simulate", None, templateCall=call)
+        yield Example(samples.workflow(samples.step(), bad), samples.workflow(samples.step(), good))
+
+
+class GuidanceBlank(FragmentRule):
+    code = "PR028"
+    name = "guidance-blank"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "An item of a step's guidance is blank."
+    why = "It is most likely a line that was meant to be filled in or removed."
+    fix = "Remove the item."
+    fix_safety = "unsafe"
+    needs = frozenset({"guidance"})
+
+    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        items = step.step.get("guidance")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, str) and js.is_blank(item):
+                pointer = step.at("guidance", index)
+                report(
+                    pointer,
+                    f"{label(step)}: guidance[{index}] is blank; fill it in or remove it",
+                    fix=unsafe("remove the item", Remove(pointer)),
+                )
+
+    def examples(self) -> Iterable[Example]:
+        good = samples.workflow(samples.step(guidance=["Prefer evidence."]))
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence.", ""])), good, good)
+
+
+class GuidanceNotDelivered(FragmentRule):
+    code = "PR036"
+    name = "guidance-not-delivered"
+    severity = Severity.INFO
+    origin = "runtime"
+    summary = "The workflow has `guidance` or `metaGuidance`, which the engine never sends to the agent."
+    why = "The text is hashed with the workflow, but the agent never sees it. What matters must be in a prompt."
+    fix = "Move the guidance of a step into its prompt."
+    fix_safety = "unsafe"
+    needs = frozenset({"metaGuidance", "guidance"})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        steps = [
+            step
+            for step in workflow.all_steps
+            if step.step.get("guidance") and step.kind == "standard" and not step.calls_template
+        ]
+        has_meta = bool(workflow.definition.get("metaGuidance"))
+        if not steps and not has_meta:
+            return
+        members = ["metaGuidance"] if has_meta else []
+        if steps:
+            members.append("guidance" if len(steps) == 1 else f"the guidance of {counted(len(steps), 'step')}")
+        fixes = [_moved(step, [item for item in step.step["guidance"] if is_text(item)], workflow) for step in steps]
+        operations = [operation for fix in fixes if fix is not None for operation in fix.operations]
+        where = f"{label(steps[0])}: " if len(steps) == 1 and not has_meta else ""
+        report(
+            "/metaGuidance" if has_meta else steps[0].at("guidance"),
+            f"{where}the engine never sends {listed(members)} to the agent; move what matters into the prompts",
+            fix=unsafe("move the guidance into the prompts", *operations) if operations else None,
+            on_name=True,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved, moved)
+        blocks = {"goal": "Describe what you see."}
+        in_blocks = samples.workflow(
+            samples.step(prompt=None, promptBlocks={**blocks, "constraints": ["Prefer evidence."]})
+        )
+        yield Example(
+            samples.workflow(samples.step(prompt=None, promptBlocks=blocks, guidance=["Prefer evidence."])),
+            in_blocks,
+            in_blocks,
+        )
+        yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
+
+
+def _moved(step: Step, items: list[str], workflow: WorkflowContext) -> Fix | None:
+    """The guidance as bullets after the prompt, or as constraints of its blocks."""
+    if any("{{" in item and "wr." in item.lower() for item in items):
+        return None  # a token that had no effect there would be resolved in a prompt
+    if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
+        return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
+    prompt, blocks = step.step.get("prompt"), step.step.get("promptBlocks")
+    operations: list[Operation] = []
+    if items and isinstance(prompt, str) and blocks is None:
+        text = prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
+        if len(text) > MAX_PROMPT:
+            return None
+        operations.append(Replace(step.at("prompt"), text))
+    elif items and isinstance(blocks, dict) and prompt is None:
+        constraints = blocks.get("constraints")
+        if isinstance(constraints, list):
+            place = step.at("promptBlocks", "constraints")
+            operations += [Insert(place, None, len(constraints) + at, item) for at, item in enumerate(items)]
+        else:
+            operations.append(Insert(step.at("promptBlocks"), "constraints", None, list(items)))
+    elif items:
+        return None
+    return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
+
+
+# Where binding tokens are resolved, and where an author might expect them to be.
+RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
+UNRESOLVED_FIELDS = (
+    "title",
+    "agentRole",
+    "guidance",
+    "audit",
+    "rubric",
+    "verification",
+    "command",
+    "synthesis",
+    "delegationGoal",
+)
+_SPACE = f"[{js.WHITESPACE_CLASS}]"
+_OPENING = Pattern(r"\{\{" + _SPACE + r"*wr\.", re.IGNORECASE)
+_WHOLE = Pattern(r"\{\{" + _SPACE + r"*(wr\.[^{}]*)\}\}", re.IGNORECASE)
+SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "routine-check"}]
+
+
+def normalized_tokens(text: str, workflow: WorkflowContext) -> list[tuple[str, str]]:
+    """The misspelled binding tokens of a text, each with its correct spelling, for declared slots."""
+    found: dict[str, str] = {}
+    for match in _WHOLE.finditer(text):
+        spelled = "{{" + re.sub(_SPACE, "", match[1]).lower() + "}}"
+        slot = TOKEN.fullmatch(spelled)
+        if slot is not None and slot[1] in workflow.slots and spelled != match[0]:
+            found[match[0]] = spelled
+    return list(found.items())
+
+
+class TokenUnresolved(WorkflowRule):
+    code = "PR005"
+    name = "token-unresolved"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A `{{wr.…}}` token remains in a compiled prompt."
+    why = (
+        "The agent would see the raw token. Only binding tokens are resolved; write a ref as a part of `promptBlocks`."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        bad = samples.workflow(samples.step(prompt="Follow {{wr.refs.memory_usage}} while you work."))
+        blocks = {"goal": [{"kind": "ref", "refId": "wr.refs.memory_usage"}]}
+        yield Example(bad, samples.workflow(samples.step(prompt=None, promptBlocks=blocks)))
+
+
+class TokenInPart(WorkflowRule):
+    code = "PR006"
+    name = "token-in-part"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A binding token is inside a part of a list."
+    why = "Bindings are resolved in plain strings only; in a list of parts the token remains, and compiling fails."
+    fix = "Turn a list with only that part into a plain string."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
+        part = parent(finding.pointer)
+        value = value_at(workflow.definition, parent(part))
+        text = value_at(workflow.definition, finding.pointer)
+        if not isinstance(value, list) or len(value) != 1 or not isinstance(text, str):
+            return None
+        if any(match[1] not in workflow.slots for match in TOKEN.finditer(text)):
+            return None
+        return unsafe("write it as a plain string", Replace(parent(part), text))
+
+    def examples(self) -> Iterable[Example]:
+        def goal(value: Any) -> dict[str, Any]:
+            return samples.workflow(samples.step(prompt=None, promptBlocks={"goal": value}), extensionPoints=SLOTS)
+
+        text = "Run {{wr.bindings.checker}} on the result."
+        yield Example(goal([{"kind": "text", "text": text}]), goal(text), goal(text))
+
+
+class TokenUnsupportedField(WorkflowRule):
+    code = "PR007"
+    name = "token-unsupported-field"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A `{{wr.…}}` token is in a field where nothing resolves it."
+    why = (
+        "Binding tokens are resolved only in prompts. In a title, a role, guidance or a generated step the engine "
+        "reports nothing, and the agent sees the raw token."
+    )
+    words = ("{{",)
+
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
+        if step is None or step.calls_template or text.field not in UNRESOLVED_FIELDS or "{{" not in text.text:
+            return
+        match = _OPENING.search(text.text)
+        if match is not None:
+            report(
+                text.pointer,
+                f"{label(step)}: a {{{{wr.…}}}} token is never resolved in {_named(text)}; "
+                "write the value, or move the sentence into the prompt",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def guided(item: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(guidance=[item]), extensionPoints=SLOTS)
+
+        yield Example(guided("use {{wr.bindings.checker}} for this"), guided("use the checker for this"))
+
+
+def _named(text: Text) -> str:
+    place = {"rubric": "a rubric", "command": "a verification command", "delegationGoal": "the goal of a delegation"}
+    return place.get(text.field, text.field)
+
+
+class TokenMalformed(WorkflowRule):
+    code = "PR008"
+    name = "token-malformed"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A `{{wr.…}}` token is misspelled so that the compiler overlooks it, or is never closed."
+    why = "White space or capital letters hide a token from every check that would resolve or reject it."
+    fix = "Write the token without spaces and in lower case."
+    fix_safety = "unsafe"
+    words = ("{{",)
+
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
+        text = value_at(workflow.definition, finding.pointer)
+        return _corrected(finding.pointer, text, workflow) if isinstance(text, str) else None
+
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
+        value = text.text
+        if step is None or step.calls_template or "{{" not in value:
+            return
+        if text.field == "fragment" and "{{wr." in value.lower():
+            return  # reported as fragment-wr-token
+        if text.field not in RESOLVED_FIELDS and text.field != "fragment":
+            return
+        for match in _OPENING.finditer(value):
+            whole = _WHOLE.match(value, match.start())
+            if whole is not None and match[0] == "{{wr.":
+                continue  # resolved, or rejected by the compiler
+            if is_reported(self.name, text.pointer, workflow):
+                return
+            problem = "is not closed" if whole is None else "has spaces or capital letters"
+            advice = "add }}" if whole is None else "write it without spaces and in lower case"
+            shown = whole[0] if whole else match[0] + "…"
+            report(
+                text.pointer,
+                f"{label(step)}: the token {quoted(shown)} {problem}, so the agent will see it literally; {advice}",
+                fix=_corrected(text.pointer, value, workflow),
+            )
+            return
+
+    def examples(self) -> Iterable[Example]:
+        def prompt(token: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(prompt=f"Run {token} on the result."), extensionPoints=SLOTS)
+
+        good = prompt("{{wr.bindings.checker}}")
+        yield Example(prompt("{{ wr.bindings.checker }}"), good, good)
+        yield Example(prompt("{{WR.bindings.Checker}}"), good, good)
+        yield Example(prompt("{{wr.bindings.checker"), good)
+
+
+def _corrected(pointer: str, text: str, workflow: WorkflowContext) -> Fix | None:
+    tokens = normalized_tokens(text, workflow)
+    if not tokens:
+        return None
+    return unsafe("correct the token", *(ReplaceText(pointer, old, new) for old, new in tokens))
+
+
+class FragmentWrToken(WorkflowRule):
+    code = "PR009"
+    name = "fragment-wr-token"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "The text of a prompt fragment contains a `{{wr.…}}` token."
+    why = "Fragments are added at run time, after bindings were resolved, so the agent would see the raw token."
+
+    def examples(self) -> Iterable[Example]:
+        def fragment(text: str) -> dict[str, Any]:
+            when = {"var": "mode", "equals": "deep"}
+            return samples.step(promptFragments=[{"id": "deep", "when": when, "text": text}])
+
+        bad, good = fragment("Run {{wr.bindings.checker}} too."), fragment("Run the checker too.")
+        yield Example(samples.workflow(bad, extensionPoints=SLOTS), samples.workflow(good, extensionPoints=SLOTS))
+        inside = {**bad, "id": "inner-step"}
+        yield Example(
+            samples.workflow(samples.loop(inside), extensionPoints=SLOTS),
+            samples.workflow(samples.loop({**good, "id": "inner-step"}), extensionPoints=SLOTS),
+        )
