@@ -14,12 +14,14 @@ from lint_probe import fixed, lint
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.criteria_schema import problems
-from workrail_lint.systems.workrail.rules import RULES, criteria, criteria_checks, evidence
+from workrail_lint.systems.workrail.model.build import condition_model, workflow_model
+from workrail_lint.systems.workrail.model.workflow import StandardStep
+from workrail_lint.systems.workrail.rules import RULES, criteria, evidence
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.criteria_facts import demanded, never_holds
+from workrail_lint.systems.workrail.rules.criteria import Criteria, demanded, never_holds
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
-ALL = [type(rule) for module in ("evidence", "criteria", "criteria_checks") for rule in RULES.rules_in(module)]
+ALL = [type(rule) for module in ("evidence", "criteria") for rule in RULES.rules_in(module)]
 VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 
 
@@ -247,7 +249,7 @@ def test_patterns(members: dict[str, Any], expected: set[str]) -> None:
     ],
 )
 def test_contradictions(value: Any, places: list[str]) -> None:
-    assert [place for place, _ in found(criteria_checks.CriteriaContradiction, value)] == places
+    assert [place for place, _ in found(criteria.CriteriaContradiction, value)] == places
 
 
 @pytest.mark.parametrize(
@@ -260,8 +262,8 @@ def test_contradictions(value: Any, places: list[str]) -> None:
     ],
 )
 def test_lengths(members: dict[str, Any], inverted: bool, over: bool) -> None:
-    assert bool(found(criteria_checks.CriteriaLengthInverted, [rule("length", **members)])) == inverted
-    assert bool(found(criteria_checks.CriteriaLengthOverNotes, [rule("length", **members)])) == over
+    assert bool(found(criteria.CriteriaLengthInverted, [rule("length", **members)])) == inverted
+    assert bool(found(criteria.CriteriaLengthOverNotes, [rule("length", **members)])) == over
 
 
 DEEP, QUICK = {"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}
@@ -290,7 +292,7 @@ DEEP, QUICK = {"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "qu
     ],
 )
 def test_conditions_that_never_hold(condition: Any, never: bool) -> None:
-    assert never_holds(condition) == never
+    assert never_holds(None if condition is None else condition_model(condition)) == never
 
 
 CONDITIONS = st.recursive(
@@ -310,13 +312,19 @@ CONDITIONS = st.recursive(
 def test_never_is_never(condition: Any, context: dict[str, Any]) -> None:
     from pytest_workrail.engine.core.conditions import evaluate
 
-    if never_holds(condition):
+    if never_holds(condition_model(condition)):
         assert not evaluate(condition, context)
 
 
 def test_demanded_is_in_document_order() -> None:
     tree = {"and": [rule("length", min=1), {"and": [rule("length", min=2)]}, {"not": {"not": rule("length", min=3)}}]}
-    assert [(place, negated) for _, place, negated in demanded(tree, "")] == [
+    (written,) = workflow_model(checked(tree)).steps
+    assert isinstance(written, StandardStep)
+    found = [
+        (rule.pointer.removeprefix("/steps/0/validationCriteria"), negated)
+        for rule, negated in demanded(Criteria(written))
+    ]
+    assert found == [
         ("/and/0", False),
         ("/and/1/and/0", False),
         ("/and/2/not/not", False),

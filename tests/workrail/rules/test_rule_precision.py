@@ -14,8 +14,7 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.assessments import AssessmentNoConsequence
-from workrail_lint.systems.workrail.rules.criteria import CriteriaPreferContract
-from workrail_lint.systems.workrail.rules.evidence import CriteriaFlagOnly
+from workrail_lint.systems.workrail.rules.evidence import CriteriaFlagOnly, CriteriaPreferContract
 from workrail_lint.systems.workrail.rules.features import FeatureMissingCapabilities
 from workrail_lint.systems.workrail.rules.lifecycle import DeprecatedMember, ModelIdHardcoded
 from workrail_lint.systems.workrail.rules.loop_exit import LoopControlOutsideLoop, LoopStopSkipsNext

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.systems.workrail.rules.criteria_checks import CriteriaRegexBacktracking
+from workrail_lint.systems.workrail.rules.criteria import CriteriaRegexBacktracking
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 from workrail_lint.systems.workrail.rules.security import (
     AllowedToolsHint,

@@ -1,25 +1,122 @@
-"""CR: the form of validation criteria, and its effect in a run."""
+"""CR: validation criteria: their form, and rules that can't be evaluated, can't be satisfied, or are never checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
+from workrail_lint.systems.workrail.condition_logic import LOGIC
+from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement, judge
+from workrail_lint.systems.workrail.model.nodes import CombinationNode
+from workrail_lint.systems.workrail.model.workflow import (
+    AllCriteria,
+    AnyCriteria,
+    Condition,
+    NotCriteria,
+    StandardStep,
+    Step,
+    ValidationRule,
+)
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.criteria_facts import MEMBERS, SHARED, Criteria, all_criteria
-from workrail_lint.systems.workrail.rules.evidence import fitting_contract
-from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+# The members of each kind of rule, besides its type, message and condition.
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "contains": ("value",),
+    "regex": ("pattern", "flags"),
+    "length": ("min", "max"),
+    "schema": ("schema",),
+}
+SHARED = ("type", "message", "condition")
+NOTES_BYTES = 4096  # of an answer that the engine stores
 _SURFACED = ("contains", "regex", "length")
 _SURFACED_MOST = 5
 _QUOTED_JSON = Pattern(f"[\"'`][{js.WHITESPACE_CLASS}]*[{{\\[]")
+
+
+class Criteria:
+    """The criteria of one step."""
+
+    def __init__(self, step: StandardStep) -> None:
+        self.step = step
+        self.value = step.validation_criteria
+        self.raw = step.raw["validationCriteria"]
+        self.pointer = step.at("validationCriteria")
+        self.rules = [rule for rule in step.validation_rules() if rule.type is not None]
+
+    @property
+    def decides(self) -> bool:
+        """Whether their result counts; next to a contract or an assessment it does not."""
+        return "outputContract" not in self.step and "assessmentRefs" not in self.step
+
+    @property
+    def is_list(self) -> bool:
+        return not isinstance(self.value, CombinationNode)
+
+    @cached_property
+    def judgement(self) -> EvidenceJudgement:
+        return judge(self.raw, self.pointer)
+
+    @cached_property
+    def verdicts(self) -> list[str]:
+        """The names of what is wrong with them as evidence; none if they do not decide or can't be evaluated."""
+        judged = self.decides and not self._is_broken
+        return [verdict.value for verdict in self.judgement.verdicts] if judged else []
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether a rule always fails or can't be evaluated, which other rules report."""
+        for rule in self.rules:
+            if rule.type in ("contains", "schema") and MEMBERS[rule.type][0] not in rule:
+                return True
+        return any(leaf.leaf_class.value == "INVALID" for leaf in self.judgement.leaves)
+
+
+@lru_cache(maxsize=4)
+def all_criteria(workflow: WorkflowContext) -> tuple[Criteria, ...]:
+    """Return the criteria of every step except template calls, which the engine drops."""
+    return tuple(
+        Criteria(step)
+        for step in (workflow.all_steps if "validationCriteria" in step_members(workflow) else ())
+        if step.kind == "standard" and step.validation_criteria is not None and not step.calls_template
+    )
+
+
+def demanded(criteria: Criteria) -> Iterator[tuple[ValidationRule, bool]]:
+    """Yield the rules that every answer must satisfy, or (flagged) must not satisfy, whatever the context."""
+    stack: list[tuple[Any, bool]] = [(criteria.value, False)]
+    while stack:
+        value, negated = stack.pop()
+        match value:
+            case ValidationRule():
+                if "condition" not in value:
+                    yield value, negated
+            case NotCriteria():
+                stack.append((value.not_, not negated))
+            # Under a `not`, every branch of an `or` is forbidden; of an `and` it is unknown which.
+            case AllCriteria() if not negated:
+                stack.extend((item, negated) for item in reversed(value.and_))
+            case AnyCriteria() if negated:
+                stack.extend((item, negated) for item in reversed(value.or_))
+            case list():
+                stack.extend((item, negated) for item in reversed(value))
+
+
+def never_holds(condition: Condition | None) -> bool:
+    """Return whether a rule's condition is false in every context; other rules report a malformed one."""
+    if condition is None or not condition.raw:
+        return False
+    return satisfy([parse(condition)]).verdict == IMPOSSIBLE
 
 
 class CriteriaRule(WorkflowRule):
@@ -48,43 +145,6 @@ def checked(*rules: dict[str, Any], message: str | None = "Show your work.") -> 
     return workflow(step(validationCriteria=[{**rule, **shared} for rule in rules]))
 
 
-class CriteriaPreferContract(CriteriaRule):
-    code = "CR007"
-    name = "criteria-prefer-contract"
-    severity = Severity.INFO
-    origin = "lock"
-    summary = "A step uses validation criteria although a contract fits its topic."
-    why = (
-        "Criteria search prose for patterns. A contract asks for a typed artifact that other steps and tools can rely "
-        "on; new workflows should use one."
-    )
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for criteria in all_criteria(workflow):
-            title = str(criteria.step.step.get("title", "")).lower()
-            contract = fitting_contract(title, workflow) if criteria.decides else None
-            if contract is not None:
-                report(
-                    criteria.pointer,
-                    f"{label(criteria.step)}: validationCriteria only searches prose; use the contract {contract} to "
-                    "get a typed artifact",
-                    on_name=True,
-                )
-
-    def examples(self) -> Iterable[Example]:
-        rules = [{"type": "contains", "value": "## Verdict", "message": "Give a verdict."}]
-        yield Example(
-            workflow(step(title="Review the change", validationCriteria=rules)),
-            workflow(
-                step(
-                    title="Review the change",
-                    prompt="Submit a wr.review_verdict artifact.",
-                    outputContract={"contractRef": "wr.contracts.review_verdict"},
-                )
-            ),
-        )
-
-
 class CriteriaEmpty(CriteriaRule):
     code = "CR008"
     name = "criteria-empty"
@@ -96,7 +156,7 @@ class CriteriaEmpty(CriteriaRule):
     fix_safety = "unsafe"
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        if criteria.value == []:
+        if criteria.raw == []:
             report(
                 criteria.pointer,
                 f"{label(criteria.step)}: validationCriteria is empty, so any answer passes; add rules or remove it",
@@ -120,14 +180,14 @@ class CriteriaMemberMissing(CriteriaRule):
     )
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule, pointer in criteria.rules:
-            names = [name for name in MEMBERS[rule["type"]] if name != "flags"]
+        for rule in criteria.rules:
+            names = [name for name in MEMBERS[str(rule.type)] if name != "flags"]
             if any(name in rule for name in names):
                 continue
-            effect = "rejects" if rule["type"] in ("contains", "schema") else "accepts"
+            effect = "rejects" if rule.type in ("contains", "schema") else "accepts"
             report(
-                pointer,
-                f"{label(criteria.step)}: a {rule['type']} rule without {' and '.join(names)} {effect} every answer; "
+                rule.pointer,
+                f"{label(criteria.step)}: a {rule.type} rule without {' and '.join(names)} {effect} every answer; "
                 f"add {' or '.join(names)}",
             )
 
@@ -147,17 +207,15 @@ class CriteriaMemberIgnored(CriteriaRule):
     fix_safety = "unsafe"
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule, pointer in criteria.rules:
-            for name in rule:
+        for rule in criteria.rules:
+            for name in rule.raw:
                 home = next((kind for kind, members in MEMBERS.items() if name in members), None)
-                if home is None or home == rule["type"] or name in SHARED:
+                if home is None or home == rule.type or name in SHARED:
                     continue
-                place = f"{pointer}/{name}"
                 report(
-                    place,
-                    f"{label(criteria.step)}: a {rule['type']} rule ignores {name}, which is for {home} rules; remove "
-                    "it",
-                    fix=unsafe(f"remove {name}", Remove(place)),
+                    rule.at(name),
+                    f"{label(criteria.step)}: a {rule.type} rule ignores {name}, which is for {home} rules; remove it",
+                    fix=unsafe(f"remove {name}", Remove(rule.at(name))),
                     on_name=True,
                 )
 
@@ -179,11 +237,10 @@ class CriteriaQuotedJsonMessage(CriteriaRule):
     even_if_ignored = True
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule, pointer in criteria.rules:
-            message = rule.get("message")
-            if isinstance(message, str) and _QUOTED_JSON.search(message):
+        for rule in criteria.rules:
+            if _QUOTED_JSON.search(rule.message):
                 report(
-                    f"{pointer}/message",
+                    rule.at("message"),
                     f"{label(criteria.step)}: the message has JSON in quotes, and agents copy the quotes too; remove "
                     "the quotes around it",
                 )
@@ -207,11 +264,10 @@ class CriteriaMessageBlank(CriteriaRule):
     why = "The agent reads the message when the check fails; without one it gets a generic message or none."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule, pointer in criteria.rules:
-            message = rule.get("message")
-            if isinstance(message, str) and js.is_blank(message):
+        for rule in criteria.rules:
+            if "message" in rule and js.is_blank(rule.message):
                 report(
-                    f"{pointer}/message",
+                    rule.at("message"),
                     f"{label(criteria.step)}: the message is blank; tell the agent what to change",
                 )
 
@@ -234,12 +290,12 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
     fix_safety = "unsafe"
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        if isinstance(criteria.value, list) and any(rule["type"] in _SURFACED for rule, _ in criteria.rules):
+        if criteria.is_list and any(rule.type in _SURFACED for rule in criteria.rules):
             report(
                 criteria.pointer,
                 f"{label(criteria.step)}: the agent sees these rules only after failing; wrap them in "
                 '{"and": […]} to show them up front',
-                fix=unsafe("wrap the list in an 'and'", Replace(criteria.pointer, {"and": criteria.value})),
+                fix=unsafe("wrap the list in an 'and'", Replace(criteria.pointer, {"and": criteria.raw})),
             )
 
     def examples(self) -> Iterable[Example]:
@@ -260,16 +316,314 @@ class CriteriaCompositionHidesMessages(CriteriaRule):
     )
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        if isinstance(criteria.value, dict) and criteria.rules:
-            logic = next((name for name in ("and", "or", "not") if name in criteria.value), None)
-            if logic is not None:
-                report(
-                    f"{criteria.pointer}/{logic}",
-                    f"{label(criteria.step)}: if this {quoted(logic)} fails, the agent does not see the messages of "
-                    "its rules; explain in the prompt what is expected",
-                    on_name=True,
-                )
+        if not criteria.is_list and criteria.rules:
+            logic = next(name for name in LOGIC if name in criteria.raw)
+            report(
+                f"{criteria.pointer}/{logic}",
+                f"{label(criteria.step)}: if this {quoted(logic)} fails, the agent does not see the messages of its "
+                "rules; explain in the prompt what is expected",
+                on_name=True,
+            )
 
     def examples(self) -> Iterable[Example]:
         rule = {"type": "contains", "value": "## Findings", "message": "List the findings."}
         yield Example(workflow(step(validationCriteria={"and": [rule]})), workflow(step(validationCriteria=[rule])))
+
+
+class _PatternRule(CriteriaRule):
+    """A rule about patterns. What analyses them is imported only if there are some."""
+
+    even_if_ignored = True
+
+    def applies(self, workflow: WorkflowContext) -> bool:
+        return any(rule.type in ("regex", "schema") for criteria in all_criteria(workflow) for rule in criteria.rules)
+
+
+def _patterns(criteria: Criteria) -> Iterator[tuple[str, str, ValidationRule]]:
+    """Yield the pattern of each regex rule, its flags if they are valid, and the rule."""
+    from workrail_lint.base.regex_analysis import why_invalid_flags
+
+    for rule in criteria.rules:
+        if rule.type == "regex" and rule.pattern is not None:
+            yield rule.pattern, "" if not rule.flags or why_invalid_flags(rule.flags) else rule.flags, rule
+
+
+def _regex(pattern: str, **members: str) -> dict[str, Any]:
+    return checked({"type": "regex", "pattern": pattern, **members})
+
+
+class CriteriaRegexInvalid(_PatternRule):
+    code = "CR011"
+    name = "criteria-regex-invalid"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "The pattern of a regex rule is not a valid JavaScript regular expression."
+    why = (
+        "The rule can't be evaluated, which blocks the step for every answer, even next to a contract and in a run "
+        "that never stops (KD-17)."
+    )
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        from workrail_lint.base.regex_analysis import why_invalid
+
+        for pattern, flags, rule in _patterns(criteria):
+            problem = why_invalid(pattern, flags)
+            if problem is not None:
+                report(
+                    rule.at("pattern"),
+                    f"{label(criteria.step)}: invalid pattern {excerpt(pattern)}: {problem}",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("(high|low"), _regex("(high|low)"))
+
+
+class CriteriaRegexFlags(_PatternRule):
+    code = "CR012"
+    name = "criteria-regex-flags"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A regex rule has unknown, repeated or incompatible flags."
+    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        from workrail_lint.base.regex_analysis import why_invalid_flags
+
+        for rule in criteria.rules:
+            problem = why_invalid_flags(rule.flags) if rule.type == "regex" and rule.flags is not None else None
+            if problem is not None:
+                report(
+                    rule.at("flags"),
+                    f"{label(criteria.step)}: invalid flags {excerpt(str(rule.flags))}: {problem}",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("finding", flags="z"), _regex("finding", flags="i"))
+
+
+class CriteriaRegexBacktracking(_PatternRule):
+    code = "CR013"
+    name = "criteria-regex-backtracking"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A pattern of a validation rule can take very long on some answers."
+    why = (
+        "If such a pattern does not match, the engine tries every way to split the answer between its parts. With a "
+        "few dozen characters this can exceed the time limit, which blocks the step."
+    )
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for pattern, flags, rule in _patterns(criteria):
+            self._check(pattern, flags, rule.at("pattern"), criteria.step, report)
+        for rule in criteria.rules:
+            if rule.type == "schema":
+                for pattern, place, is_name in _schema_patterns(rule.schema_, rule.at("schema")):
+                    self._check(pattern, "", place, criteria.step, report, is_name)
+
+    @staticmethod
+    def _check(pattern: str, flags: str, pointer: str, step: Step, report: Report, is_name: bool = False) -> None:
+        from workrail_lint.base.regex_analysis import why_invalid, why_slow
+
+        reason = why_slow(pattern, flags)
+        if reason is not None and why_invalid(pattern, flags) is None:
+            report(
+                pointer,
+                f"{label(step)}: pattern {excerpt(pattern)} can take very long: {reason}",
+                on_name=is_name,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("(a+)+$"), _regex("^a+$"))
+
+        def matching(pattern: str) -> dict[str, Any]:
+            schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": pattern}}}
+            return checked({"type": "schema", "schema": schema})
+
+        yield Example(matching("(x+x+)+y"), matching("x{2,}y"))
+
+
+def _schema_patterns(schema: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield each pattern of a JSON Schema with its place, and whether it is a member name."""
+    stack: list[tuple[object, str]] = [(schema, pointer)]
+    while stack:
+        value, place = stack.pop()
+        if isinstance(value, list):
+            stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                at = child(place, name)
+                if name == "pattern" and isinstance(item, str):
+                    yield item, at, False
+                elif name == "patternProperties" and isinstance(item, dict):
+                    yield from ((pattern, child(at, pattern), True) for pattern in item)
+                stack.append((item, at))
+
+
+class CriteriaRegexUntranslatable(_PatternRule):
+    code = "CR014"
+    name = "criteria-regex-untranslatable"
+    severity = Severity.INFO
+    origin = "product"
+    default_on = False
+    summary = "The pattern of a regex rule is valid in JavaScript but not in Python."
+    why = "Testing the pattern with Python's `re` gives an error or another result than the engine."
+    even_if_ignored = False
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        from workrail_lint.base.regex_analysis import analyze, why_invalid
+
+        for pattern, flags, rule in _patterns(criteria):
+            facts = analyze(pattern, flags)
+            if facts is not None and facts.foreign and why_invalid(pattern, flags) is None:
+                report(
+                    rule.at("pattern"),
+                    f"{label(criteria.step)}: the pattern uses {listing(facts.foreign)}, which only "
+                    "JavaScript supports",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("(?<word>[a-z]+) \\k<word>"), _regex("([a-z]+) \\1"))
+
+
+class CriteriaLengthInverted(CriteriaRule):
+    code = "CR015"
+    name = "criteria-length-inverted"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A length rule has a `min` greater than its `max`."
+    why = "No answer can satisfy both bounds, so the step can't be passed."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule in criteria.rules:
+            if rule.type == "length" and rule.min is not None and rule.max is not None and rule.min > rule.max:
+                report(
+                    rule.at("min"),
+                    f"{label(criteria.step)}: min {js.text(rule.min)} is greater than max {js.text(rule.max)}, so no "
+                    "answer passes",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(checked({"type": "length", "min": 500, "max": 50}), checked({"type": "length", "min": 500}))
+
+
+class CriteriaLengthOverNotes(CriteriaRule):
+    code = "CR016"
+    name = "criteria-length-over-notes"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = f"A length rule requires more than the {NOTES_BYTES} bytes of an answer that the engine stores."
+    why = "The engine checks the whole answer and then cuts it, so part of what the rule requires is lost."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule in criteria.rules:
+            if rule.type == "length" and rule.min is not None and rule.min > NOTES_BYTES:
+                report(
+                    rule.at("min"),
+                    f"{label(criteria.step)}: requires {js.text(rule.min)} characters, but the engine stores only "
+                    f"{NOTES_BYTES} bytes; lower min",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(checked({"type": "length", "min": 9000}), checked({"type": "length", "min": 900}))
+
+
+class CriteriaContradiction(CriteriaRule):
+    code = "CR017"
+    name = "criteria-contradiction"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "Two rules contradict each other."
+    why = "One of the rules rejects every answer, so the run stays at the step."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        rules = list(demanded(criteria))
+        required = [rule for rule, negated in rules if not negated]
+        bounded = [rule for rule in required if rule.type == "length" and rule.max is not None]
+        forbidden = [rule.value for rule, negated in rules if negated and rule.type == "contains" and rule.value]
+        for rule in required:
+            problem = _contradiction(rule, bounded, forbidden)
+            if problem is not None:
+                report(rule.pointer, f"{label(criteria.step)}: {problem}, so no answer passes both rules")
+
+    def examples(self) -> Iterable[Example]:
+        heading = {"type": "contains", "value": "## Findings and evidence"}
+        yield Example(
+            checked(heading, {"type": "length", "max": 10}), checked(heading, {"type": "length", "max": 1000})
+        )
+        rule = {**heading, "message": "Give findings."}
+        forbidden = {"not": {"type": "contains", "value": "evidence", "message": "Do not."}}
+        yield Example(
+            workflow(step(validationCriteria={"and": [rule, forbidden]})),
+            workflow(step(validationCriteria={"and": [rule]})),
+        )
+
+
+def _contradiction(rule: ValidationRule, bounded: list[ValidationRule], forbidden: list[str]) -> str | None:
+    """Return why a rule that every answer must satisfy can't be satisfied, given the rules that limit the length."""
+    most = min((other.max for other in bounded if other.max is not None), default=None)
+    if rule.type == "contains" and rule.value:
+        if most is not None and js.u16_length(rule.value) > most:
+            return f"{excerpt(rule.value)} is longer than the maximum of {js.text(most)} characters"
+        clash = next((text for text in forbidden if text in rule.value), None)
+        return f"{excerpt(rule.value)} is required, but {excerpt(clash)} is forbidden" if clash is not None else None
+    if rule.type == "length" and rule.min is not None:
+        others = [other.max for other in bounded if other is not rule and other.max is not None]
+        short = next((high for high in others if rule.min > high), None)
+        if short is not None:
+            return f"at least {js.text(rule.min)} characters are required, but at most {js.text(short)} allowed"
+    if rule.type == "regex" and most is not None and rule.pattern is not None:
+        from workrail_lint.base.regex_analysis import analyze
+
+        facts = analyze(rule.pattern, rule.flags or "")
+        if facts is not None and facts.minimum > most:
+            return f"the pattern needs {facts.minimum} characters, but at most {js.text(most)} are allowed"
+    return None
+
+
+class CriteriaSchemaInvalid(CriteriaRule):
+    code = "CR018"
+    name = "criteria-schema-invalid"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "The schema of a schema rule is not a valid JSON Schema."
+    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
+    even_if_ignored = True
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule in criteria.rules:
+            if rule.type == "schema" and "schema" in rule:
+                from workrail_lint.systems.workrail.criteria_schema import problems
+
+                for place, problem in problems(rule.raw["schema"]):
+                    report(f"{rule.at('schema')}{place}", f"{label(criteria.step)}: invalid schema: {problem}")
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            checked({"type": "schema", "schema": {"type": "foo"}}),
+            checked({"type": "schema", "schema": {"type": "object", "required": ["findings"]}}),
+        )
+
+
+class CriteriaConditionAlwaysSkipped(CriteriaRule):
+    code = "CR023"
+    name = "criteria-condition-always-skipped"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The condition of a rule can never be true."
+    why = "A rule whose condition is false is skipped, so this rule is never checked."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule in criteria.rules:
+            if never_holds(rule.condition):
+                report(
+                    rule.at("condition"),
+                    f"{label(criteria.step)}: the condition is never true, so the {quoted(rule.type)} rule is always "
+                    "skipped",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def when(condition: dict[str, Any]) -> dict[str, Any]:
+            return checked({"type": "contains", "value": "## Findings", "condition": condition})
+
+        deep, quick = {"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}
+        yield Example(when({"and": [deep, quick]}), when({"or": [deep, quick]}))

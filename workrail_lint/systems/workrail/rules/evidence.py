@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.criteria_facts import Criteria, all_criteria
+from workrail_lint.systems.workrail.rules.criteria import Criteria, all_criteria
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
 
 _PRINCIPLE = (
     "Agents see the checks and often do no more than they require. Require evidence in one rule and a minimum length "
@@ -84,7 +82,7 @@ class _EvidenceRule(WorkflowRule):
 
 def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: WorkflowContext) -> str:
     """One thing to do: use a contract for such a step, require evidence, or require a length."""
-    title = str(criteria.step.step.get("title", "")).lower()
+    title = criteria.step.title.lower()
     contract = fitting_contract(title, workflow)
     if contract is not None:
         return f"use the contract {contract}"
@@ -216,3 +214,41 @@ class CriteriaNoSubstanceFloor(_EvidenceRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked({"and": _rules({"type": "regex", "pattern": "Finding \\d+:"})}), _GOOD)
+
+
+class CriteriaPreferContract(WorkflowRule):
+    code = "CR007"
+    name = "criteria-prefer-contract"
+    severity = Severity.INFO
+    origin = "lock"
+    summary = "A step uses validation criteria although a contract fits its topic."
+    why = (
+        "Criteria search prose for patterns. A contract asks for a typed artifact that other steps and tools can rely "
+        "on; new workflows should use one."
+    )
+
+    needs = frozenset({"validationCriteria"})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for criteria in all_criteria(workflow):
+            contract = fitting_contract(criteria.step.title.lower(), workflow) if criteria.decides else None
+            if contract is not None:
+                report(
+                    criteria.pointer,
+                    f"{label(criteria.step)}: validationCriteria only searches prose; use the contract {contract} to "
+                    "get a typed artifact",
+                    on_name=True,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        rules = [{"type": "contains", "value": "## Verdict", "message": "Give a verdict."}]
+        yield Example(
+            workflow(step(title="Review the change", validationCriteria=rules)),
+            workflow(
+                step(
+                    title="Review the change",
+                    prompt="Submit a wr.review_verdict artifact.",
+                    outputContract={"contractRef": "wr.contracts.review_verdict"},
+                )
+            ),
+        )
