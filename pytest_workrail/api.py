@@ -13,7 +13,7 @@ from typing import Unpack
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.misbehaving import Fault
-from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import Declared

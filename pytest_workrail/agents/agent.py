@@ -17,9 +17,10 @@ from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.reasons import Reason
-from pytest_workrail.engine.core.state import State, StepInstance
-from pytest_workrail.engine.core.vocabulary import UserOnlyDependency
+from pytest_workrail.engine.core.state import State
+from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.reasons import Reason
+from pytest_workrail.engine.model.words import UserDependency
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program
 from workrail_lint.base.js import Json
@@ -123,7 +124,7 @@ class Provide:
     """A person provides what the scenario declared to be needed."""
 
     step_id: str
-    detail: UserOnlyDependency
+    detail: UserDependency
 
 
 @dataclass(frozen=True, slots=True)

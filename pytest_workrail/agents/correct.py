@@ -35,7 +35,7 @@ from pytest_workrail.engine.core.packs import (
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 from pytest_workrail.engine.core.question import find_question
 from pytest_workrail.engine.core.skipped import LoopUnset
-from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
+from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.context import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

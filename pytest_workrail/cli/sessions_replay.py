@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, shown_path, write_file
-from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import data_root, on_disk

@@ -71,7 +71,7 @@ from pytest_workrail.coverage.sites import (
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
-from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.systems.workrail.solver import Wish
 
 GUIDED: Autonomy = "guided"

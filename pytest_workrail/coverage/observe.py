@@ -33,8 +33,8 @@ from pytest_workrail.engine.core.loops import LoopPlan
 from pytest_workrail.engine.core.profiles import PROFILES, LoopLimit, Profile
 from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.skipped import LoopUnset
-from pytest_workrail.engine.core.state import CompletedKeys, LoopFrame, Running, StepInstance
-from pytest_workrail.engine.core.values import LoopPath, LoopPosition, step_key
+from pytest_workrail.engine.core.state import Running
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPath, LoopPosition, StepInstance, step_key
 from workrail_lint.base.result import Err
 
 

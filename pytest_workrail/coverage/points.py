@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_workrail.engine.model.places import LoopPath, LoopPosition
+
 if TYPE_CHECKING:
     from pytest_workrail.coverage.goals import GoalKind
 
@@ -34,9 +36,12 @@ class Point(NamedTuple):
         return self.place.partition("#")[0]
 
 
-def place_of(step_id: str, loop_path: tuple[tuple[str, int], ...] = ()) -> str:
-    """Return where a step is, whatever its iteration."""
-    return f"{loop_path[-1][0]}/{step_id}" if loop_path else step_id
+def place_of(step_id: str, loop_path: LoopPath | tuple[tuple[str, int], ...] = ()) -> str:
+    """Return where a step is, whatever its iteration. A transcript names its loops in tuples."""
+    if not loop_path:
+        return step_id
+    loop = loop_path[-1]
+    return f"{loop.loop_id if isinstance(loop, LoopPosition) else loop[0]}/{step_id}"
 
 
 def truth_case(holds: bool) -> str:

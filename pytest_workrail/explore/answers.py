@@ -29,7 +29,6 @@ from pytest_workrail.coverage.points import (
     place_of,
 )
 from pytest_workrail.coverage.refusals import FOLLOWUP, GAP_OF_BLOCKER
-from pytest_workrail.engine.core.blockers import gap_for
 from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
@@ -76,7 +75,7 @@ class Answers:
     def __init__(self, view: StepView, wanted: Collection[Point]) -> None:
         self._view = view
         self._wanted = wanted
-        self._place = place_of(view.step_id, tuple(view.instance.loop_path))
+        self._place = place_of(view.step_id, view.instance.loop_path)
         self._asked: dict[str, Any] = view.step.get("output", {}).get("assessments", {"refs": [], "consequences": []})
 
     # ------------------------------------------------------------------------------------------------ what passes
@@ -188,7 +187,7 @@ class Answers:
     def _shown(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
         """What handing this in would show, where it is refused or leaves gaps because of the step itself."""
         view = self._view
-        details = [gap_for(reason).detail for reason in view.reasons(answer)]
+        details = [reason.as_gap().detail for reason in view.reasons(answer)]
         codes = [_CODE_OF_GAP[detail] for detail in details if detail in _CODE_OF_GAP]
         codes += self._capability_codes(answer)
         if not codes:

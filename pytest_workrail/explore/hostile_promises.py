@@ -24,21 +24,17 @@ from pytest_workrail.engine.core.profiles import (
     Recap,
     RewindContext,
 )
-from pytest_workrail.engine.core.vocabulary import (
-    MAX_BLOCKER_MESSAGE_BYTES,
-    MAX_BLOCKER_SUGGESTED_FIX_BYTES,
-    MAX_BLOCKERS,
-)
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import (
+from pytest_workrail.engine.model.events import (
     ContextSet,
     DecisionTraceAppended,
     Event,
     GapRecorded,
     NodeCreated,
     NodeOutputAppended,
+    NotesPayload,
 )
-from pytest_workrail.engine.events.payloads import NotesPayload
+from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.words import MAX_BLOCKER_MESSAGE_BYTES, MAX_BLOCKER_SUGGESTED_FIX_BYTES, MAX_BLOCKERS
 from pytest_workrail.engine.protocol.questions import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_world import CallRecord, World

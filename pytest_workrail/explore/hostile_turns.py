@@ -7,10 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Literal, TypeAlias, get_args
 
-from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES
-from pytest_workrail.engine.events.ids import SessionId, SnapshotRef
-from pytest_workrail.engine.events.plan import AppendPlan
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.ids import SessionId, SnapshotRef
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.words import METRICS_OUTCOMES
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.home import Home, in_memory, on_files
@@ -18,6 +17,7 @@ from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.memory import MemorySessionLock
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.engine.store.ports import ContentError, SessionStore, SnapshotStore, StoreError, Stores
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.js import Json

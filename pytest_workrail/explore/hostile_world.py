@@ -12,10 +12,10 @@ from pytest_workrail.agents.misbehaving import behave
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.core.vocabulary import MAX_NOTES_BYTES
-from pytest_workrail.engine.events.ids import SessionId
-from pytest_workrail.engine.events.kinds import Event
-from pytest_workrail.engine.events.snapshot import BlockedState, TerminalBlock
+from pytest_workrail.engine.model.events import Event
+from pytest_workrail.engine.model.ids import SessionId
+from pytest_workrail.engine.model.snapshot import BlockedState, TerminalBlock
+from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress

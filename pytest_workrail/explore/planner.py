@@ -34,15 +34,15 @@ from pytest_workrail.coverage.observe import PathState
 from pytest_workrail.coverage.points import ASKED, FREE, Point, fragment_place, gate_place, place_of
 from pytest_workrail.coverage.reach import LIMIT, MANY, ONE, ZERO
 from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
-from pytest_workrail.engine.core.blockers import gap_for
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
 from pytest_workrail.engine.core.loop_gate import body_of
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.core.reasons import EvaluationFailed, loop_reason
 from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.state import LoopFrame, Running
+from pytest_workrail.engine.core.state import Running
+from pytest_workrail.engine.model.places import LoopFrame
+from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, extras
@@ -127,7 +127,7 @@ class Planner(Agent):
 
     def _prepared(self, view: StepView) -> Iterator[Action]:
         """What is done at a step before the answer that is to pass."""
-        place = place_of(view.step_id, tuple(view.instance.loop_path))
+        place = place_of(view.step_id, view.instance.loop_path)
         waiting = self._waiting(place)
         if self._gate == place:
             yield self._at_gate(view)
@@ -167,7 +167,7 @@ class Planner(Agent):
 
     def _final(self, view: StepView) -> Submit:
         """The answer with which the run goes on."""
-        place = place_of(view.step_id, tuple(view.instance.loop_path))
+        place = place_of(view.step_id, view.instance.loop_path)
         waiting = self._waiting(place)
         answers = Answers(view, waiting)
         self.expected.add(Point(StepGoal, place, "done"))
@@ -270,7 +270,7 @@ class Planner(Agent):
         found = view.predict(answer)
         if not isinstance(found, Err) or not isinstance(found.error, LoopReportError):
             return None
-        detail = gap_for(loop_reason(found.error)).detail
+        detail = found.error.reason().as_gap().detail
         return next((code for code, gap in GAP_OF_BLOCKER.items() if gap == detail), None)
 
     def _intent(self, loop: dict[str, Any]) -> tuple[str | None, float]:
@@ -425,7 +425,7 @@ class Planner(Agent):
 
     def _note_arrival(self, view: StepView) -> None:
         """What is shown by getting to a step."""
-        place = place_of(view.step_id, tuple(view.instance.loop_path))
+        place = place_of(view.step_id, view.instance.loop_path)
         self.visited.add(place)
         context = render_context(view.loop, view.instance.loop_path, view.context)
         for fragment in view.step.get("fragments", ()):

@@ -19,7 +19,7 @@ from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, can_reject, lo
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import PROFILES, Profile
-from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
+from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.solver import IMPOSSIBLE, UNSET, Solver, Wish

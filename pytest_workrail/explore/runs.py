@@ -26,7 +26,7 @@ from pytest_workrail.coverage.reach import ZERO
 from pytest_workrail.coverage.refusals import UnsetVariables
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.explore.answers import with_loop_names
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner

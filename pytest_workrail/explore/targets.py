@@ -14,7 +14,7 @@ from pytest_workrail.coverage.points import place_of
 from pytest_workrail.coverage.reach import LIMIT, continuing, loop_numbers, natural_exit
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
-from pytest_workrail.engine.core.values import LoopPosition, step_key
+from pytest_workrail.engine.model.places import LoopFrame, LoopPosition, step_key
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import comparison_of
 
@@ -117,13 +117,13 @@ class Map:
         self._binder = binder
         self._loops = {step["id"]: step for step in self._steps if step["type"] == "loop"}
 
-    def targets(self, completed: Container[str], frame: tuple[str, int, int] | None) -> Iterator[Target]:
+    def targets(self, completed: Container[str], frame: LoopFrame | None) -> Iterator[Target]:
         """What can be next, in the order of the document; inside a loop, its own steps first."""
         if frame is None:
             yield from self._top(completed, frozenset(), Way())
         else:
-            loop, iteration = self._loops[frame[0]], frame[1]
-            yield from self._inside(loop, iteration, frame[2], completed, frozenset(), Way())
+            loop, iteration = self._loops[frame.loop_id], frame.iteration
+            yield from self._inside(loop, iteration, frame.body_index, completed, frozenset(), Way())
             if loop["loop"]["source"]["kind"] != "artifact":
                 # A loop is asked at every choice, so it can also be left in the middle of an iteration.
                 cut = self._asked(Way(), loop, iteration, goes_on=False).left(loop["id"], natural_exit(iteration + 1))

@@ -26,7 +26,7 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 
 if TYPE_CHECKING:
-    from pytest_workrail.engine.events.kinds import Event
+    from pytest_workrail.engine.model.events import Event
 
 
 _PASS = Pattern(r"\bpass ([0-9]+)(?: of |: |\*\*)", re.IGNORECASE)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_workrail.agents.transcript import answer_kind
-from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol import shapes
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.shapes import Shape, ToolName

@@ -17,7 +17,7 @@ from pytest_workrail.agents.scripted import Fixtures
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden, check_inline
 from pytest_workrail.golden.profiles import Comparison

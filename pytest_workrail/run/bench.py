@@ -17,7 +17,7 @@ from pytest_workrail.agents.agent import one_of
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import Profile, ProfileName
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.model.reasons import (
     ContextBudgetExceeded,
     EvaluationFailed,
     InvariantViolation,
@@ -25,8 +25,8 @@ from pytest_workrail.engine.core.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
-from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
+from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
+from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWorkspace

@@ -12,8 +12,8 @@ from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_gate import is_gate
 from pytest_workrail.engine.core.prompts import last_step_id
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import GapRecorded, Log, NodeCreated, NodeOutputAppended
+from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
+from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.projections.dag import project_dag
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -137,7 +137,7 @@ class History:
         self._take(before)
         self._size = before
         for event in self._log[before:after]:
-            if event.kind == "context_set":
+            if isinstance(event, ContextSet):
                 self.context = dict(event.data.context)
 
     def add(self, exchange: Exchange, before: int, after: int) -> None:
@@ -170,7 +170,7 @@ class History:
             elif isinstance(event, NodeOutputAppended) and event.data.output_channel == "recap":
                 self._recaps[event.scope.node_id] += 1
                 self._has_recap_from = self._has_recap_from or event.event_index
-            elif event.kind == "context_set":
+            elif isinstance(event, ContextSet):
                 self.context = dict(event.data.context)
         self._read = max(self._read, size)
 

@@ -16,11 +16,11 @@ from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.state import State, StepInstance
-from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.judgements import GapRecordedData
-from pytest_workrail.engine.events.kinds import (
+from pytest_workrail.engine.core.state import State, state_of
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
     AdvanceRecorded,
+    ArtifactPayload,
     AssessmentRecorded,
     DecisionTraceAppended,
     Event,
@@ -28,9 +28,12 @@ from pytest_workrail.engine.events.kinds import (
     Log,
     NodeCreated,
     NodeOutputAppended,
+    NotesPayload,
 )
-from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NotesPayload
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.ids import AttemptId, NodeId
+from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.reasons import GapRecordedData
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.index import of_kind
@@ -41,7 +44,6 @@ from pytest_workrail.engine.protocol.advance_outcome import decides_together
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, read_continue
-from pytest_workrail.engine.protocol.step_response import pending_instance
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
@@ -87,13 +89,13 @@ def position_of(bench: Bench, place: NodeAddress) -> Position:
     preferences = effective_preferences(events, run, place.node_id)
     if isinstance(preferences, Err):
         raise AssertionError(preferences.error.message)
-    instance = pending_instance(snapshot)
+    instance = snapshot.pending_step
     return Position(
         place,
         events,
         run,
         run.nodes[place.node_id],
-        snapshot.execution_state,
+        state_of(snapshot),
         instance,
         node_context(events, run, place.node_id, profile.rewind_context) or {},
         preferences.value,
@@ -118,7 +120,7 @@ def _earlier_artifacts(
     asked: set[NodeId] = set()
     for each in run.upwards(node_id):
         snapshot = snapshot_of(bench, run.nodes[each])
-        pending = pending_instance(snapshot)
+        pending = snapshot.pending_step
         if pending is None or pending.loop_path != instance.loop_path:
             break
         inside.append(each)
@@ -195,7 +197,7 @@ class History:
         match view.profile.unset_condition:
             case UnsetCondition.ASK:
                 traces = [event.data for event in added if isinstance(event, DecisionTraceAppended)]
-                self.pass_over(entry for trace in traces for entry in skipped_of(trace).entries)
+                self.pass_over(entry.to_wire() for trace in traces for entry in skipped_of(trace).entries)
             case UnsetCondition.PASS_OVER if view.program.interpreter.has_conditions:
                 request: Any = read_continue(exchange.request).value
                 answer = Submit(None, request.submission.artifacts, request.context)
@@ -208,7 +210,7 @@ class History:
         """What a selection passed over, whether or not it found a step."""
         match chosen:
             case Ok(Selection(passed=passed)) | Err(LoopVariableUnset(passed=passed)):
-                self.pass_over(each.told(context).to_json() for each in passed)
+                self.pass_over(each.skipped(context).to_wire() for each in passed)
             case _:
                 pass
 
@@ -331,7 +333,7 @@ def _contract(view: StepView, added: Sequence[Event], blockers: tuple[str, ...],
         return None
     pack = view.program.index.packs.get(contract["ref"])
     kinds = {
-        artifact_kind(event.data.payload.content)  # type: ignore[arg-type]  # JSON from the log
+        artifact_kind(event.data.payload.artifact)
         for event in added
         if isinstance(event, NodeOutputAppended) and isinstance(event.data.payload, ArtifactPayload)
     }
@@ -392,7 +394,7 @@ def _keeps_outputs(bench: Bench, target: Node) -> bool:
 
 
 def _step(bench: Bench, run: Run, node: NodeId) -> dict[str, Json]:
-    instance = pending_instance(snapshot_of(bench, run.nodes[node]))
+    instance = snapshot_of(bench, run.nodes[node]).pending_step
     if instance is None:
         return {}
     named: dict[str, Json] = {"step": instance.step_id}
@@ -411,7 +413,7 @@ def _submitted(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> di
         if isinstance(payload, NotesPayload):
             notes = payload.notes_markdown
         elif isinstance(payload, ArtifactPayload):
-            artifacts.append((int(place.lstrip("_")), payload.content))  # type: ignore[arg-type]  # JSON from the log
+            artifacts.append((int(place.lstrip("_")), payload.artifact))
     found: dict[str, Json] = {} if notes is None else {"notes": notes}
     if artifacts:
         found["artifacts"] = [content for _, content in sorted(artifacts, key=lambda each: each[0])]

@@ -13,7 +13,7 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import printable
 
 if TYPE_CHECKING:
-    from pytest_workrail.engine.events.kinds import Event
+    from pytest_workrail.engine.model.events import Event
 
 _MOST_EXCHANGES = 30
 _LONGEST = 100

@@ -27,13 +27,13 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.model.reasons import (
     ContextBudgetExceeded,
     EvaluationFailed,
     InvariantViolation,
     MissingContextKey,
     StorageCorruption,
-    UserOnlyDependency,
+    user_dependency,
 )
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
@@ -466,7 +466,7 @@ def _reason(declared: dict[str, Any]) -> HostReason:
     match declared["reason"]:
         case "user_only_dependency":
             choice = (declared["choice"],) if "choice" in declared else ()
-            return UserOnlyDependency(declared["detail"], declared["step"], *choice)
+            return user_dependency(declared["detail"], declared["step"], *choice)
         case "missing_context_key":
             return MissingContextKey(declared["key"])
         case trouble:

@@ -1,7 +1,4 @@
-"""A data folder of the public engine, to read from. Nothing in this module opens a file for writing.
-
-Listing thousands of sessions must stay quick, so this imports nothing of the engine.
-"""
+"""A data folder of the public engine, to read from. Nothing in this module opens a file for writing."""
 
 from __future__ import annotations
 
@@ -77,15 +74,19 @@ class DataFolder:
         """Whether a session, or something of it, is a folder of its own, not a link to one."""
         return _is_folder(os.path.join(self.root, SESSIONS, session_id, name).rstrip("/"))
 
-    def snapshot(self, ref: str) -> Ok[dict[str, Any]] | Err[str]:
+    def snapshot(self, ref: str) -> Ok[bytes] | Err[str]:
         """The content of a snapshot, if it is what its name says."""
         return self._content("snapshots", ref, "snapshot")
 
     def pinned_workflow(self, workflow_hash: str) -> Ok[dict[str, Any]] | Err[str]:
         """A pinned workflow, if it is what its name says."""
-        return self._content(os.path.join("workflows", "pinned"), workflow_hash, "pinned workflow")
+        content = self._content(os.path.join("workflows", "pinned"), workflow_hash, "pinned workflow")
+        if isinstance(content, Err):
+            return content
+        value = decoded(content.value)
+        return Ok(value) if isinstance(value, dict) else Err("the pinned workflow is not JSON")
 
-    def _content(self, folder: str, ref: str, noun: str) -> Ok[dict[str, Any]] | Err[str]:
+    def _content(self, folder: str, ref: str, noun: str) -> Ok[bytes] | Err[str]:
         if not DIGEST.fullmatch(ref):
             return Err(f"the {noun} has no valid name")
         try:
@@ -96,8 +97,7 @@ class DataFolder:
             return Err(f"the {noun} is missing")
         if f"sha256:{sha256(raw).hexdigest()}" != ref:
             return Err(f"the {noun} differs from what was written")
-        value = decoded(raw)
-        return Ok(value) if isinstance(value, dict) else Err(f"the {noun} is not JSON")
+        return Ok(raw)
 
     def _read(self, path: str) -> bytes | None:
         try:
@@ -145,18 +145,3 @@ def decoded(raw: bytes) -> Any:
         return _decode(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-
-
-def decoded_lines(raw: bytes) -> list[Any] | None:
-    """The objects in the lines of a file, decoded in one go; None unless each line is one.
-
-    Only a line feed ends a line: notes hold other characters that Python would split at.
-    """
-    if not raw.endswith(b"\n"):
-        return None
-    lines = raw[:-1].split(b"\n")
-    values = decoded(b"[" + b",".join(lines) + b"]")
-    # Lines that are JSON only together give another number of values.
-    if not isinstance(values, list) or len(values) != len(lines):
-        return None
-    return values if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines) else None

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, FoundSession
-from pytest_workrail.sessions.node_state import StateReader
-from pytest_workrail.sessions.session_log import read_log
+from pytest_workrail.sessions.session_log import Snapshots, read_log
 from pytest_workrail.sessions.summary import Summary, summarise
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
@@ -31,7 +30,7 @@ def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
 
 
 def _summaries(folder: DataFolder, found: list[FoundSession], cache: Cache) -> Iterator[Summary]:
-    states = StateReader(folder)
+    states = Snapshots(folder)
     for each in found:
         kept = cache.get(each.session_id, each.fingerprint)
         summary = None if kept is None else _kept(kept.result.record)

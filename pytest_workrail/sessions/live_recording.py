@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_workrail.coverage.report import CoverageSession, document
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.golden import files
 from pytest_workrail.sessions.recording import record

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.engine.events.ids import NodeId, RunId, SessionId, ref_of
+from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, ref_of
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup

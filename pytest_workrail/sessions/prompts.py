@@ -7,9 +7,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
-from pytest_workrail.engine.events.ids import Digest, SessionId
-from pytest_workrail.engine.events.kinds import Event, read_event
-from pytest_workrail.engine.events.manifest import SegmentClosed, segment_path
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.protocol.program import Programs
@@ -17,16 +15,10 @@ from pytest_workrail.engine.protocol.sessions import SessionLoader, open_node, v
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, render
 from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import Home, read_only
-from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.log_shapes import is_known
-from pytest_workrail.sessions.session_log import SessionLog, read_log
 from pytest_workrail.sessions.story import Story
-from workrail_lint.base.canonical import CanonicalError, canonical_bytes
 from workrail_lint.base.result import Err, Ok
 
-_LETTERS = str.maketrans("0123456789", "abcdefghij")
-_NO_DIGEST = Digest(f"sha256:{'0' * 64}")
 # What an IR that was pinned by our own engine, and written to by somebody else, can lead to.
 _FORGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
@@ -51,7 +43,7 @@ def node_prompts(
     programs = Programs(home.stores.workflows.get, profile)
     loader = SessionLoader(home.stores.sessions.load, home.stores.snapshots.get, programs)
     try:
-        session = view_session(SessionId(story.session_id), _truth(read_log(folder, story.session_id)))
+        session = view_session(SessionId(story.session_id), story.log.truth)
     except _FORGED as problem:
         return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
     if isinstance(session, Err):
@@ -60,7 +52,7 @@ def node_prompts(
     for node in story.nodes:
         try:
             then = session.value.as_of(node.index)
-            run = None if isinstance(then, Err) else then.value.runs.get(story.run_id)  # type: ignore[call-overload]
+            run = None if isinstance(then, Err) else then.value.runs.get(story.run_id)
             if isinstance(then, Err) or run is None:
                 found[node.number] = {"problem": "(the log can't be read up to here)"}
                 continue
@@ -75,48 +67,3 @@ def node_prompts(
         if pending is not None:
             found[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
     return Ok(found)
-
-
-def _truth(log: SessionLog) -> SessionTruth:
-    """A log as the engine reads it, as far as it can: what it does not know is of no influence on a prompt."""
-    events: list[Event] = []
-    for event in log.events:
-        try:
-            read = read_event(canonical_bytes(event if is_known(event) else _stand_in(event)))
-        except CanonicalError:
-            break
-        if isinstance(read, Err):
-            break
-        events.append(read.value)
-    records: list[SegmentClosed] = []
-    first = 0
-    for last in log.ends:
-        path, session_id = segment_path(first, last), SessionId(log.session_id)
-        records.append(
-            SegmentClosed(
-                manifest_index=len(records),
-                session_id=session_id,
-                first_event_index=first,
-                last_event_index=last,
-                segment_rel_path=path,
-                sha256=_NO_DIGEST,
-                bytes=0,
-            )
-        )
-        first = last + 1
-    return SessionTruth(tuple(events), tuple(records))
-
-
-def _stand_in(event: dict[str, Any]) -> dict[str, Any]:
-    """Telemetry in the place of an event that is not known here, so that those after it keep their numbers."""
-    number = f"{event['eventIndex']:026d}".translate(_LETTERS)
-    return {
-        "v": 1,
-        "eventId": f"evt_{number}",
-        "eventIndex": event["eventIndex"],
-        "sessionId": event["sessionId"],
-        "kind": "delivery_recorded",
-        "dedupeKey": f"unknown:{number}",
-        "data": {},
-        "timestampMs": 1,
-    }

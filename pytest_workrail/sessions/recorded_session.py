@@ -52,13 +52,13 @@ class RecordedSession(Record):
     def blockers(self) -> tuple[str, ...]:
         """The codes of all blockers, in order."""
         story = self.recorded.story
-        states = (story.node(each.target).state for each in story.advances if each.target)
-        return tuple(blocker.code for state in states if state is not None for blocker in state.blockers)
+        targets = (story.node(each.target) for each in story.advances if each.target)
+        return tuple(blocker.code for target in targets for blocker in target.blockers)
 
     @property
     def gaps(self) -> tuple[str, ...]:
         """The reasons of the gaps that nothing resolved, in order."""
-        return tuple(str(gap["reason"]["detail"]) for gap in self.recorded.story.gaps)
+        return tuple(gap.reason.detail for gap in self.recorded.story.gaps)
 
     @property
     def forks(self) -> int:

@@ -11,6 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from pytest_workrail.agents.values import failing_notes, fitting_notes
 from pytest_workrail.engine.core.outputs import requires_notes
+from pytest_workrail.engine.model.events import EffectivePreferences
+from pytest_workrail.engine.model.reasons import Blocker, OutputContractPointer
 from pytest_workrail.engine.protocol.program import Program
 from pytest_workrail.records import Record
 from pytest_workrail.sessions.story import Advance, Checkpoint, ContextChange, PreferenceChange, Story, StoryNode
@@ -83,22 +85,25 @@ def script_of(story: Story, program: Program) -> Script:
     return Script(
         goal if isinstance(goal, str) and goal else None,
         context,
-        story.initial_preferences,
+        _preferences(story.initial_preferences),
         recorded_outcome(story.node(1)) if story.nodes else Outcome("error", None, False),
         tuple(writer.actions),
     )
 
 
+def _preferences(effective: EffectivePreferences) -> dict[str, str]:
+    return {"autonomy": effective.autonomy, "riskPolicy": effective.risk_policy}
+
+
 def recorded_outcome(node: StoryNode) -> Outcome:
     """What the engine answered with when it made a node."""
-    state = node.state
-    if state is None:
+    if node.snapshot is None:
         return Outcome("unknown", None, False)
     if node.kind == "gate_checkpoint":
-        return Outcome("gate_checkpoint", state.step, False)
+        return Outcome("gate_checkpoint", node.step, False)
     if node.kind == "blocked_attempt":
-        return Outcome("blocked", state.step, False, tuple(blocker.code for blocker in state.blockers))
-    return Outcome("ok", state.step, state.kind == "complete")
+        return Outcome("blocked", node.step, False, tuple(blocker.code for blocker in node.blockers))
+    return Outcome("ok", node.step, node.is_complete)
 
 
 class _Writer:
@@ -119,7 +124,7 @@ class _Writer:
             case Checkpoint(source=source):
                 self.actions.append(SetCheckpoint(source, self._story.node(source).step))
             case PreferenceChange(node=node, effective=effective):
-                self.actions.append(SetPreferences(node, self._story.node(node).step, effective))
+                self.actions.append(SetPreferences(node, self._story.node(node).step, _preferences(effective)))
             case ContextChange(change=change):
                 self._carried |= change
             case _:
@@ -173,16 +178,16 @@ class _Writer:
 
 def _failed_criteria(advance: Advance, target: StoryNode) -> bool:
     """Whether notes were refused, by a block or by a gap."""
-    blockers = () if target.state is None else target.state.blockers
-    if any(each.code == "INVALID_REQUIRED_OUTPUT" and each.contract == CRITERIA for each in blockers):
+    if any(each.code == "INVALID_REQUIRED_OUTPUT" and _contract(each) == CRITERIA for each in target.blockers):
         return True
-    return any(
-        gap["reason"]["detail"] == "invalid_required_output" and CRITERIA in gap["summary"] for gap in advance.gaps
-    )
+    return any(gap.reason.detail == "invalid_required_output" and CRITERIA in gap.summary for gap in advance.gaps)
+
+
+def _contract(blocker: Blocker) -> str | None:
+    return blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContractPointer) else None
 
 
 def _missed_notes(advance: Advance, target: StoryNode) -> bool:
-    blockers = () if target.state is None else target.state.blockers
-    return any(each.code == "MISSING_REQUIRED_NOTES" for each in blockers) or any(
-        gap["reason"]["detail"] == "missing_required_notes" for gap in advance.gaps
+    return any(each.code == "MISSING_REQUIRED_NOTES" for each in target.blockers) or any(
+        gap.reason.detail == "missing_required_notes" for gap in advance.gaps
     )

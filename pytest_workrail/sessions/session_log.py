@@ -1,154 +1,192 @@
 """The log of a session: its events in order, checked against the manifest, as far as they can be trusted.
 
-A damaged log gives its intact start and a sentence about the rest. Events of kinds or versions that are not known here
-are kept where they stand and count as unknown; they are never dropped.
+It is read as the engine's store reads it, but with types that also take what other engines write. A damaged log gives
+its intact start and a sentence about the rest. Events of kinds or versions that are not known here are kept where they
+are and count as unknown; they are never dropped.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
-from hashlib import sha256
-from typing import Any
+from collections.abc import Sequence
+from typing import cast
 
-from pytest_workrail.records import Record
-from pytest_workrail.sessions.data_folder import DataFolder, decoded, decoded_lines
-from pytest_workrail.sessions.log_shapes import is_known, shape_problem
+from msgspec import Struct
+
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
+    AdvanceRecorded,
+    EdgeCreated,
+    HostEvent,
+    Log,
+    NodeCreated,
+    ObservationRecorded,
+    RunStarted,
+    SessionCreated,
+)
+from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId
+from pytest_workrail.engine.model.lenient import ANY_RECORDS, ANY_SNAPSHOTS, AnyEvent, UnknownEvent, read_any_event
+from pytest_workrail.engine.model.manifest import ManifestRecord, segments
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.projections.dag import Run, project_dag
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.log import (
+    altered_segment,
+    missing_segment,
+    read_manifest,
+    read_segment,
+    unpinned_node,
+)
+from pytest_workrail.sessions.data_folder import DataFolder
+from workrail_lint.base.canonical import digest
+from workrail_lint.base.result import Err
 
 # What one session may hold altogether: far more than any agent writes, little enough to be read at once.
 MAX_SESSION_BYTES = 256 * 1024 * 1024
+_KEPT_SNAPSHOTS = 2_000
 
 
-class SessionLog(Record, frozen=False):
+class SessionLog(Struct, frozen=True):
     """What was read. `damage` is the first thing wrong; everything before it is in `events`."""
 
     session_id: str
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: tuple[AnyEvent, ...] = ()
+    manifest: tuple[ManifestRecord, ...] = ()
     damage: str | None = None
-    unknown: int = 0  # events kept without being understood
-    ends: list[int] = field(default_factory=list)  # the last event of each segment: what one call wrote
+    runs: dict[RunId, Run] = {}  # in the order in which they were started
+
+    @property
+    def log(self) -> Log:
+        """The events as projections take them; they pass over what is not known."""
+        return cast("Log", self.events)
+
+    @property
+    def unknown(self) -> int:
+        """How many events are kept without being understood."""
+        return sum(isinstance(event, UnknownEvent) for event in self.events)
+
+    @property
+    def truth(self) -> SessionTruth:
+        """The session as the engine loads it."""
+        return SessionTruth(self.log, self.manifest)
 
 
 def read_log(folder: DataFolder, session_id: str) -> SessionLog:
-    """The log of a session. Never raises, whatever the files hold."""
+    """Return the log of a session. Never raise, whatever the files hold."""
     known = folder.log(session_id)
     if known is not None:
         return known
-    log = SessionLog(session_id)
     if not folder.has_folder(session_id):
-        log.damage = "the session is a link, which is not followed"
-        return log
+        return SessionLog(session_id, damage="the session is a link, which is not followed")
     try:
         raw = folder.read_of_session(session_id, "manifest.jsonl")
     except OSError as problem:
-        log.damage = f"the manifest can't be read ({problem.strerror})"
-        return log
+        return SessionLog(session_id, damage=f"the manifest can't be read ({problem.strerror})")
     if raw is None or not raw.strip():
-        log.damage = "the session has no manifest"
-        return log
-    records, broken = _records(session_id, raw)
+        return SessionLog(session_id, damage="the session has no manifest")
+    return trusted_log(session_id, *_verified(folder, SessionId(session_id), raw))
+
+
+def _verified(
+    folder: DataFolder, session_id: SessionId, raw: bytes
+) -> tuple[list[AnyEvent], tuple[ManifestRecord, ...], str | None]:
+    """Return what a manifest attests, up to the first thing wrong, and that."""
+    reading = read_manifest(session_id, raw, ANY_RECORDS.read_line)
+    events: list[AnyEvent] = []
     has_events = folder.has_folder(session_id, "events")
     size = 0
-    for place, record in enumerate(records):
-        if record["kind"] != "segment_closed":
-            continue
-        size += record["bytes"]
+    for record in segments(reading.records):
+        kept = reading.records[: record.manifest_index]
+        where = f"manifest line {record.manifest_index + 1}"
+        size += record.bytes
         if size > MAX_SESSION_BYTES:
-            log.damage = f"the log has more than {MAX_SESSION_BYTES:,} bytes"
-            return log
-        damage = _add_segment(folder, log, record) if has_events else f"{record['segmentRelPath']} is missing"
-        if damage is not None:
-            log.damage = f"{damage} (manifest line {place + 1})"
-            return log
-    log.damage = broken or _pin_problem(records, log)
-    return log
+            return events, kept, f"the log has more than {MAX_SESSION_BYTES:,} bytes"
+        try:
+            content = folder.read_of_session(session_id, record.segment_rel_path) if has_events else None
+        except OSError as problem:
+            return events, kept, f"{record.segment_rel_path} can't be read ({problem.strerror}; {where})"
+        if content is None:
+            return events, kept, f"{missing_segment(record).reason.message} ({where})"
+        if (len(content), digest(content)) != (record.bytes, record.sha256):
+            return events, kept, f"{altered_segment(record).reason.message} ({where})"
+        segment = read_segment(session_id, record, content, read_any_event)
+        if isinstance(segment, Err):
+            return events, kept, f"{record.segment_rel_path}: {segment.error.reason.message} ({where})"
+        events.extend(segment.value)
+    if reading.cut is not None:
+        return events, reading.records, f"manifest {reading.cut.reason.message}"
+    unpinned = unpinned_node(cast("Log", events), reading.records)
+    return events, reading.records, None if unpinned is None else unpinned.reason.message
 
 
-def _records(session_id: str, raw: bytes) -> tuple[list[dict[str, Any]], str | None]:
-    """The valid start of a manifest, and what is wrong after it."""
-    values = decoded_lines(raw)
-    rest = b""
-    if values is None:  # something is wrong somewhere, so one line after the other
-        *lines, rest = raw.split(b"\n")
-        values = [decoded(line) for line in lines]
-    next_event = 0
-    for place, record in enumerate(values):
-        problem = _record_problem(session_id, record, place, next_event)
-        if problem is not None:
-            return values[:place], f"manifest line {place + 1} {problem}"
-        if record["kind"] == "segment_closed":
-            next_event = record["lastEventIndex"] + 1
-    return values, f"manifest line {len(values) + 1} is cut short" if rest else None
+def trusted_log(
+    session_id: str, events: Sequence[AnyEvent], manifest: tuple[ManifestRecord, ...] = (), damage: str | None = None
+) -> SessionLog:
+    """Return the log with its runs, up to the first event that contradicts those before it."""
+    problem = _contradiction(events)
+    if problem is not None:
+        events, damage = events[: problem[0]], f"event {problem[0]}: {problem[1]}"
+    kept = tuple(events)
+    dag = project_dag(cast("Log", kept))  # what is unknown has no scope
+    if isinstance(dag, Err):
+        return SessionLog(session_id, damage=dag.error.message)
+    started = [event.scope.run_id for event in kept if isinstance(event, RunStarted)]
+    return SessionLog(session_id, kept, manifest, damage, {run_id: dag.value[run_id] for run_id in started})
 
 
-def _record_problem(session_id: str, record: Any, place: int, next_event: int) -> str | None:
-    if not isinstance(record, dict):
-        return "is not a record"
-    if record.get("v") != 1:
-        return f"is of version {str(record.get('v'))[:20]}, which is not known here"
-    if record.get("sessionId") != session_id:
-        return "belongs to another session"
-    if record.get("manifestIndex") != place:
-        return f"has index {str(record.get('manifestIndex'))[:20]}"
-    if record.get("kind") == "snapshot_pinned":
-        index = record.get("eventIndex")
-        return None if type(index) is int and 0 <= index < next_event else "pins an event before its segment"
-    if record.get("kind") != "segment_closed":
-        return f"is of the unknown kind {str(record.get('kind'))[:40]}"
-    first, last = record.get("firstEventIndex"), record.get("lastEventIndex")
-    if first != next_event or type(first) is not int or type(last) is not int or last < first:
-        return f"does not continue at event {next_event}"
-    if record.get("segmentRelPath") != f"events/{first:08}-{last:08}.jsonl":
-        return "names a file that no engine writes"
-    if type(record.get("bytes")) is not int or record["bytes"] < 0 or type(record.get("sha256")) is not str:
-        return "does not attest its segment"
-    return None
-
-
-def _add_segment(folder: DataFolder, log: SessionLog, record: dict[str, Any]) -> str | None:
-    """Take in the events of a segment as a whole, or say what is wrong with it."""
-    name = record["segmentRelPath"]
-    try:
-        raw = folder.read_of_session(log.session_id, name)
-    except OSError as problem:
-        return f"{name} can't be read ({problem.strerror})"
-    if raw is None:
-        return f"{name} is missing"
-    if len(raw) != record["bytes"] or f"sha256:{sha256(raw).hexdigest()}" != record["sha256"]:
-        return f"{name} differs from what was written"
-    events = decoded_lines(raw)
-    if events is None:
-        return f"{name} holds a line that is not JSON"
-    if len(events) != record["lastEventIndex"] - record["firstEventIndex"] + 1:
-        return f"{name} does not hold the events it is named after"
-    unknown, index, session_id = 0, record["firstEventIndex"], log.session_id
-    for event in events:
-        if event.get("eventIndex") != index:
-            return f"{name} does not hold the events it is named after"
-        if event.get("sessionId") != session_id:
-            return f"{name} holds events of another session"
-        index += 1
-        if not is_known(event):
-            unknown += 1
+def _contradiction(events: Sequence[AnyEvent]) -> tuple[int, str] | None:
+    """Return the first event that does not fit those before it, and why."""
+    parents: dict[RunId, dict[NodeId, NodeId | None]] = {}
+    for place, event in enumerate(events):
+        if isinstance(event, UnknownEvent | SessionCreated | ObservationRecorded | HostEvent):
             continue
-        problem_found = shape_problem(event)
-        if problem_found is not None:
-            return f"event {index - 1}: {problem_found}"
-    log.events += events
-    log.unknown += unknown
-    log.ends.append(record["lastEventIndex"])
-    return None
-
-
-def _pin_problem(records: list[dict[str, Any]], log: SessionLog) -> str | None:
-    """The first node whose snapshot is not pinned: its append was cut short inside the manifest."""
-    pinned = {
-        (record["eventIndex"], str(record.get("createdByEventId")), str(record.get("snapshotRef")))
-        for record in records
-        if record["kind"] == "snapshot_pinned"
-    }
-    for event in log.events:
-        if event.get("kind") != "node_created" or not is_known(event):
+        run_id, node = event.scope.run_id, event.scope.node_id
+        if isinstance(event, RunStarted):
+            if run_id in parents:
+                return place, "the run was started before"
+            parents[run_id] = {}
             continue
-        if (event["eventIndex"], event["eventId"], event["data"]["snapshotRef"]) not in pinned:
-            return f"the snapshot of event {event['eventIndex']} is not pinned"
+        nodes = parents.get(run_id)
+        if nodes is None:
+            return place, f"{event.kind} is about a run that was never started"
+        if isinstance(event, NodeCreated):
+            parent = event.data.parent_node_id
+            if event.scope.node_id in nodes:
+                return place, "the node exists already"
+            if parent is not None and parent not in nodes:
+                return place, "the node follows one that does not exist"
+            if parent is None and nodes:
+                return place, "the run has two first nodes"
+            nodes[event.scope.node_id] = parent
+        elif node is not None and node not in nodes:
+            return place, f"{event.kind} is about a node that does not exist"
+        elif isinstance(event, EdgeCreated):
+            target = event.data.to_node_id
+            if target not in nodes or nodes[target] != event.data.from_node_id:
+                return place, "the edge does not lead from a node to one that follows it"
+        elif isinstance(event, AdvanceRecorded) and not isinstance(event.data.outcome, AdvancedOutcome):
+            return place, "the advance is in a form that is no longer used"
     return None
+
+
+class Snapshots:
+    """Reads snapshots and remembers some: the nodes of many sessions share theirs."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._folder = folder
+        self._known: dict[str, ExecutionSnapshot | str] = {}
+
+    def of(self, ref: str) -> ExecutionSnapshot | str:
+        """Return a snapshot, or what is wrong with it."""
+        known = self._known.get(ref)
+        if known is None:
+            if len(self._known) >= _KEPT_SNAPSHOTS:
+                self._known.clear()
+            known = self._known[ref] = self._read(ref)
+        return known
+
+    def _read(self, ref: str) -> ExecutionSnapshot | str:
+        content = self._folder.snapshot(ref)
+        if isinstance(content, Err):
+            return content.error
+        snapshot = ANY_SNAPSHOTS.read_line(content.value)
+        return "the snapshot holds no state that is known here" if isinstance(snapshot, Err) else snapshot.value

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES, SESSION_NAME, SESSIONS, DataFolder, FoundSession
-from pytest_workrail.sessions.session_log import SessionLog
+from pytest_workrail.sessions.session_log import SessionLog, trusted_log
+from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 
@@ -33,9 +34,9 @@ class BundleFolder(DataFolder):
     def log(self, session_id: str) -> SessionLog | None:
         return self._log
 
-    def snapshot(self, ref: str) -> Ok[dict[str, Any]] | Err[str]:
+    def snapshot(self, ref: str) -> Ok[bytes] | Err[str]:
         found = self._snapshots.get(ref)
-        return Err("the snapshot is missing") if found is None else Ok(found)
+        return Err("the snapshot is missing") if found is None else Ok(canonical_bytes(found))
 
     def pinned_workflow(self, workflow_hash: str) -> Ok[dict[str, Any]] | Err[str]:
         found = self._workflows.get(workflow_hash)
@@ -59,7 +60,7 @@ def bundle_folder(raw: bytes, path: str) -> Ok[BundleFolder] | Err[str]:
     if isinstance(checked, Err):
         return Err(f"it is not an intact bundle ({checked.error.code}: {checked.error.message})")
     bundle = checked.value
-    log = SessionLog(bundle.session_id, [event.to_wire() for event in bundle.events])
+    log = trusted_log(bundle.session_id, bundle.events, bundle.manifest)
     snapshots: dict[str, Any] = {str(ref): content for ref, content in bundle.snapshots.items()}
     workflows: dict[str, Any] = {str(name): content for name, content in bundle.pinned_workflows.items()}
     return Ok(BundleFolder(path, log, snapshots, workflows))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
+from pytest_workrail.engine.model.events import StepRef, TraceEntry
 from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import read_log
@@ -193,7 +194,7 @@ def _count_advance(stats: WorkflowStats, story: Story, advance: Advance, tries: 
     attempts = tries[advance.target] = tries.get(advance.source, 0) + 1 if source.kind == "blocked_attempt" else 1
     step.most_tries = max(step.most_tries, attempts)
     if target.kind == "blocked_attempt":
-        step.blockers.update(each.code for each in (target.state.blockers if target.state is not None else ()))
+        step.blockers.update(each.code for each in target.blockers)
     elif target.kind == "gate_checkpoint":
         step.gates += 1
     else:
@@ -213,14 +214,10 @@ def _arrived(story: Story, number: int) -> int:
     return node.at_ms
 
 
-def _skipped_step(entry: dict[str, Any]) -> str | None:
-    if entry["kind"] != "evaluated_condition" or not entry["summary"].startswith("SKIP"):
+def _skipped_step(entry: TraceEntry) -> str | None:
+    if entry.kind != "evaluated_condition" or not entry.summary.startswith("SKIP"):
         return None
-    refs = entry.get("refs")
-    for ref in refs if isinstance(refs, list) else ():
-        if isinstance(ref, dict) and isinstance(ref.get("stepId"), str):
-            return str(ref["stepId"])
-    return None
+    return next((ref.step_id for ref in entry.refs or () if isinstance(ref, StepRef)), None)
 
 
 # -------------------------------------------------------------------------------------------------------------- loops
@@ -260,11 +257,11 @@ def _count_loops(stats: WorkflowStats, story: Story, bounds: _Bounds) -> None:
         context = advance.full_context or context
         if not advance.target:
             continue
-        before, after = story.node(advance.source).state, story.node(advance.target).state
-        if before is None or after is None or not before.loop_path:
+        source, target = story.node(advance.source), story.node(advance.target)
+        if source.pending is None or target.snapshot is None or not source.pending.loop_path:
             continue
-        loop, iteration = before.loop_path[-1]
-        if any(each == loop for each, _ in after.loop_path):
+        loop, iteration = source.pending.loop_path[-1].loop_id, source.pending.loop_path[-1].iteration
+        if target.pending is not None and any(at.loop_id == loop for at in target.pending.loop_path):
             continue
         counted = stats.loops.setdefault(loop, LoopStats())
         counted.runs += 1
@@ -283,5 +280,5 @@ def _hit_bound(loop: dict[str, Any], advance: Advance, iteration: int, context: 
         size = len(wanted) if isinstance(wanted, list) else wanted
         return type(size) is int and size > bound
     # A condition that said so itself is on record; what ends by its bound is not asked again.
-    decisions = (entry["summary"] for entry in advance.trace if entry["kind"] == "evaluated_condition")
+    decisions = (entry.summary for entry in advance.trace if entry.kind == "evaluated_condition")
     return not any(summary.endswith("exit.") for summary in decisions)

@@ -7,50 +7,98 @@ same calls makes its nodes in the same order.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
+from pytest_workrail.engine.model.base import UNSET
+from pytest_workrail.engine.model.events import (
+    HOST_KINDS,
+    AdvanceRecorded,
+    AssessmentConsequenceApplied,
+    AssessmentRecorded,
+    CapabilityObserved,
+    ContextSet,
+    DecisionTraceAppended,
+    DivergenceRecorded,
+    EdgeCreated,
+    EffectivePreferences,
+    GapRecorded,
+    HostEvent,
+    NodeCreated,
+    NodeOutputAppended,
+    NotesPayload,
+    ObservationRecorded,
+    PreferencesChanged,
+    RunCompleted,
+    RunStarted,
+    SessionCreated,
+    TraceEntry,
+    ValidationPerformed,
+)
+from pytest_workrail.engine.model.ids import NodeId, RunId
+from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
+from pytest_workrail.engine.model.places import TRUNCATION_MARKER, StepInstance
+from pytest_workrail.engine.model.reasons import Blocker, GapRecordedData
+from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot
+from pytest_workrail.engine.projections.dag import Run
+from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.log_shapes import HOST_KINDS, NEVER_STOPS, STOPPING_CATEGORIES, is_known
-from pytest_workrail.sessions.node_state import NodeState, StateReader
-from pytest_workrail.sessions.session_log import SessionLog, read_log
+from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log
+from pytest_workrail.sessions.summary import session_status
+from workrail_lint.base import js
+from workrail_lint.base.js import Json
 
-TRUNCATED = "[TRUNCATED]"
-DEFAULT_PREFERENCES = {"autonomy": "guided", "riskPolicy": "conservative"}
+TRUNCATED = TRUNCATION_MARKER.strip()
 
 
 class StoryNode(Record, frozen=False):
     """A state of the run; its snapshot is read when somebody asks."""
 
     number: int
-    node_id: str
+    node_id: NodeId
     kind: str
     parent: int | None
     at_ms: int
     index: int
     ref: str
-    states: StateReader
+    snapshots: Snapshots
 
     @property
-    def state(self) -> NodeState | None:
-        """What the snapshot says; None where it can't be read."""
-        found = self.states.of(self.ref)
-        return None if isinstance(found, str) else found
+    def snapshot(self) -> ExecutionSnapshot | None:
+        """The state of the engine; None where it can't be read."""
+        snapshot = self.snapshots.of(self.ref)
+        return None if isinstance(snapshot, str) else snapshot
 
     @property
     def problem(self) -> str | None:
         """Why the snapshot can't be read."""
-        found = self.states.of(self.ref)
-        return found if isinstance(found, str) else None
+        snapshot = self.snapshots.of(self.ref)
+        return snapshot if isinstance(snapshot, str) else None
+
+    @property
+    def pending(self) -> StepInstance | None:
+        """The step that is pending here, in its loops."""
+        return None if self.snapshot is None else self.snapshot.pending_step
 
     @property
     def step(self) -> str | None:
         """The step that is pending here."""
-        return None if self.state is None else self.state.step
+        return None if self.pending is None else self.pending.step_id
 
     @property
     def is_complete(self) -> bool:
-        return self.state is not None and self.state.kind == "complete"
+        return self.snapshot is not None and self.snapshot.is_complete
+
+    @property
+    def block(self) -> Block | None:
+        """What blocks the pending step."""
+        state = None if self.snapshot is None else self.snapshot.state
+        return state.blocked if isinstance(state, BlockedState) else None
+
+    @property
+    def blockers(self) -> tuple[Blocker, ...]:
+        return () if self.block is None else self.block.blockers.blockers
 
 
 class Advance(Record, frozen=False):
@@ -67,13 +115,18 @@ class Advance(Record, frozen=False):
     context: dict[str, Any] | None = None  # what changed; null for what was removed
     full_context: dict[str, Any] | None = None
     is_fork: bool = False
-    gaps: list[dict[str, Any]] = field(default_factory=list)
+    gaps: list[GapRecordedData] = field(default_factory=list)
     issues: list[str] = field(default_factory=list)
     contract: str | None = None
-    assessments: list[dict[str, Any]] = field(default_factory=list)
-    consequences: list[dict[str, Any]] = field(default_factory=list)
-    trace: list[dict[str, Any]] = field(default_factory=list)
-    reports: list[dict[str, Any]] = field(default_factory=list)  # capabilities and divergence
+    assessments: list[AssessmentRecorded] = field(default_factory=list)
+    consequences: list[AssessmentConsequenceApplied] = field(default_factory=list)
+    traces: list[DecisionTraceAppended] = field(default_factory=list)
+    reports: list[CapabilityObserved | DivergenceRecorded] = field(default_factory=list)
+
+    @property
+    def trace(self) -> list[TraceEntry]:
+        """How the next step was chosen."""
+        return [entry for event in self.traces for entry in event.data.entries]
 
     @property
     def is_cut(self) -> bool:
@@ -94,7 +147,7 @@ class PreferenceChange(Record):
     """Somebody changed what the run may do, from a node on."""
 
     node: int
-    effective: dict[str, str]
+    effective: EffectivePreferences
     by: str
     at_ms: int
     index: int
@@ -111,11 +164,27 @@ class ContextChange(Record):
 class Remark(Record):
     """Something on record beside the calls: telemetry of a host, what a person added, or a kind not known here."""
 
-    kind: str
-    is_known: bool
-    data: Any
-    at_ms: int
-    index: int
+    event: AnyEvent
+
+    @property
+    def kind(self) -> str:
+        return self.event.kind
+
+    @property
+    def is_known(self) -> bool:
+        return not isinstance(self.event, UnknownEvent)
+
+    @property
+    def data(self) -> Json:
+        return data_of(self.event)
+
+    @property
+    def at_ms(self) -> int:
+        return self.event.timestamp_ms
+
+    @property
+    def index(self) -> int:
+        return int(self.event.event_index)
 
     @property
     def label(self) -> str:
@@ -131,9 +200,9 @@ Beat: TypeAlias = Advance | Checkpoint | PreferenceChange | ContextChange | Rema
 class Story(Record, frozen=False):
     """One run of a session. `damage` is what keeps the rest of the log from being read."""
 
-    session_id: str
+    log: SessionLog
+    run: Run
     number: int  # of the run in its session, from 1
-    run_id: str
     workflow_id: str
     workflow_hash: str
     started_ms: int
@@ -142,14 +211,22 @@ class Story(Record, frozen=False):
     nodes: list[StoryNode] = field(default_factory=list)
     beats: list[Beat] = field(default_factory=list)
     initial_context: dict[str, Any] = field(default_factory=dict)
-    initial_preferences: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_PREFERENCES))
-    own_gaps: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # those that no submission left: the start did, or a person
+    initial_preferences: EffectivePreferences = EffectivePreferences(*DEFAULT_PREFERENCES)
     observations: dict[str, str] = field(default_factory=dict)
-    damage: str | None = None
     ended_ms: int = 0
-    activity: dict[int, int] = field(default_factory=dict)  # the last event that concerns a node
+    numbers: dict[NodeId, int] = field(default_factory=dict)
+
+    @property
+    def session_id(self) -> str:
+        return self.log.session_id
+
+    @property
+    def run_id(self) -> RunId:
+        return self.run.run_id
+
+    @property
+    def damage(self) -> str | None:
+        return self.log.damage
 
     def node(self, number: int) -> StoryNode:
         return self.nodes[number - 1]
@@ -166,288 +243,235 @@ class Story(Record, frozen=False):
 
     @property
     def preferred_tip(self) -> int | None:
-        """Where work would most likely go on: where something happened last, on the way there or at the tip itself."""
-        latest = [0]
-        for node in self.nodes:
-            latest.append(max(self.activity.get(node.number, 0), latest[node.parent or 0]))
-        return max(self.tips, key=lambda tip: (latest[tip], tip), default=None)
+        """Where work would most likely go on."""
+        tip = self.run.preferred_tip
+        return None if tip is None else self.numbers[tip]
 
     def path(self, number: int) -> list[int]:
         """The nodes from the first one to this one."""
-        found: list[int] = []
-        current: int | None = number
-        while current is not None:
-            found.append(current)
-            current = self.node(current).parent
-        return found[::-1]
-
-    def preferences_at(self, number: int) -> dict[str, str]:
-        """What the run may do at a node."""
-        on_path = set(self.path(number))
-        effective = self.initial_preferences
-        for beat in self.beats:
-            if isinstance(beat, PreferenceChange) and beat.node in on_path:
-                effective = beat.effective
-        return effective
+        return [self.numbers[node_id] for node_id in self.run.lineage(self.node(number).node_id)]
 
     @property
-    def gaps(self) -> list[dict[str, Any]]:
+    def gaps(self) -> list[GapRecordedData]:
         """The gaps that nothing has resolved."""
-        all_gaps = [*self.own_gaps, *(gap for beat in self.advances for gap in beat.gaps)]
-        resolved = {gap["resolution"].get("resolvesGapId") for gap in all_gaps}
-        return [gap for gap in all_gaps if gap["gapId"] not in resolved and "resolvesGapId" not in gap["resolution"]]
+        gaps = project_gaps(self.log.log)
+        return [
+            gap.data
+            for gap in gaps.of_run(self.run_id)
+            if gap.data.gap_id not in gaps.resolved and gap.data.resolution.kind == "unresolved"
+        ]
 
     @property
     def status(self) -> str:
         """How the run stands, in one word."""
         tip = None if self.preferred_tip is None else self.node(self.preferred_tip)
-        if tip is None or tip.state is None:
-            return "unknown"
-        if tip.state.kind == "complete":
-            return "complete_with_gaps" if any(gap["severity"] == "critical" for gap in self.gaps) else "complete"
-        if tip.kind == "gate_checkpoint":
-            return "gate"
-        if tip.kind == "blocked_attempt" or any(map(is_stopping, self.gaps)):
-            return "in_progress" if self.preferences_at(tip.number)["autonomy"] == NEVER_STOPS else "blocked"
-        return "in_progress"
+        return "unknown" if tip is None or tip.snapshot is None else session_status(self.log, self.run, tip.snapshot)
 
 
-def is_stopping(gap: dict[str, Any]) -> bool:
-    """Whether a gap keeps a run from going on, unless it never stops."""
-    return gap["severity"] == "critical" and gap["reason"]["category"] in STOPPING_CATEGORIES
+def data_of(event: AnyEvent) -> Json:
+    """Return the data of an event as JSON, its members in the order of the file."""
+    return _sorted(event.to_wire().get("data"))
+
+
+def _sorted(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def stories(folder: DataFolder, session_id: str, log: SessionLog | None = None) -> list[Story]:
-    """The runs of a session, in the order in which they were started."""
+    """Return the runs of a session, in the order in which they were started."""
     log = read_log(folder, session_id) if log is None else log
-    return _Teller(folder, log).tell()
+    return _Reader(folder, log).read()
 
 
-class _Teller:
-    """Reads events into stories. What contradicts itself ends the story there, as damage."""
+class _Reader:
+    """Reads events into stories. The log has been checked: nothing in it contradicts what came before."""
 
     def __init__(self, folder: DataFolder, log: SessionLog) -> None:
-        self._states = StateReader(folder)
+        self._snapshots = Snapshots(folder)
         self._log = log
-        self._runs: dict[str, Story] = {}
-        self._numbers: dict[str, dict[str, int]] = {}
-        self._open: dict[str, Advance] = {}  # the advance whose node is still to come
-        self._attempts: dict[tuple[str, str], Advance] = {}
-        self._contexts: dict[str, dict[str, Any]] = {}
+        self._stories: dict[RunId, Story] = {}
+        self._open: dict[RunId, Advance] = {}  # the advance whose node is still to come
+        self._attempts: dict[tuple[RunId, str], Advance] = {}
+        self._contexts: dict[RunId, dict[str, Any]] = {}
         self._parent: str | None = None
         self._observations: dict[str, str] = {}
         self._loose: list[Remark] = []
 
-    def tell(self) -> list[Story]:
-        damage = self._log.damage
+    def read(self) -> list[Story]:
         for event in self._log.events:
-            problem = self._take(event)
-            if problem is not None:
-                damage = f"event {event['eventIndex']}: {problem}"
-                break
+            self._add(event)
         for advance in self._attempts.values():
             # In the log they are in the order of their digests; their names say in which order they were submitted.
             advance.artifacts = [content for _, content in sorted(advance.artifacts, key=lambda item: item[0])]
-        for story in self._runs.values():
-            story.damage, story.parent_session, story.observations = damage, self._parent, self._observations
+        for story in self._stories.values():
+            story.parent_session, story.observations = self._parent, self._observations
             story.beats = sorted([*story.beats, *self._loose], key=lambda beat: beat.index)
-        return list(self._runs.values())
+        return list(self._stories.values())
 
-    def _take(self, event: dict[str, Any]) -> str | None:
-        if not is_known(event):
-            scope = event.get("scope")
-            run_id = scope.get("runId") if isinstance(scope, dict) else None
-            self._remark(event, False, self._runs.get(run_id) if isinstance(run_id, str) else None)
-            return None
-        kind, data = event["kind"], event["data"]
-        if kind == "session_created":
-            parent = data.get("parentSessionId")
-            self._parent = parent if isinstance(parent, str) else None
-            return None
-        if kind == "observation_recorded":
-            self._observations[data["key"]] = str(data["value"].get("value", ""))
-            return None
-        if kind in HOST_KINDS:
-            self._remark(event, True)
-            return None
-        if kind == "run_started":
-            return self._start(event)
-        run_id = event["scope"]["runId"]
-        story = self._runs.get(run_id)
-        if story is None:
-            return f"{kind} is about a run that was never started"
-        story.ended_ms = event["timestampMs"]
-        numbers = self._numbers[run_id]
-        node_id = event["scope"].get("nodeId")
-        if kind == "node_created":
-            return self._node(story, event)
-        if node_id is not None and node_id not in numbers:
-            return f"{kind} is about a node that does not exist"
-        if node_id is not None:
-            story.activity[numbers[node_id]] = event["eventIndex"]
-        return self._happen(story, event, kind, data, 0 if node_id is None else numbers[node_id])
+    def _add(self, event: AnyEvent) -> None:
+        match event:
+            case UnknownEvent():
+                story = self._stories.get(RunId(event.run_id or ""))
+                (self._loose if story is None else story.beats).append(Remark(event))
+            case SessionCreated():
+                self._parent = event.data.parent_session_id
+            case ObservationRecorded():
+                self._observations[event.data.key] = event.data.value.value
+            case HostEvent():
+                self._loose.append(Remark(event))
+            case RunStarted():
+                self._start(event)
+            case _:
+                story = self._stories[event.scope.run_id]
+                story.ended_ms = event.timestamp_ms
+                self._add_to(story, event)
 
-    def _remark(self, event: dict[str, Any], known: bool, story: Story | None = None) -> None:
-        at = event.get("timestampMs")
-        kind = event.get("kind")
-        if not known and event.get("v") != 1:
-            kind = f"{kind} (version {event.get('v')})"
-        remark = Remark(str(kind), known, event.get("data"), at if isinstance(at, int) else 0, event["eventIndex"])
-        if story is None:
-            self._loose.append(remark)
-        else:
-            story.beats.append(remark)
-
-    def _start(self, event: dict[str, Any]) -> str | None:
-        run_id, data = event["scope"]["runId"], event["data"]
-        if run_id in self._runs:
-            return "the run was started before"
-        trigger = data.get("triggerSource")
-        self._runs[run_id] = Story(
-            self._log.session_id,
-            len(self._runs) + 1,
-            run_id,
-            data["workflowId"],
-            data["workflowHash"],
-            event["timestampMs"],
-            trigger if isinstance(trigger, str) else None,
-            ended_ms=event["timestampMs"],
+    def _start(self, event: RunStarted) -> None:
+        run_id, data = event.scope.run_id, event.data
+        self._stories[run_id] = Story(
+            self._log,
+            self._log.runs[run_id],
+            len(self._stories) + 1,
+            data.workflow_id,
+            data.workflow_hash,
+            event.timestamp_ms,
+            data.trigger_source,
+            ended_ms=event.timestamp_ms,
         )
-        self._numbers[run_id] = {}
-        return None
 
-    def _node(self, story: Story, event: dict[str, Any]) -> str | None:
-        numbers, data = self._numbers[story.run_id], event["data"]
-        node_id, parent = event["scope"]["nodeId"], data["parentNodeId"]
-        if node_id in numbers:
-            return "the node exists already"
-        if parent is not None and parent not in numbers:
-            return "the node follows one that does not exist"
-        if parent is None and story.nodes:
-            return "the run has two first nodes"
-        number = len(story.nodes) + 1
-        numbers[node_id] = number
-        story.activity[number] = event["eventIndex"]
+    def _add_to(self, story: Story, event: _RunEvent) -> None:
+        advance = self._open.get(story.run_id)
+        is_open = advance is not None and not advance.target  # what belongs to a submission comes before its node
+        match event:
+            case NodeCreated():
+                self._node(story, event)
+            case AdvanceRecorded(data=data):
+                node = story.numbers[event.scope.node_id]
+                begun = Advance(node, 0, data.attempt_id, event.timestamp_ms, event.event_index)
+                story.beats.append(begun)
+                self._open[story.run_id] = self._attempts[story.run_id, data.attempt_id] = begun
+            case EdgeCreated():
+                self._edge(story, event)
+            case NodeOutputAppended():
+                self._output(story, event)
+            case ContextSet():
+                self._context(story, event)
+            case PreferencesChanged():
+                self._preferences(story, event)
+            case RunCompleted():
+                pass
+            case _ if advance is None or not is_open:
+                story.beats.append(Remark(event))
+            case GapRecorded():
+                advance.gaps.append(event.data)
+            case ValidationPerformed(data=data):
+                advance.issues += data.result.issues
+                advance.contract = data.contract_ref
+            case DecisionTraceAppended():
+                advance.traces.append(event)
+            case AssessmentRecorded():
+                advance.assessments.append(event)
+            case AssessmentConsequenceApplied():
+                advance.consequences.append(event)
+            case CapabilityObserved() | DivergenceRecorded():
+                advance.reports.append(event)
+            case _:
+                assert_never(event)
+
+    def _node(self, story: Story, event: NodeCreated) -> None:
+        data, number = event.data, len(story.nodes) + 1
+        story.numbers[event.scope.node_id] = number
         story.nodes.append(
             StoryNode(
                 number,
-                node_id,
-                data["nodeKind"],
-                None if parent is None else numbers[parent],
-                event["timestampMs"],
-                event["eventIndex"],
-                data["snapshotRef"],
-                self._states,
+                event.scope.node_id,
+                data.node_kind,
+                None if data.parent_node_id is None else story.numbers[data.parent_node_id],
+                event.timestamp_ms,
+                event.event_index,
+                data.snapshot_ref,
+                self._snapshots,
             )
         )
         advance = self._open.get(story.run_id)
         if advance is not None and advance.target == 0:
             advance.target = number
-        return None
 
-    def _happen(self, story: Story, event: dict[str, Any], kind: str, data: dict[str, Any], node: int) -> str | None:
-        advance = self._open.get(story.run_id)
-        match kind:
-            case "advance_recorded":
-                if data["outcome"]["kind"] != "advanced":
-                    return "the advance is in a form that is no longer used"
-                begun = Advance(node, 0, data["attemptId"], event["timestampMs"], event["eventIndex"])
-                story.beats.append(begun)
-                self._open[story.run_id] = self._attempts[story.run_id, data["attemptId"]] = begun
-            case "edge_created":
-                return self._edge(story, event)
-            case "node_output_appended":
-                self._output(story, data)
-            case "context_set":
-                self._context(story, event)
-            case "preferences_changed":
-                self._preferences(story, event, node)
-            case "run_completed":
-                pass
-            case _ if advance is None or advance.target:  # what belongs to a submission comes before its node
-                if kind == "gap_recorded":
-                    story.own_gaps.append(data)
-                self._remark(event, True, story)
-            case "gap_recorded":
-                advance.gaps.append(data)
-            case "validation_performed":
-                advance.issues += data["result"]["issues"]
-                advance.contract = data["contractRef"]
-            case "decision_trace_appended":
-                advance.trace += data["entries"]
-            case "assessment_recorded":
-                advance.assessments.append(data)
-            case "assessment_consequence_applied":
-                advance.consequences.append(data)
-            case _:
-                advance.reports.append({"kind": kind, **data})
-        return None
-
-    def _edge(self, story: Story, event: dict[str, Any]) -> str | None:
-        numbers, data = self._numbers[story.run_id], event["data"]
-        source, target = numbers.get(data["fromNodeId"]), numbers.get(data["toNodeId"])
-        if source is None or target is None or story.node(target).parent != source:
-            return "the edge does not lead from a node to one that follows it"
-        story.activity[source] = story.activity[target] = event["eventIndex"]
-        if data["edgeKind"] == "checkpoint":
-            story.beats.append(Checkpoint(source, target, event["timestampMs"], event["eventIndex"]))
-            return None
+    def _edge(self, story: Story, event: EdgeCreated) -> None:
+        data = event.data
+        source, target = story.numbers[data.from_node_id], story.numbers[data.to_node_id]
+        if data.edge_kind == "checkpoint":
+            story.beats.append(Checkpoint(source, target, event.timestamp_ms, event.event_index))
+            return
         advance = self._open.get(story.run_id)
         if advance is None or advance.source != source or advance.target != target:
             # The call itself is on record in a form that is not known here; that it was made can be told.
-            advance = Advance(source, target, "", event["timestampMs"], event["eventIndex"])
+            advance = Advance(source, target, "", event.timestamp_ms, event.event_index)
             story.beats.append(advance)
-        advance.is_fork = data["cause"]["kind"] == "non_tip_advance"
-        return None
+        advance.is_fork = data.cause.kind == "non_tip_advance"
 
-    def _output(self, story: Story, data: dict[str, Any]) -> None:
-        name, payload = data["outputId"], data["payload"]
-        if name.startswith("out_recap_"):
+    def _output(self, story: Story, event: NodeOutputAppended) -> None:
+        name, payload = event.data.output_id, event.data.payload
+        if isinstance(payload, NotesPayload):
             advance = self._attempts.get((story.run_id, name.removeprefix("out_recap_")))
-            if advance is not None and payload["payloadKind"] == "notes":
-                advance.notes = payload["notesMarkdown"]
+            if advance is not None and name.startswith("out_recap_"):
+                advance.notes = payload.notes_markdown
             return
         attempt, _, place = name.removeprefix("out_artifact_").rpartition("_")
         advance = self._attempts.get((story.run_id, attempt))
         if advance is None:
             return
-        if "content" not in payload or not place.isdecimal() or len(place) > 6:
+        if payload.content is UNSET or not place.isdecimal() or len(place) > 6:
             advance.lost_artifacts += 1
             return
-        advance.artifacts.append((int(place), payload["content"]))
+        advance.artifacts.append((int(place), payload.content))
 
-    def _context(self, story: Story, event: dict[str, Any]) -> None:
-        data = event["data"]
-        before = self._contexts.get(story.run_id)
-        self._contexts[story.run_id] = data["context"]
+    def _context(self, story: Story, event: ContextSet) -> None:
+        before, after = self._contexts.get(story.run_id), event.data.context
+        self._contexts[story.run_id] = after
         if before is None:
-            story.initial_context = data["context"]
+            story.initial_context = after
             return
-        change = context_change(before, data["context"])
+        change = context_change(before, after)
         advance = self._open.get(story.run_id)
         if advance is not None and advance.target == 0:
-            advance.context, advance.full_context = change, data["context"]
+            advance.context, advance.full_context = change, after
         elif change:
-            story.beats.append(ContextChange(change, event["timestampMs"], event["eventIndex"]))
+            story.beats.append(ContextChange(change, event.timestamp_ms, event.event_index))
 
-    def _preferences(self, story: Story, event: dict[str, Any], node: int) -> None:
-        data = event["data"]
+    def _preferences(self, story: Story, event: PreferencesChanged) -> None:
+        data = event.data
         is_begun = any(isinstance(beat, Advance) for beat in story.beats)
         if story.run_id not in self._contexts and not is_begun:  # what a run starts with comes before all else
-            story.initial_preferences = data["effective"]
+            story.initial_preferences = data.effective
             return
-        story.beats.append(
-            PreferenceChange(node, data["effective"], data["source"], event["timestampMs"], event["eventIndex"])
-        )
+        node = story.numbers[event.scope.node_id]
+        story.beats.append(PreferenceChange(node, data.effective, data.source, event.timestamp_ms, event.event_index))
+
+
+_RunEvent: TypeAlias = (
+    NodeCreated
+    | AdvanceRecorded
+    | EdgeCreated
+    | NodeOutputAppended
+    | ContextSet
+    | PreferencesChanged
+    | RunCompleted
+    | GapRecorded
+    | ValidationPerformed
+    | DecisionTraceAppended
+    | AssessmentRecorded
+    | AssessmentConsequenceApplied
+    | CapabilityObserved
+    | DivergenceRecorded
+)
 
 
 def context_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What turns one context into another; null for what is gone. Numbers and booleans are told apart."""
-    changed = {name: value for name, value in after.items() if name not in before or not _same(before[name], value)}
+    """Return what turns one context into another; null for what is gone. Numbers and booleans are told apart."""
+    changed = {
+        name: value for name, value in after.items() if name not in before or not js.deep_equal(before[name], value)
+    }
     return changed | {name: None for name in before if name not in after}
-
-
-def _same(one: Any, other: Any) -> bool:
-    from workrail_lint.base import js
-
-    return js.deep_equal(one, other)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pytest_workrail.engine.model.lenient import AnyEvent
+from pytest_workrail.engine.model.reasons import GapRecordedData
+from pytest_workrail.engine.model.snapshot import RetryableBlock
 from pytest_workrail.sessions.known_defects import KnownDefect
 from pytest_workrail.sessions.story import (
     Advance,
@@ -15,6 +18,7 @@ from pytest_workrail.sessions.story import (
     Remark,
     Story,
     StoryNode,
+    data_of,
 )
 
 
@@ -36,7 +40,7 @@ def story_json(
         "endedMs": story.ended_ms,
         "goal": story.initial_context.get("goal"),
         "context": story.initial_context,
-        "preferences": story.initial_preferences,
+        "preferences": story.initial_preferences.to_wire(),
         "observations": story.observations,
         "nodes": [_node(node, (prompts or {}).get(node.number)) for node in story.nodes],
         "beats": [_beat(story, beat) for beat in story.beats],
@@ -48,7 +52,7 @@ def story_json(
 
 
 def _node(node: StoryNode, prompt: dict[str, Any] | None) -> dict[str, Any]:
-    state = node.state
+    pending, block = node.pending, node.block
     shown: dict[str, Any] = {
         "node": node.number,
         "id": node.node_id,
@@ -60,13 +64,13 @@ def _node(node: StoryNode, prompt: dict[str, Any] | None) -> dict[str, Any]:
     }
     if node.problem is not None:
         shown["problem"] = node.problem
-    if state is not None and state.loop_path:
-        shown["loops"] = [{"loop": loop, "iteration": iteration} for loop, iteration in state.loop_path]
-    if state is not None and state.blockers:
-        shown["blockers"] = [{"code": each.code, "message": each.message} for each in state.blockers]
-        shown["retryable"] = state.is_retryable
-    if state is not None and state.gate is not None:
-        shown["gate"] = state.gate
+    if pending is not None and pending.loop_path:
+        shown["loops"] = [{"loop": at.loop_id, "iteration": at.iteration} for at in pending.loop_path]
+    if block is not None:
+        shown["blockers"] = [{"code": each.code, "message": each.message} for each in node.blockers]
+        shown["retryable"] = isinstance(block, RetryableBlock)
+    if node.snapshot is not None and node.snapshot.gate is not None:
+        shown["gate"] = node.snapshot.gate.gate_kind
     return shown if prompt is None else {**shown, "asked": prompt}
 
 
@@ -90,11 +94,11 @@ def _beat(story: Story, beat: Beat) -> dict[str, Any]:
         case Checkpoint(source=source, target=target):
             return {"kind": "checkpoint", **when, "from": source, "to": target}
         case PreferenceChange(node=node, effective=effective, by=by):
-            return {"kind": "preferences", **when, "node": node, "effective": effective, "by": by}
+            return {"kind": "preferences", **when, "node": node, "effective": effective.to_wire(), "by": by}
         case ContextChange(change=change):
             return {"kind": "context", **when, "change": change}
-        case Remark(kind=kind, data=data):
-            return {"kind": beat.label, **when, "event_kind": kind, "data": data}
+        case Remark():
+            return {"kind": beat.label, **when, "event_kind": beat.kind, "data": beat.data}
 
 
 def _advance(story: Story, beat: Advance) -> dict[str, Any]:
@@ -115,14 +119,19 @@ def _advance(story: Story, beat: Advance) -> dict[str, Any]:
         shown["issues"] = beat.issues
     if beat.gaps:
         shown["gaps"] = [gap_json(gap) for gap in beat.gaps]
-    lists = {
-        "assessments": beat.assessments,
-        "consequences": beat.consequences,
-        "reports": beat.reports,
-        "trace": beat.trace,
+    lists: dict[str, list[Any]] = {
+        "assessments": [data_of(event) for event in beat.assessments],
+        "consequences": [data_of(event) for event in beat.consequences],
+        "reports": [{"kind": event.kind, **_members(event)} for event in beat.reports],
+        "trace": [entry for event in beat.traces for entry in _members(event)["entries"]],
     }
     return shown | {name: values for name, values in lists.items() if values}
 
 
-def gap_json(gap: dict[str, Any]) -> dict[str, Any]:
-    return {"severity": gap["severity"], "reason": gap["reason"]["detail"], "summary": gap["summary"]}
+def _members(event: AnyEvent) -> dict[str, Any]:
+    data = data_of(event)
+    return data if isinstance(data, dict) else {}
+
+
+def gap_json(gap: GapRecordedData) -> dict[str, Any]:
+    return {"severity": gap.severity, "reason": gap.reason.detail, "summary": gap.summary}

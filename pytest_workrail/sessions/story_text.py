@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
 from pytest_workrail.sessions.story import (
     Advance,
     Beat,
@@ -77,7 +78,7 @@ def story_lines(
     if others:
         yield f"other tips: {' '.join(f'#{number}' for number in others)}"
     for gap in story.gaps:
-        yield f"gap ({gap['severity']}): {printable(gap['summary'])}"
+        yield f"gap ({printable(gap.severity)}): {printable(gap.summary)}"
 
 
 def _arrival(node: StoryNode, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
@@ -91,14 +92,14 @@ def _arrival(node: StoryNode, prompts: dict[int, dict[str, Any]] | None, full: b
 
 def place_of(node: StoryNode) -> str:
     """Where a node stands."""
-    state = node.state
-    if state is None:
+    if node.snapshot is None:
         return f"({node.problem})"
-    if state.kind == "complete":
+    if node.is_complete:
         return "complete"
-    loops = "".join(f" ({printable(loop)}, pass {iteration + 1})" for loop, iteration in state.loop_path)
+    path = () if node.pending is None else node.pending.loop_path
+    loops = "".join(f" ({printable(at.loop_id)}, pass {at.iteration + 1})" for at in path)
     kind = {"blocked_attempt": " [blocked]", "gate_checkpoint": " [gate]", "checkpoint": " [checkpoint]"}
-    return f"{printable(state.step or '(nothing pending)')}{loops}{kind.get(node.kind, '')}"
+    return f"{printable(node.step or '(nothing pending)')}{loops}{kind.get(node.kind, '')}"
 
 
 def _beat(story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
@@ -108,12 +109,13 @@ def _beat(story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, f
         case Checkpoint(source=source, target=target):
             yield f"  checkpoint at #{source}: #{target}"
         case PreferenceChange(node=node, effective=effective, by=by):
-            chosen = ", ".join(printable(effective[name]) for name in ("autonomy", "riskPolicy"))
+            chosen = ", ".join(map(printable, (effective.autonomy, effective.risk_policy)))
             yield f"  preferences at #{node} set to {chosen} by {printable(by)}"
         case ContextChange(change=change):
             yield f"  context changed by the host: {_json(change, full)}"
-        case Remark(kind=kind, is_known=known, data=data):
-            yield f"  {beat.label if known else 'unknown event'}: {printable(kind)} {_json(data, full)}"
+        case Remark():
+            label = beat.label if beat.is_known else "unknown event"
+            yield f"  {label}: {printable(beat.kind)} {_json(beat.data, full)}"
 
 
 def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
@@ -123,36 +125,36 @@ def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | N
     if beat.notes is not None:
         yield from _notes(beat.notes, full)
     elif what in ("blocked", "gate"):
-        state = story.node(beat.target).state
-        codes = {blocker.code for blocker in state.blockers} if state is not None else set()
+        codes = {blocker.code for blocker in story.node(beat.target).blockers}
         yield f"    notes: {'none' if 'MISSING_REQUIRED_NOTES' in codes else '(the engine does not keep them)'}"
     for artifact in beat.artifacts:
         yield f"    artifact: {_json(artifact, full)}"
     for name, value in (beat.context or {}).items():
         yield f"    context: {printable(name)} = {_json(value, full)}"
     for assessment in beat.assessments:
-        levels = ", ".join(f"{each['dimensionId']} {each['level']}" for each in assessment["dimensions"])
-        yield f"    assessment {printable(assessment['assessmentId'])}: {printable(levels)}"
+        levels = ", ".join(f"{each.dimension_id} {each.level}" for each in assessment.data.dimensions)
+        yield f"    assessment {printable(assessment.data.assessment_id)}: {printable(levels)}"
     if beat.target:
-        state = story.node(beat.target).state
-        for blocker in state.blockers if state is not None else ():
+        for blocker in story.node(beat.target).blockers:
             yield f"    blocked by {printable(blocker.code)}: {_cut(blocker.message, full)}"
     for issue in beat.issues:
         yield f"    issue: {_cut(issue, full)}"
     for gap in beat.gaps:
-        yield f"    gap ({printable(gap['severity'])}): {_cut(gap['summary'], full)}"
+        yield f"    gap ({printable(gap.severity)}): {_cut(gap.summary, full)}"
     for consequence in beat.consequences:
-        trigger, effect = consequence["trigger"], consequence.get("effect")
-        guidance = str(effect.get("guidance", "")) if isinstance(effect, dict) else ""
-        graded = printable(f"{trigger['dimensionId']} {trigger['level']}")
-        yield f"    follow-up: {graded}: {_cut(guidance, full)}"
+        trigger = consequence.data.trigger
+        graded = printable(f"{trigger.dimension_id} {trigger.level}")
+        yield f"    follow-up: {graded}: {_cut(consequence.data.effect.guidance, full)}"
     for report in beat.reports:
-        words = (report.get(name) for name in ("capability", "status", "reason", "summary"))
-        shown = " ".join(word for word in words if isinstance(word, str))
-        yield f"    {printable(str(report['kind']))}: {_cut(shown, full)}"
+        match report:
+            case CapabilityObserved(data=data):
+                shown = f"{data.capability} {data.status}"
+            case DivergenceRecorded(data=told):
+                shown = f"{told.reason} {told.summary}"
+        yield f"    {report.kind}: {_cut(shown, full)}"
     for entry in beat.trace:
-        if entry["kind"] in _DECISIONS:
-            yield f"    decided: {_cut(entry['summary'], full)}"
+        if entry.kind in _DECISIONS:
+            yield f"    decided: {_cut(entry.summary, full)}"
     if beat.target and what != "blocked":
         yield from _arrival(story.node(beat.target), prompts, full)
     elif beat.target:

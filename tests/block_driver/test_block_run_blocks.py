@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from block_runs import chain, codes, data, edge, node, run, types, workflow
 
-from pytest_workrail.engine.core.vocabulary import BlockerCode as CommonBlockerCode
+from pytest_workrail.engine.model.words import BlockerCode as CommonBlockerCode
 from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from recorded_sessions import body, calls, data, meta, named, requires_sessions, root
 
-from pytest_workrail.engine.events.kinds import read_event
-from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.model.base import record_line
+from pytest_workrail.engine.model.events import read_event
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.sessions.judging import judge_run, judge_session
 from pytest_workrail.sessions.listing import summaries

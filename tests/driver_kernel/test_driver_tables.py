@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.locks.registry import shipped_registry
 from pytest_workrail.systems import blocks, team
 from pytest_workrail.systems.kernel.scenario import Driver, LockEvidence, in_order

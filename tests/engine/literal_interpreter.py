@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.packs import contract_packs
-from pytest_workrail.engine.core.values import LoopPosition, step_key
+from pytest_workrail.engine.model.places import LoopPosition, step_key
 
 
 class LiteralError(Exception):

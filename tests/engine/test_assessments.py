@@ -9,9 +9,10 @@ from engine_ir import pack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.assessments import RecordedDimension, assess, followups
+from pytest_workrail.engine.core.assessments import assess, followups
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
-from pytest_workrail.engine.core.reasons import FollowupRequired
+from pytest_workrail.engine.model.events import RecordedDimension
+from pytest_workrail.engine.model.reasons import FollowupRequired
 
 PACK = contract_packs({"contracts": [pack(ASSESSMENT)]})[ASSESSMENT]
 READINESS = {
@@ -46,8 +47,8 @@ def test_a_valid_assessment_is_recorded_with_its_canonical_levels() -> None:
     assert (verdict.valid, verdict.issues) == (True, ())
     assert (recorded.assessment_id, recorded.artifact_index, recorded.summary) == ("readiness", 1, "All in all.")
     assert recorded.dimensions == (
-        RecordedDimension("confidence", "High", "thin", "normalized"),
-        RecordedDimension("scope", "large", None, "exact"),
+        RecordedDimension("confidence", "High", "normalized", "thin"),
+        RecordedDimension("scope", "large", "exact", None),
     )
     assert recorded.normalization_notes == ('Normalized level " HIGH " to canonical value "High".',)
 

@@ -9,16 +9,7 @@ from engine_ir import pack, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.blockers import (
-    BlockKind,
-    FixContext,
-    Gap,
-    block_kind,
-    blocker_report,
-    distinct_gaps,
-    gap_for,
-    snapshot_reason,
-)
+from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.modes import (
     DEFAULT_PREFERENCES,
     PRESETS,
@@ -30,12 +21,17 @@ from pytest_workrail.engine.core.modes import (
 )
 from pytest_workrail.engine.core.packs import contract_packs
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.model.places import LoopPosition, collation_key
+from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES
+from pytest_workrail.engine.model.reasons import (
+    BlockerReport,
     CapabilityUnavailable,
     CapabilityUnknown,
     ContextBudgetExceeded,
     EvaluationFailed,
     FollowupRequired,
+    Gap,
+    GapRecordedData,
     InvalidRequiredOutput,
     InvariantViolation,
     LoopLimitReached,
@@ -43,12 +39,13 @@ from pytest_workrail.engine.core.reasons import (
     MissingNotes,
     MissingRequiredOutput,
     Reason,
+    ReasonDetails,
     StorageCorruption,
     UserOnlyDependency,
+    blocker_report,
+    distinct_gaps,
+    user_dependency,
 )
-from pytest_workrail.engine.core.values import LoopPosition, collation_key
-from pytest_workrail.engine.events.blockers import BlockerReport
-from pytest_workrail.engine.events.judgements import GapRecordedData
 from workrail_lint.base import js
 
 REF = "wr.contracts.gate_verdict"
@@ -269,34 +266,35 @@ def test_every_reason_in_all_its_forms(row: Any) -> None:
     # @enforces reason-code-unified
     reason, code, pointer, message, details, category, detail, summary, kind, kept = row
     (blocker,) = blocker_report([reason], FIXES)
-    shown = blocker.to_json()
+    shown = blocker.to_wire()
     assert (shown["code"], shown["pointer"], shown.get("details")) == (code, pointer, details)
     assert message is None or shown["message"] == message
     assert shown["message"]
     assert shown["suggestedFix"]
-    gap = gap_for(reason)
-    assert gap == Gap("critical", category, detail, summary, details)
-    assert block_kind(reason).value == kind
-    assert snapshot_reason(reason) == kept
+    gap = reason.as_gap()
+    known = None if details is None else ReasonDetails.from_wire(details)
+    assert gap == Gap("critical", category, detail, summary, known)
+    assert reason.is_retryable == (kind == "retryable_block")
+    assert reason.stored().to_wire() == kept
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.kind)
 def test_the_log_accepts_what_is_said(reason: Reason) -> None:
     (blocker,) = blocker_report([reason], FIXES)
-    report = {"blockers": [blocker.to_json()]}
+    report = {"blockers": [blocker.to_wire()]}
     assert BlockerReport.from_wire(report).to_wire() == report
-    gap = gap_for(reason).to_json("gap_a_0")
+    gap = reason.as_gap().recorded("gap_a_0").to_wire()
     assert GapRecordedData.from_wire(gap).to_wire() == gap
 
 
 def test_every_kind_of_reason_is_in_the_table() -> None:
-    assert {type(reason) for reason in REASONS} == set(Reason.__args__)
+    assert {type(reason) for reason in REASONS} == set(REASON_TYPES)
 
 
 def test_the_report_is_sorted_and_keeps_ten() -> None:
     # @enforces blocker-budget
     keys = blocker_report([MissingContextKey(f"k{n}") for n in range(12)], FIXES)
-    assert [blocker.pointer["key"] for blocker in keys] == [
+    assert [blocker.pointer.key for blocker in keys] == [
         "k0",
         "k1",
         "k10",
@@ -374,7 +372,7 @@ def test_no_text_of_an_author_can_break_a_report(guidance: str, name: str) -> No
     for blocker in report:
         assert js.u8_length(blocker.message) <= 512
         assert js.u8_length(blocker.suggested_fix) <= 1024
-    BlockerReport.from_wire({"blockers": [blocker.to_json() for blocker in report]})
+    BlockerReport.from_wire({"blockers": [blocker.to_wire() for blocker in report]})
 
 
 def test_long_guidance_is_cut_not_refused() -> None:
@@ -383,14 +381,14 @@ def test_long_guidance_is_cut_not_refused() -> None:
 
 
 def test_gaps_are_recorded_once_per_advance() -> None:
-    from_contract = gap_for(MissingRequiredOutput("wr.contracts.loop_control"))
-    from_loop = gap_for(MissingRequiredOutput("wr.contracts.loop_control", loop=AT))
-    notes = gap_for(MissingNotes("s"))
+    from_contract = MissingRequiredOutput("wr.contracts.loop_control").as_gap()
+    from_loop = MissingRequiredOutput("wr.contracts.loop_control", loop=AT).as_gap()
+    notes = MissingNotes("s").as_gap()
     assert distinct_gaps([from_contract, notes, from_loop]) == (from_contract, notes)
 
 
 def test_a_gap_as_it_is_recorded() -> None:
-    assert gap_for(MissingNotes("write-up")).to_json("gap_A2_0") == {
+    assert MissingNotes("write-up").as_gap().recorded("gap_A2_0").to_wire() == {
         "gapId": "gap_A2_0",
         "severity": "critical",
         "reason": {"category": "contract_violation", "detail": "missing_required_notes"},
@@ -403,7 +401,7 @@ def test_a_gap_as_it_is_recorded() -> None:
 def test_a_choice_belongs_to_its_detail(detail: Any, choice: Any) -> None:
     # @enforces illegal-states-unrepresentable
     with pytest.raises(ValueError, match="choice"):
-        UserOnlyDependency(detail, "s", choice)
+        user_dependency(detail, "s", choice)
 
 
 class TestModes:
@@ -442,12 +440,12 @@ class TestModes:
             never = decide(both, Preferences("full_auto_never_stop", policy), profile)
             assert never == Proceed(standing, tolerated)
         assert decide([self.NOTES], Preferences("guided", policy), REFERENCE) == Block((self.NOTES,))
-        assert gap_for(self.UNKNOWN, "warning").severity == "warning"
+        assert self.UNKNOWN.as_gap("warning").severity == "warning"
 
     def test_the_primary_reason_is_the_first_found(self) -> None:
         decision = decide([self.NOTES, self.UNKNOWN], DEFAULT_PREFERENCES, REFERENCE)
         assert isinstance(decision, Block)
-        assert block_kind(decision.reasons[0]) is BlockKind.RETRYABLE
+        assert decision.reasons[0].is_retryable
 
     def test_recommendations(self) -> None:
         ir = workflow(recommendedPreferences={"recommendedAutonomy": "guided", "recommendedRiskPolicy": "balanced"})

@@ -13,8 +13,8 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.outputs import Invalid, OutputValidator, Satisfied, Submission
 from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, contract_packs
 from pytest_workrail.engine.core.profiles import REFERENCE
-from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown
-from pytest_workrail.engine.events.judgements import CapabilityObservedData
+from pytest_workrail.engine.model.events import CapabilityObservedData
+from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown
 from workrail_lint import compile_workflow
 
 PACKS = contract_packs({"contracts": [pack(CAPABILITY_OBSERVATION), pack(DIVERGENCE)]})
@@ -77,13 +77,13 @@ FAILED = _seen("unavailable", "attempted_use", result="failure", failureCode="to
 )
 def test_the_grade_follows_from_the_kind(made: Any, artifact: Any, provenance: Any) -> None:
     (observed,), failed = observations(made, ["noise", artifact], PACKS[CAPABILITY_OBSERVATION])
-    assert (observed.artifact_index, observed.provenance, failed) == (1, provenance, ())
+    assert (observed.artifact_index, observed.provenance.to_wire(), failed) == (1, provenance, ())
     assert observed.is_strong is (provenance["enforcementGrade"] == "strong")
     event = {
         "capObsId": "capobs_a_1",
         "capability": observed.capability,
         "status": observed.status,
-        "provenance": observed.provenance,
+        "provenance": observed.provenance.to_wire(),
     }
     assert CapabilityObservedData.from_wire(event).to_wire() == event
 

@@ -19,8 +19,8 @@ from engine_ir import (
 )
 
 from pytest_workrail.engine.core.interpreter import Interpreter, Selection
-from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
-from pytest_workrail.engine.core.values import LoopPosition, collated
+from pytest_workrail.engine.core.state import Complete, Init, Running, State
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, collated
 
 
 class Run:
@@ -46,7 +46,11 @@ class Run:
     @property
     def at(self) -> tuple[str, ...] | None:
         pending = self.selection.step
-        return None if pending is None else (pending.step_id, *(f"{i}@{n}" for i, n in pending.loop_path))
+        return (
+            None
+            if pending is None
+            else (pending.step_id, *(f"{at.loop_id}@{at.iteration}" for at in pending.loop_path))
+        )
 
     @property
     def trace(self) -> list[str]:
@@ -56,7 +60,11 @@ class Run:
 def _shown(state: State) -> object:
     if not isinstance(state, Running):
         return type(state).__name__
-    return (collated(state.completed), [tuple(f) for f in state.loop_stack], state.pending and state.pending.key)
+    return (
+        collated(state.completed),
+        [(at.loop_id, at.iteration, at.body_index) for at in state.loop_stack],
+        state.pending and state.pending.key,
+    )
 
 
 REFINE = while_artifact(
@@ -146,7 +154,7 @@ def test_a_completing_search_still_tells_what_it_skipped() -> None:
     run = Run(workflow(step("only", when={"var": "never"})))
     assert run.selection.is_complete
     assert run.trace == ["SKIP: never (condition)"]
-    assert [ref.to_json() for ref in run.selection.trace[0].refs] == [{"kind": "step_id", "stepId": "only"}]
+    assert [ref.to_wire() for ref in run.selection.trace[0].refs] == [{"kind": "step_id", "stepId": "only"}]
 
 
 def test_for_each_item() -> None:
@@ -161,7 +169,7 @@ def test_for_each_item() -> None:
     assert error.message == "forEach loop 'per-slice' requires array context['slices']"
     context = {"slices": [{"name": "api"}, {"name": "ui"}]}
     build = interpreter.next(planned, context).value
-    assert build.step.loop_path == (("per-slice", 0),)
+    assert build.step.loop_path == (LoopPosition("per-slice", 0),)
     again = interpreter.next(interpreter.complete(build.state, build.step).value, context).value
     assert again.step == StepInstance("build", (LoopPosition("per-slice", 1),))
     last = interpreter.next(interpreter.complete(again.state, again.step).value, context).value
@@ -228,7 +236,7 @@ def test_until_inverts_conditions_but_not_artifacts() -> None:
     assert run.trace[0] == "Evaluated legacy condition for loop 'poll' at iteration 0: continue."
     assert run.advance(ready=True).is_complete
     decided = Run(workflow(while_artifact("poll", step("ask"), kind="until")))
-    assert decided.advance(GO).step.loop_path == (("poll", 1),)
+    assert decided.advance(GO).step.loop_path == (LoopPosition("poll", 1),)
     assert decided.advance(STOP).is_complete
 
 
@@ -258,7 +266,7 @@ def test_reasons_of_decisions_that_do_not_count() -> None:
     assert first.summary == (
         "Loop 'elsewhere' iteration 0: artifact match=not_found — No wr.loop_control artifact found"
     )
-    assert [ref.to_json() for ref in first.refs] == [
+    assert [ref.to_wire() for ref in first.refs] == [
         {"kind": "loop_id", "loopId": "elsewhere"},
         {"kind": "iteration", "value": 0},
     ]

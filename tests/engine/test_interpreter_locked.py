@@ -10,9 +10,9 @@ from engine_ir import for_count, for_each, step, while_artifact, while_condition
 
 from pytest_workrail.engine.core.interpreter import Interpreter, Selection
 from pytest_workrail.engine.core.profiles import LOCKED, PROFILES, REFERENCE, profile_of
-from pytest_workrail.engine.core.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput
 from pytest_workrail.engine.core.state import State
-from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput
 
 GO = {"kind": "wr.loop_control", "decision": "continue", "loopId": "refine"}
 STOP = {"kind": "wr.loop_control", "decision": "stop", "loopId": "refine"}
@@ -115,7 +115,7 @@ def test_a_decision_is_required_at_the_end_of_an_iteration() -> None:
     ):
         invalid = interpreter.next(state, {}, [artifact]).error
         assert (invalid.code, invalid.iteration, invalid.issues) == ("InvalidLoopControl", 0, (issue,))
-    assert interpreter.next(state, {}, [GO]).value.step.loop_path == (("refine", 1),)
+    assert interpreter.next(state, {}, [GO]).value.step.loop_path == (LoopPosition("refine", 1),)
     assert interpreter.next(state, {}, [STOP, {**GO, "loopId": "other"}]).value.step.step_id == "ship"
 
 
@@ -136,7 +136,7 @@ def test_between_body_steps_no_decision_is_needed_but_a_stop_counts() -> None:
     assert interpreter.next(state, {}, [STOP]).value.step.step_id == "ship"
     later = interpreter.next(state, {}, [GO]).value
     done = interpreter.complete(later.state, later.step).value
-    assert interpreter.next(done, {}, [GO]).value.step.loop_path == (("refine", 1),)
+    assert interpreter.next(done, {}, [GO]).value.step.loop_path == (LoopPosition("refine", 1),)
     assert interpreter.next(done, {}).error.code == "MissingLoopControl"
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from literal_interpreter import LiteralRun
 
 from pytest_workrail.engine.core.interpreter import Interpreter
-from pytest_workrail.engine.core.state import Complete, CompletedKeys, Running, state_from_json
-from pytest_workrail.engine.events.snapshot import snapshot_of
+from pytest_workrail.engine.core.state import Complete, Running, snapshot_of, state_of
+from pytest_workrail.engine.model.places import CompletedKeys
+from pytest_workrail.engine.model.snapshot import read_snapshot
 from workrail_lint.base.result import Err
 
 _conditions = st.sampled_from(
@@ -108,8 +109,8 @@ def test_every_run_keeps_its_promises(ir: dict[str, Any], turns: list[Any]) -> N
         selection = result.value
         history.append((state, context, artifacts, result))
         assert selection.step.key not in seen
-        for loop_id, iteration in selection.step.loop_path:
-            assert iteration < limits[loop_id]
+        for at in selection.step.loop_path:
+            assert at.iteration < limits[at.loop_id]
         idle = interpreter.next(selection.state, {}, [STOP]).value
         assert (idle.state, idle.step, idle.trace) == (selection.state, selection.step, ())
         seen.add(selection.step.key)
@@ -126,8 +127,7 @@ def test_a_state_that_was_stored_continues_like_the_one_in_memory(ir: dict[str, 
     kept, restoring = Interpreter(ir), Interpreter(ir)
     state = kept.start()
     for context, artifacts in turns:
-        durable: Any = snapshot_of(state).to_wire()
-        stored = state_from_json(durable["enginePayload"]["engineState"])
+        stored = state_of(read_snapshot(snapshot_of(state).to_bytes()).value)
         assert stored == state
         result = kept.next(state, context, artifacts)
         assert restoring.next(stored, context, artifacts) == result

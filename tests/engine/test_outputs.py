@@ -25,7 +25,8 @@ from pytest_workrail.engine.core.outputs import (
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.model.places import TRUNCATION_MARKER, LoopPosition, collated
+from pytest_workrail.engine.model.reasons import (
     CapabilityUnknown,
     EvaluationFailed,
     FollowupRequired,
@@ -34,7 +35,6 @@ from pytest_workrail.engine.core.reasons import (
     MissingRequiredOutput,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.core.values import TRUNCATION_MARKER, LoopPosition, collated
 from workrail_lint.base import js
 
 VERDICT = "wr.contracts.gate_verdict"
@@ -246,7 +246,7 @@ class TestStoredArtifacts:
     def test_golden_digest(self) -> None:
         (stored,) = stored_artifacts([{"x": 1}], "attempt_a").value
         assert stored.output_id == "out_artifact_attempt_a_0"
-        assert stored.payload() == {
+        assert stored.payload().to_wire() == {
             "payloadKind": "artifact_ref",
             "sha256": "sha256:5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22",
             "contentType": "application/json",

@@ -13,8 +13,7 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.prompts import PendingStep, PromptRenderer, Situation, last_step_id
-from pytest_workrail.engine.core.state import StepInstance
-from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.model.places import LoopPosition, StepInstance
 from workrail_lint.base.canonical import canonical_bytes
 
 _SHAS = "metrics_commit_shas"

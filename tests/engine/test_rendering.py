@@ -19,9 +19,9 @@ from pytest_workrail.engine.core.confirmation import (
 from pytest_workrail.engine.core.functions import functions_block
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
-from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
 
 _CONTEXT: dict[str, Any] = {
     "name": "cache",

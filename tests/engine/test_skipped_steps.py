@@ -18,7 +18,7 @@ UNSET = {"kind": "unset"}
 
 
 def told(condition: Any, context: dict[str, Any], wanted: bool = True) -> list[dict[str, Any]]:
-    return [each.to_json() for each in blame(condition, wanted, context)]
+    return [each.to_wire() for each in blame(condition, wanted, context)]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def first(ir: dict[str, Any], context: dict[str, Any], profile: Any = "locked") 
 
 
 def entries(selection: Selection, context: dict[str, Any]) -> list[Any]:
-    return list(skipped_list(selection.passed, context).entries)
+    return [each.to_wire() for each in list(skipped_list(selection.passed, context).entries)]
 
 
 def test_steps_loops_and_body_steps_are_told_once_each() -> None:
@@ -104,7 +104,7 @@ def test_the_budget() -> None:
     assert (len(listed.entries), listed.omitted) == (25, 15)
     large = workflow(*(step(f"s{number}", when={"var": "v", "equals": "x" * 1000}) for number in range(20)))
     listed = skipped_list(first(large, {}).passed, {})
-    assert 0 < len(canonical_bytes(list(listed.entries))) <= 8192
+    assert 0 < len(canonical_bytes([each.to_wire() for each in listed.entries])) <= 8192
     assert len(listed.entries) + listed.omitted == 20
 
 

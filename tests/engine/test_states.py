@@ -6,24 +6,19 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_workrail.engine.core.state import (
-    Complete,
-    CompletedKeys,
-    Init,
-    LoopFrame,
-    Running,
-    State,
-    StepInstance,
-    state_from_json,
-)
-from pytest_workrail.engine.core.values import LoopPosition
-from pytest_workrail.engine.events.snapshot import snapshot_of
+from pytest_workrail.engine.core.state import Complete, Init, Running, State, snapshot_of, state_of
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance
+from pytest_workrail.engine.model.snapshot import read_snapshot
 from workrail_lint.base.canonical import canonical_hash
 
 
 def _durable(state: State) -> dict[str, Any]:
     stored: Any = snapshot_of(state).to_wire()
     return cast(dict[str, Any], stored["enginePayload"]["engineState"])
+
+
+def _restored(state: State) -> State:
+    return state_of(read_snapshot(snapshot_of(state).to_bytes()).value)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +52,12 @@ def test_a_state_inside_a_loop() -> None:
         "loopStack": [{"loopId": "refine", "iteration": 1, "bodyIndex": 0}],
         "pending": {"kind": "some", "step": {"stepId": "draft", "loopPath": [{"loopId": "refine", "iteration": 1}]}},
     }
-    assert state_from_json(durable) == state
-    assert state_from_json({**durable, "kind": "blocked", "blocked": {}}) == state
+    assert _restored(state) == state
 
 
 @pytest.mark.parametrize("state", [Init(), Complete(), Running()])
 def test_round_trip(state: State) -> None:
-    assert state_from_json(_durable(state)) == state
+    assert _restored(state) == state
 
 
 def test_what_the_interpreter_noted_is_not_part_of_a_state() -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.trace import StepRef, TraceEntry, Tracer, within_budget
-from pytest_workrail.engine.core.values import TRUNCATION_MARKER
+from pytest_workrail.engine.core.trace import Tracer, within_budget
+from pytest_workrail.engine.model.events import StepRef, TraceEntry
+from pytest_workrail.engine.model.places import TRUNCATION_MARKER
 from workrail_lint.base import js
 
 
@@ -52,7 +53,7 @@ def test_a_tracer_that_stops_listening_loses_nothing(summaries: list[str]) -> No
 
 
 def test_entries_as_json() -> None:
-    assert _entries("Next.")[0].to_json() == {
+    assert _entries("Next.")[0].to_wire() == {
         "kind": "selected_next_step",
         "summary": "Next.",
         "refs": [{"kind": "step_id", "stepId": "s"}],

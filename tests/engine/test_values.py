@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.values import (
+from pytest_workrail.engine.model.places import (
     TRUNCATION_MARKER,
     LoopPosition,
     collated,
@@ -110,7 +110,7 @@ def test_step_keys_round_trip(step_id: str, path: tuple[LoopPosition, ...]) -> N
     ],
 )
 def test_step_keys_read(key: str, step_id: str, path: tuple[tuple[str, int], ...]) -> None:
-    assert parse_step_key(key).value == (step_id, path)
+    assert parse_step_key(key).value == (step_id, tuple(LoopPosition(*at) for at in path))
 
 
 def test_an_empty_key_has_a_code_of_its_own() -> None:

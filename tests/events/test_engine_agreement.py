@@ -8,36 +8,29 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import get_args
 
 import pytest
 from event_samples import ATTEMPT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core import reasons
-from pytest_workrail.engine.core.blockers import (
-    BlockKind,
-    FixContext,
-    block_kind,
+from pytest_workrail.engine.core.guidance import FixContext
+from pytest_workrail.engine.core.state import Complete, Init, Running, snapshot_of, state_of
+from pytest_workrail.engine.model import reasons
+from pytest_workrail.engine.model.events import DecisionTraceData, IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.model.ids import AttemptId
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance
+from pytest_workrail.engine.model.reasons import (
+    BlockerReport,
+    GapRecordedData,
     blocker_report,
-    gap_for,
-    snapshot_reason,
 )
-from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, StepInstance
-from pytest_workrail.engine.core.trace import IterationRef, LoopRef, StepRef, TraceEntry
-from pytest_workrail.engine.core.values import LoopPosition
-from pytest_workrail.engine.events.blockers import BlockerReport
-from pytest_workrail.engine.events.ids import AttemptId
-from pytest_workrail.engine.events.judgements import GapRecordedData
-from pytest_workrail.engine.events.payloads import DecisionTraceData
-from pytest_workrail.engine.events.snapshot import (
+from pytest_workrail.engine.model.snapshot import (
     BlockedState,
     GateCheckpoint,
     RetryableBlock,
     TerminalBlock,
     read_snapshot,
-    snapshot_of,
 )
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Ok
@@ -69,51 +62,50 @@ UNDER_WAY = Running(
 
 
 def test_every_reason_is_tried():
-    assert {type(reason) for reason in REASONS} == set(get_args(reasons.Reason))
+    assert {type(reason) for reason in REASONS} == set(reasons.REASONS)
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.kind)
 def test_a_block_for_any_reason_can_be_stored(reason):
     report = BlockerReport.from_wire(
-        {"blockers": [each.to_json() for each in blocker_report([reason], FixContext({}))]}
+        {"blockers": [each.to_wire() for each in blocker_report([reason], FixContext({}))]}
     )
-    members = {"reason": snapshot_reason(reason), "blockers": report.to_wire()}
-    match block_kind(reason):
-        case BlockKind.RETRYABLE:
-            block = RetryableBlock.from_wire({**members, "retryAttemptId": AttemptId(ATTEMPT)})
-        case BlockKind.TERMINAL:
-            block = TerminalBlock.from_wire(members)
+    members = {"reason": reason.stored().to_wire(), "blockers": report.to_wire()}
+    if reason.is_retryable:
+        block = RetryableBlock.from_wire({**members, "retryAttemptId": AttemptId(ATTEMPT)})
+    else:
+        block = TerminalBlock.from_wire(members)
     snapshot = snapshot_of(UNDER_WAY, blocked=block)
     assert isinstance(snapshot.state, BlockedState)
     assert read_snapshot(snapshot.to_bytes()) == Ok(snapshot)
     # The interpreter goes on from it as if the attempt had not been made.
-    assert snapshot.execution_state == UNDER_WAY
+    assert state_of(snapshot) == UNDER_WAY
 
 
 @pytest.mark.parametrize("severity", ["critical", "warning"])
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.kind)
 def test_a_gap_for_any_reason_can_be_stored(reason, severity):
-    shown = gap_for(reason, severity).to_json("gap_x")
+    shown = reason.as_gap(severity).recorded("gap_x").to_wire()
     assert GapRecordedData.from_wire(shown).to_wire() == shown
 
 
 @pytest.mark.parametrize("state", [Init(), Complete(), Running(), UNDER_WAY], ids=["init", "complete", "empty", "loop"])
 def test_any_state_can_be_stored_and_gone_on_from(state):
     snapshot = snapshot_of(state)
-    assert read_snapshot(snapshot.to_bytes()).value.execution_state == state
+    assert state_of(read_snapshot(snapshot.to_bytes()).value) == state
 
 
 def test_a_gate_is_kept_beside_the_state():
     gate = GateCheckpoint(step_id="draft", gate_kind="human_approval")
     snapshot = snapshot_of(UNDER_WAY, gate=gate)
     assert snapshot.engine_payload.gate_checkpoint == gate
-    assert snapshot.execution_state == UNDER_WAY
+    assert state_of(snapshot) == UNDER_WAY
     assert snapshot.ref != snapshot_of(UNDER_WAY).ref
 
 
 def test_a_trace_can_be_stored():
     refs = (StepRef("draft"), LoopRef("refine"), IterationRef(0))
-    shown = {"traceId": "t", "entries": [TraceEntry("entered_loop", "s", refs).to_json()]}
+    shown = {"traceId": "t", "entries": [TraceEntry("entered_loop", "s", refs).to_wire()]}
     assert DecisionTraceData.from_wire(shown).to_wire() == shown
 
 
@@ -125,8 +117,8 @@ def test_a_state_that_grew_is_stored_like_one_that_was_read(steps, is_blocked):
     """Keys are checked and put in order once, however many snapshots of a run hold them."""
     block = RetryableBlock.from_wire(
         {
-            "reason": snapshot_reason(reasons.MissingNotes("a.b")),
-            "blockers": {"blockers": [each.to_json() for each in blocker_report([REASONS[4]], FixContext({}))]},
+            "reason": reasons.MissingNotes("a.b").stored().to_wire(),
+            "blockers": {"blockers": [each.to_wire() for each in blocker_report([REASONS[4]], FixContext({}))]},
             "retryAttemptId": AttemptId(ATTEMPT),
         }
     )
@@ -137,7 +129,7 @@ def test_a_state_that_grew_is_stored_like_one_that_was_read(steps, is_blocked):
         snapshot = snapshot_of(state, blocked=block if is_blocked else None)
         assert snapshot.to_bytes() == canonical_bytes(snapshot.to_wire())
         assert read_snapshot(snapshot.to_bytes()) == Ok(snapshot)
-        assert read_snapshot(snapshot.to_bytes()).value.execution_state == snapshot.execution_state == state
+        assert state_of(read_snapshot(snapshot.to_bytes()).value) == state_of(snapshot) == state
 
 
 @pytest.mark.parametrize("before", [(), ("setup",)], ids=["first", "later"])

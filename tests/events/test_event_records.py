@@ -43,11 +43,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_sessions import long_story
 
-from pytest_workrail.engine.events.kinds import HostEvent, event_from, read_event
-from pytest_workrail.engine.events.manifest import escapes, manifest_record_from, read_manifest_record
-from pytest_workrail.engine.events.payloads import NotesPayload, ShortString
-from pytest_workrail.engine.events.shapes import ShapeError
-from pytest_workrail.engine.events.wire import decode_json, nesting, record_line
+from pytest_workrail.engine.model.base import decode_json, nesting, record_line
+from pytest_workrail.engine.model.events import HostEvent, NotesPayload, ShortString, event_from, read_event
+from pytest_workrail.engine.model.manifest import escapes, manifest_record_from, read_manifest_record
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
 
@@ -251,7 +249,7 @@ def test_the_telemetry_of_other_hosts_is_read_and_has_no_meaning():
 
 
 def test_a_record_can_not_be_built_wrong_nor_changed():
-    with pytest.raises(ShapeError):
+    with pytest.raises(ValueError, match="4096"):
         NotesPayload(notes_markdown="é" * 2049)
     with pytest.raises(AttributeError):
         ShortString(value="x").value = "y"
@@ -353,67 +351,66 @@ def test_numbers_are_read_as_javascript_does():
 
 
 LONG_TRACE = {"traceId": "t", "entries": [{"kind": "entered_loop", "summary": "s", "refs": [ITERATION] * 11}]}
-# What people read about records that are damaged. The words were pydantic's, and are kept.
+# What people read about records that are damaged.
 REASONS = [
-    (3, "Input should be a valid dictionary or object to extract fields from"),
-    ({"v": 1}, "Unable to extract tag using discriminator 'kind'"),
-    (sample("session_created", eventId=GONE), "session_created.eventId: Field required"),
-    (sample("session_created", eventIndex=1.5), "session_created.eventIndex: Input should be a valid integer"),
-    (sample("session_created", eventIndex=True), "session_created.eventIndex: Input should be a valid integer"),
+    (3, "Expected object, got int"),
+    ({"v": 1}, "Object missing required field kind"),
+    (sample("session_created", eventId=GONE), "Object missing required field eventId"),
+    (sample("session_created", eventIndex=1.5), "eventIndex: Expected int, got float"),
+    (sample("session_created", eventIndex=True), "eventIndex: Expected int, got bool"),
     (
         sample("session_created", eventIndex=-1),
-        "session_created.eventIndex: Input should be greater than or equal to 0",
+        "eventIndex: Expected int >= 0",
     ),
-    (sample("session_created", timestampMs=0), "session_created.timestampMs: Input should be greater than 0"),
-    (sample("session_created", sessionId=1), "session_created.sessionId: Input should be a valid string"),
+    (sample("session_created", timestampMs=0), "timestampMs: Expected int >= 1"),
+    (sample("session_created", sessionId=1), "sessionId: Expected str, got int"),
     (
         sample("session_created", sessionId=SESSION + "\n"),
-        "session_created.sessionId: String should match pattern '^sess_[a-z2-7]{26}$'",
+        "sessionId: Expected str matching regex '^sess_[a-z2-7]{26}\\\\Z'",
     ),
     (
         sample("session_created", sessionId="\ud800"),
-        "session_created.sessionId: Input should be a valid string, unable to parse raw data as a unicode string",
+        "sessionId: Expected str matching regex '^sess_[a-z2-7]{26}\\\\Z'",
     ),
     (
         sample("session_created", dedupeKey="x" * 257),
-        "session_created.dedupeKey: String should have at most 256 characters",
+        "dedupeKey: Expected str of length <= 256",
     ),
-    (sample("observation_recorded", scope={}), "observation_recorded.scope: Input should be None"),
+    (sample("observation_recorded", scope={}), "scope: Expected null, got object"),
     (
         sample("node_output_appended", data={"outputId": "o", "outputChannel": "recap", "payload": {}}),
-        "node_output_appended.data.payload: Unable to extract tag using discriminator 'payload_kind' | 'payloadKind'",
+        "data.payload: Object missing required field payloadKind",
     ),
     (
         sample("node_output_appended", data={"outputId": "", "outputChannel": "recap", "payload": {}}),
-        "node_output_appended.data.outputId: Value error, must not be empty",
+        "data.outputId: Expected str of length >= 1",
     ),
     (
         sample("edge_created", data={**DATA["edge_created"], "edgeKind": "x"}),
-        "edge_created.data.edgeKind: Input should be 'acked_step' or 'checkpoint'",
+        "data.edgeKind: not a known value",
     ),
     (
         sample("edge_created", data={**DATA["edge_created"], "edgeKind": "checkpoint"}),
-        "edge_created.data: Value error, an edge is a checkpoint exactly when a checkpoint caused it",
+        "data: an edge is a checkpoint exactly when a checkpoint caused it",
     ),
     (
         sample("decision_trace_appended", data={"traceId": "t", "entries": []}),
-        "decision_trace_appended.data.entries: Tuple should have at least 1 item after validation, not 0",
+        "data.entries: Expected array of length >= 1",
     ),
     (
         sample("decision_trace_appended", data=LONG_TRACE),
-        "decision_trace_appended.data.entries.0.refs: Tuple should have at most 10 items after validation, not 11",
+        "data.entries[0].refs: Expected array of length <= 10",
     ),
     (
         sample("decision_trace_appended", data={"traceId": "t", "entries": {}}),
-        "decision_trace_appended.data.entries: Input should be a valid tuple",
+        "data.entries: Expected array, got object",
     ),
     (
         sample("context_set", data=3),
-        "context_set.data: Input should be a valid dictionary or instance of ContextSetData",
+        "data: Expected object, got int",
     ),
 ]
 
 
-@pytest.mark.parametrize(("value", "reason"), REASONS, ids=range(len(REASONS)))
-def test_the_words_for_what_is_wrong(value, reason):
-    assert event_from(value).error.message == reason
+def test_the_words_for_what_is_wrong():
+    assert [event_from(value).error.message for value, _ in REASONS] == [reason for _, reason in REASONS]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.events import base32, ids
-from pytest_workrail.engine.events.ids import IdKind, IdMint
+from pytest_workrail.engine.model import base32, ids
+from pytest_workrail.engine.model.ids import IdKind, IdMint
 from pytest_workrail.engine.store.clocks import SeededEntropy
 from workrail_lint.base.result import Err, Ok
 

@@ -12,24 +12,23 @@ import pytest
 from event_samples import ATTEMPT, DATA, NODE, OTHER, RUN, SESSION
 from sample_sessions import WORKFLOW_HASH, Story, artifact, recap, running
 
-from pytest_workrail.engine.events import keys, plan
-from pytest_workrail.engine.events.ids import AttemptId, EventId, NodeId, RunId, SessionId
-from pytest_workrail.engine.events.judgements import (
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
     AssessmentRecordedData,
     CapabilityObservedData,
     ConsequenceAppliedData,
-    DivergenceData,
-    GapRecordedData,
-)
-from pytest_workrail.engine.events.payloads import (
     ContextSetData,
     DecisionTraceData,
+    DivergenceData,
     ObservationData,
     RunCompletedData,
     RunStartedData,
     ValidationPerformedData,
 )
-from pytest_workrail.engine.events.plan import Conclusions, EventBuilder, SnapshotPin, Step
+from pytest_workrail.engine.model.ids import AttemptId, EventId, NodeId, RunId, SessionId
+from pytest_workrail.engine.model.reasons import GapRecordedData
+from pytest_workrail.engine.store import plan
+from pytest_workrail.engine.store.plan import Conclusions, EventBuilder, SnapshotPin, Step
 
 S, R, N, M, A = SessionId(SESSION), RunId(RUN), NodeId(NODE), NodeId(OTHER), AttemptId(ATTEMPT)
 REF = running([], "a").ref

@@ -13,17 +13,18 @@ from itertools import count
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_workrail.engine.core import interpreter, loops, prompts, trace
-from pytest_workrail.engine.core.blockers import BlockKind
 from pytest_workrail.engine.core.loop_control import Decided, NotFound
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Block, Proceed
 from pytest_workrail.engine.core.profiles import RewindContext
-from pytest_workrail.engine.core.reasons import FollowupRequired, MissingNotes
-from pytest_workrail.engine.core.state import CompletedKeys, Running
-from pytest_workrail.engine.events.ids import AttemptId
-from pytest_workrail.engine.events.payloads import ContextSetData
-from pytest_workrail.engine.events.snapshot import BlockedState
+from pytest_workrail.engine.core.state import Running
+from pytest_workrail.engine.model.events import ContextSetData
+from pytest_workrail.engine.model.ids import AttemptId
+from pytest_workrail.engine.model.places import CompletedKeys
+from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes, Reason
+from pytest_workrail.engine.model.snapshot import BlockedState
 from pytest_workrail.engine.projections import dag, lineage
 from pytest_workrail.engine.protocol import (
     advance,
@@ -214,8 +215,8 @@ def _after_completing(change: Callable[[Running], Running]) -> list[Patch]:
 
 def _place_in_body_too_far() -> list[Patch]:
     def further(state: Running) -> Running:
-        stack = tuple(frame._replace(body_index=min(2, frame.body_index + 2)) for frame in state.loop_stack)
-        return replace(state, loop_stack=stack)
+        stack = tuple(frame.replaced(body_index=min(2, frame.body_index + 2)) for frame in state.loop_stack)
+        return structs.replace(state, loop_stack=stack)
 
     return _after_completing(further)
 
@@ -224,7 +225,7 @@ def _lost_first_step() -> list[Patch]:
     def forgetful(state: Running) -> Running:
         if len(state.completed) < 3:
             return state
-        return replace(state, completed=CompletedKeys(list(state.completed)[1:]), progress=None)
+        return structs.replace(state, completed=CompletedKeys(list(state.completed)[1:]), progress=None)
 
     return _after_completing(forgetful)
 
@@ -467,7 +468,7 @@ def _long_messages() -> list[Patch]:
 
     def report(*arguments: Any, **named: Any) -> Any:
         made = sound(*arguments, **named)
-        return tuple(replace(each, message=each.message * 12) for each in made)
+        return tuple(structs.replace(each, message=each.message * 12) for each in made)
 
     return [(recording, "blocker_report", report)]
 
@@ -544,7 +545,7 @@ def _old_decisions_count() -> list[Patch]:
 def _body_begins_anew() -> list[Patch]:
     sound = loops.LoopKernel.move
     return [
-        (loops.LoopKernel, "move", lambda self, frame, done: sound(self, frame._replace(body_index=0), done)),
+        (loops.LoopKernel, "move", lambda self, frame, done: sound(self, frame.replaced(body_index=0), done)),
     ]
 
 
@@ -577,8 +578,8 @@ def _no_gaps() -> list[Patch]:
 
 
 def _gaps_are_warnings() -> list[Patch]:
-    sound = advance_outcome.gap_for
-    return [(advance_outcome, "gap_for", lambda reason, severity="warning": sound(reason, "warning"))]
+    sound = Reason.as_gap
+    return [(Reason, "as_gap", lambda reason, severity="warning": sound(reason, "warning"))]
 
 
 def _one_gap_is_enough() -> list[Patch]:
@@ -772,12 +773,7 @@ def _two_blockers_no_retry() -> list[Patch]:
 
 
 def _followup_is_final() -> list[Patch]:
-    sound = recording.block_kind
-
-    def kind(reason: Any) -> Any:
-        return BlockKind.TERMINAL if isinstance(reason, FollowupRequired) else sound(reason)
-
-    return [(recording, "block_kind", kind)]
+    return [(FollowupRequired, "is_retryable", False)]
 
 
 def _second_engine_forgets_notes_rule() -> list[Patch]:

@@ -12,9 +12,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_workrail.engine.events.ids import SessionId
-from pytest_workrail.engine.events.kinds import read_event
-from pytest_workrail.engine.events.snapshot import read_snapshot
+from pytest_workrail.engine.model.events import read_event
+from pytest_workrail.engine.model.ids import SessionId
+from pytest_workrail.engine.model.snapshot import read_snapshot
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore

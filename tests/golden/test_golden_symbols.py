@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.events.ids import IdMint
+from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store.clocks import SeededEntropy
 from pytest_workrail.engine.tokens import bech32m, short
 from pytest_workrail.engine.tokens.keys import KeyPair

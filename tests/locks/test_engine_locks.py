@@ -10,16 +10,21 @@ from crash_files import RecordingFiles
 from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.engine.core.blockers import FixContext, blocker_report
 from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.outputs import stored_notes, stored_validation
-from pytest_workrail.engine.core.reasons import FollowupRequired, MissingNotes
-from pytest_workrail.engine.core.trace import StepRef, TraceEntry, within_budget
-from pytest_workrail.engine.core.values import LoopPosition, parse_step_key, step_key
-from pytest_workrail.engine.events import payloads
-from pytest_workrail.engine.events.blockers import Blocker, BlockerReport, WorkflowStepPointer
-from pytest_workrail.engine.events.kinds import event_from
-from pytest_workrail.engine.events.shapes import ShapeError
+from pytest_workrail.engine.core.trace import within_budget
+from pytest_workrail.engine.model import events as payloads
+from pytest_workrail.engine.model.events import StepRef, TraceEntry, event_from
+from pytest_workrail.engine.model.places import LoopPosition, parse_step_key, step_key
+from pytest_workrail.engine.model.reasons import (
+    Blocker,
+    BlockerReport,
+    FollowupRequired,
+    MissingNotes,
+    WorkflowStepPointer,
+    blocker_report,
+)
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
@@ -120,7 +125,9 @@ BUDGETS: dict[str, tuple[Callable[[], object], Callable[[], int], int]] = {
         25,
     ),
     "trace entry": (
-        lambda: payloads.TraceEntry(kind="entered_loop", summary=LONG),
+        lambda: payloads.DecisionTraceData(
+            trace_id="t", entries=(payloads.TraceEntry(kind="entered_loop", summary=LONG),)
+        ),
         lambda: u8_length(within_budget([TraceEntry("entered_loop", LONG, (StepRef("one"),))])[0].summary),
         512,
     ),
@@ -170,6 +177,6 @@ BUDGETS: dict[str, tuple[Callable[[], object], Callable[[], int], int]] = {
 def test_every_budget_is_kept_by_the_record_and_by_its_maker(name: str) -> None:
     """@enforces budget-enforcement"""
     recorded, measured, limit = BUDGETS[name]
-    with pytest.raises(ShapeError):
+    with pytest.raises(ValueError, match=r"must not exceed|between 1 and"):
         recorded()
     assert 0 < measured() <= limit

@@ -272,7 +272,7 @@ def test_modes_bring_their_risk_policy(mode: str, risk: str | None, policy: str)
 
 
 def test_declared_needs_from_python() -> None:
-    from pytest_workrail.engine.core.reasons import MissingContextKey
+    from pytest_workrail.engine.model.reasons import MissingContextKey
 
     need = Declared("read-change", MissingContextKey("what"))
     assert api.run(REVIEW, profile="locked", declares=[need]).blockers == ("MISSING_CONTEXT_KEY",)

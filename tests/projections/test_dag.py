@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, long_story
 
-from pytest_workrail.engine.events.kinds import EdgeCreated, NodeCreated, RunStarted, event_from
+from pytest_workrail.engine.model.events import EdgeCreated, NodeCreated, RunStarted, event_from
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.errors import ProjectionError
 from pytest_workrail.engine.projections.facts import run_context

@@ -12,13 +12,10 @@ from typing import get_args
 import pytest
 from sample_sessions import Story
 
-from pytest_workrail.engine.events.judgements import (
-    CapabilityGap,
-    ContractGap,
-    DependencyGap,
+from pytest_workrail.engine.model.reasons import (
+    GapReason,
     GapRecordedData,
     Resolves,
-    UnexpectedGap,
     Unresolved,
 )
 from pytest_workrail.engine.projections.dag import project_dag
@@ -26,7 +23,7 @@ from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.preferences import effective_preferences
 from pytest_workrail.engine.projections.status import RunStatus, run_status
 
-CONTRACT = ContractGap(detail="missing_required_output")
+CONTRACT = GapReason("contract_violation", "missing_required_output")
 
 
 def gap(gap_id, reason=CONTRACT, severity="critical", resolves=None):
@@ -132,9 +129,9 @@ def test_a_run_that_never_stops_is_not_blocked():
     ("reason", "expected"),
     [
         (CONTRACT, "blocked"),
-        (CapabilityGap(detail="required_capability_unknown"), "blocked"),
-        (DependencyGap(detail="needs_user_choice"), "blocked"),
-        (UnexpectedGap(detail="evaluation_error"), "in_progress"),
+        (GapReason("capability_missing", "required_capability_unknown"), "blocked"),
+        (GapReason("user_only_dependency", "needs_user_choice"), "blocked"),
+        (GapReason("unexpected", "evaluation_error"), "in_progress"),
     ],
 )
 def test_which_open_gaps_stop_a_guided_run(reason, expected):

@@ -9,25 +9,22 @@ from drawn_sessions import stories
 from hypothesis import given, settings
 from sample_sessions import Story
 
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.judgements import (
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
     AttemptDetail,
     AttemptProvenance,
+    CapabilityObserved,
     CapabilityObservedData,
     ClaimDetail,
     ClaimProvenance,
-    ContractGap,
     DivergenceData,
-    GapRecordedData,
     ProbeDetail,
     ProbeProvenance,
-    Resolves,
-    Unresolved,
 )
-from pytest_workrail.engine.events.kinds import CapabilityObserved
-from pytest_workrail.engine.events.plan import Conclusions
+from pytest_workrail.engine.model.reasons import GapReason, GapRecordedData, Resolves, Unresolved
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.lineage import Lineage
+from pytest_workrail.engine.store.plan import Conclusions
 
 
 def past(story, node):
@@ -64,7 +61,7 @@ def gap(gap_id, resolution=None):
     return GapRecordedData(
         gap_id=gap_id,
         severity="critical",
-        reason=ContractGap(detail="missing_required_notes"),
+        reason=GapReason("contract_violation", "missing_required_notes"),
         summary=f"about {gap_id}",
         resolution=resolution or Unresolved(),
     )

@@ -7,8 +7,8 @@ from drawn_sessions import stories
 from hypothesis import given, settings
 from sample_sessions import Story
 
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.kinds import NodeOutputAppended, event_from
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import NodeOutputAppended, event_from
 from pytest_workrail.engine.projections.outputs import project_outputs
 
 

@@ -6,11 +6,12 @@ import pytest
 from drawn_sessions import stories
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr
 from sample_sessions import Story
 
 from pytest_workrail.engine.core.profiles import Recap
-from pytest_workrail.engine.core.values import TRUNCATION_MARKER
-from pytest_workrail.engine.events.kinds import EdgeCreated, NodeOutputAppended, event_from
+from pytest_workrail.engine.model.events import EdgeCreated, NodeOutputAppended, event_from
+from pytest_workrail.engine.model.places import TRUNCATION_MARKER
 from pytest_workrail.engine.projections.recovery import recovery_text
 
 OLDEST, NEWEST = Recap.OLDEST_FIRST_24K, Recap.NEWEST_FIRST_12K
@@ -143,8 +144,7 @@ def test_newest_first_cuts_only_a_last_entry_that_is_too_long():
     events = []
     for event in story.truth.events:
         if isinstance(event, NodeOutputAppended):
-            payload = type(event.data.payload).built(payload_kind="notes", notes_markdown=long)
-            event = event.replaced(data=event.data.replaced(payload=payload))
+            force_setattr(event.data.payload, "notes_markdown", long)
         events.append(event)
     text = recovery_text(tuple(events), story.run_id, nodes[2], policy=NEWEST)
     assert text.endswith(

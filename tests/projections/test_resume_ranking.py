@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sample_sessions import Story, complete, running
 
 from pytest_workrail.engine.core.profiles import RewindContext
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.kinds import NodeCreated, RunStarted
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import NodeCreated, RunStarted
 from pytest_workrail.engine.projections.facts import Workspace
 from pytest_workrail.engine.projections.ranking import (
     ResumeQuery,

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.events.ids import RunId, SessionId
-from pytest_workrail.engine.events.kinds import EdgeCreated, Event, GapRecorded, NodeCreated
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.events import EdgeCreated, Event, GapRecorded, NodeCreated
+from pytest_workrail.engine.model.ids import RunId, SessionId
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.memory_library import MemoryLibrary

@@ -7,11 +7,21 @@ from typing import Any, get_args
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.core.blockers import FixContext, block_kind, blocker_report
+from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.outputs import Judgement, NotRequired, Submission
 from pytest_workrail.engine.core.profiles import LOCKED
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.model.events import (
+    AdvanceRecorded,
+    GapRecorded,
+    NodeOutputAppended,
+    NotesPayload,
+    ValidationPerformed,
+)
+from pytest_workrail.engine.model.ids import child_attempt
+from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES
+from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
     ContextBudgetExceeded,
@@ -26,19 +36,15 @@ from pytest_workrail.engine.core.reasons import (
     Reason,
     StorageCorruption,
     UserOnlyDependency,
+    blocker_report,
 )
-from pytest_workrail.engine.core.values import LoopPosition
-from pytest_workrail.engine.core.vocabulary import BlockerCode
-from pytest_workrail.engine.events.ids import child_attempt
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, GapRecorded, NodeOutputAppended, ValidationPerformed
-from pytest_workrail.engine.events.payloads import NotesPayload
-from pytest_workrail.engine.events.snapshot import BlockedState
+from pytest_workrail.engine.model.snapshot import BlockedState
+from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.engine.protocol import recording
 from pytest_workrail.engine.protocol.advance_outcome import AdvanceAttempt, Refused, Reports
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.protocol.recording import AttemptEntry
 from pytest_workrail.engine.protocol.sessions import find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import pending_instance
 
 GATE_REF = "wr.contracts.gate_verdict"
 LOOP_REF = "wr.contracts.loop_control"
@@ -153,7 +159,7 @@ REASONS: list[tuple[Reason, str, Any, str | None, Any, bool]] = [
 def test_the_table_names_every_code() -> None:
     """@enforces blocker-codes-closed-set"""
     assert {code for _, code, *_ in REASONS} == set(get_args(BlockerCode))
-    assert {type(reason) for reason, *_ in REASONS} == set(get_args(Reason))
+    assert {type(reason) for reason, *_ in REASONS} == set(REASON_TYPES)
 
 
 def put_block(bench: Bench, reason: Reason) -> str:
@@ -163,7 +169,7 @@ def put_block(bench: Bench, reason: Reason) -> str:
     grant = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
     session = load_session(loader, grant.place.session_id).value
     position = open_node(loader, session, *find_node(session, grant.place).value).value
-    instance = pending_instance(position.snapshot)
+    instance = position.snapshot.pending_step
     assert instance is not None
     attempted = AdvanceAttempt(position, instance, Submission(), {}, DEFAULT_PREFERENCES, False)
     judgement = Judgement(instance.step_id, NotRequired(), None, False, (), (), False)
@@ -189,7 +195,7 @@ def test_every_reason(row: tuple[Reason, str, Any, str | None, Any, bool]) -> No
     (blocker,) = answer["blockers"]["blockers"]
     assert (blocker["code"], blocker["pointer"], blocker.get("details")) == (code, pointer, details)
     assert blocker["message"] if message is None else blocker["message"] == message
-    assert (answer["retryable"], block_kind(reason).value == "retryable_block") == (retryable, retryable)
+    assert (answer["retryable"], reason.is_retryable) == (retryable, retryable)
     assert ("retryContinueToken" in answer) is retryable
     retry = answer.get("retryContinueToken", answer["continueToken"])
     assert answer["nextCall"]["params"]["continueToken"] == retry
@@ -359,7 +365,7 @@ def test_more_blockers_than_fit() -> None:
     """@enforces blocker-budget"""
     reasons = tuple(MissingContextKey(f"k{number}") for number in range(12))
     report = blocker_report(reasons, FixContext({}))
-    keys = [blocker.pointer["key"] for blocker in report]
+    keys = [blocker.pointer.key for blocker in report]  # type: ignore[union-attr]
     assert keys == ["k0", "k1", "k10", "k11", "k2", "k3", "k4", "k5", "k6", "k7"]
 
 

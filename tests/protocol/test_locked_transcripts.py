@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from protocol_bench import NEVER_STOP, Bench, quiet, workflow
 
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
-from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.model.reasons import UserOnlyDependency, user_dependency
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 GO = {"kind": "wr.loop_control", "decision": "continue", "loopId": "refine"}
@@ -361,7 +361,7 @@ def test_declared_dependencies_hold_until_they_are_answered() -> None:
 @pytest.mark.parametrize(("detail", "choice"), [("needs_user_choice", None), ("needs_user_approval", "scope_boundary")])
 def test_a_choice_goes_with_the_choice_detail_and_no_other(detail: Any, choice: Any) -> None:
     with pytest.raises(ValueError, match="choice"):
-        UserOnlyDependency(detail, "pick", choice)
+        user_dependency(detail, "pick", choice)
 
 
 def test_a_divergence_is_an_event() -> None:

@@ -10,7 +10,7 @@ from protocol_bench import Bench, quiet, step, workflow
 
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile
-from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 DECISION = {"kind": "wr.loop_control", "decision": "continue"}

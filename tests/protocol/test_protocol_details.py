@@ -8,25 +8,26 @@ from typing import Any
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.blockers import Blocker, BlockerReport, ContextBudgetPointer
-from pytest_workrail.engine.events.judgements import (
-    AttemptDetail,
-    AttemptProvenance,
-    CapabilityObservedData,
-    DivergenceData,
-)
-from pytest_workrail.engine.events.kinds import (
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
     AdvanceRecorded,
+    AdvanceRecordedData,
+    ArtifactPayload,
     AssessmentConsequenceApplied,
     AssessmentRecorded,
+    AttemptDetail,
+    AttemptProvenance,
+    BlockedOutcome,
     CapabilityObserved,
+    CapabilityObservedData,
+    DivergenceData,
     DivergenceRecorded,
     NodeCreated,
     NodeOutputAppended,
+    NotesPayload,
     RunCompleted,
 )
-from pytest_workrail.engine.events.payloads import AdvanceRecordedData, ArtifactPayload, BlockedOutcome, NotesPayload
+from pytest_workrail.engine.model.reasons import Blocker, BlockerReport, ContextBudgetPointer
 from pytest_workrail.engine.protocol.errors import ToolError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 
-from pytest_workrail.engine.events.ids import NodeId, ref_of
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, EdgeCreated, NodeCreated
+from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, NodeCreated
+from pytest_workrail.engine.model.ids import NodeId, ref_of
 from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy

@@ -8,7 +8,7 @@ import pytest
 from protocol_bench import GUIDED, Bench, next_call, quiet, step, workflow
 from transcript_shapes import NOTES_BRIEF, NOTES_FULL, PERFORM, done, going_on, ordered, pending, traces
 
-from pytest_workrail.engine.events.kinds import AssessmentRecorded
+from pytest_workrail.engine.model.events import AssessmentRecorded
 
 LINEAR = workflow(
     "t1-linear", step("gather", "Gather", "Collect facts."), step("report", "Report", "Report on {{topic}}.")

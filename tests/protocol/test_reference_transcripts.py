@@ -7,8 +7,7 @@ from typing import Any
 from protocol_bench import GUIDED, NEVER_STOP, STARTED, Bench, next_call, step, workflow
 from transcript_shapes import NOTES_BRIEF, NOTES_FULL, PERFORM, done, going_on, ordered, pending, traces
 
-from pytest_workrail.engine.events.kinds import ContextSet, NodeOutputAppended
-from pytest_workrail.engine.events.payloads import NotesPayload
+from pytest_workrail.engine.model.events import ContextSet, NodeOutputAppended, NotesPayload
 
 LINEAR = workflow(
     "t1-linear", step("gather", "Gather", "Collect facts."), step("report", "Report", "Report on {{topic}}.")

@@ -25,8 +25,8 @@ from hypothesis.stateful import (
 from protocol_bench import WORKSPACE, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.core.modes import AUTONOMIES, RISK_POLICIES, Preferences
-from pytest_workrail.engine.events.ids import SessionId
-from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.model.events import Event
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.outputs import project_outputs

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from protocol_bench import STARTED, WORKSPACE, Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.events.kinds import ObservationRecorded, PreferencesChanged, RunStarted
+from pytest_workrail.engine.model.events import ObservationRecorded, PreferencesChanged, RunStarted
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.memory_library import NoWorkspace
@@ -85,7 +85,7 @@ def test_preferences_of_a_start() -> None:
         bench.start(**({} if chosen is None else {"preferences": chosen}))
         event = bench.events[3]
         assert isinstance(event, PreferencesChanged)
-        assert (event.data.source, [change.key for change in event.data.delta]) == (source, ["autonomy", "riskPolicy"])
+        assert (event.data.source, [change.kind for change in event.data.delta]) == (source, ["autonomy", "riskPolicy"])
     bench = Bench(workflow("small", quiet("one")))
     assert bench.start(preferences={"autonomy": "reckless"})["code"] == "VALIDATION_ERROR"
 

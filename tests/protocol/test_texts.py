@@ -9,7 +9,7 @@ import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
-from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.engine.protocol.clean_text import step_hash
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.memory_library import NoWorkspace

@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol_bench import GUIDED, Bench, next_call
 
-from pytest_workrail.engine.events.kinds import DecisionTraceAppended
+from pytest_workrail.engine.model.events import DecisionTraceAppended
 
 NOTES_FULL, NOTES_BRIEF = "⟪NOTES_FULL⟫", "⟪NOTES_BRIEF⟫"
 PERFORM = "perform_pending_then_continue"

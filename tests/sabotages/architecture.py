@@ -73,7 +73,7 @@ def tests_bring_their_own_store(original):
     return read_text
 
 
-@breaks("branded-id-types", at="pytest_workrail.engine.events.ids:id_bytes")
+@breaks("branded-id-types", at="pytest_workrail.engine.model.ids:id_bytes")
 def ids_of_all_kinds_are_alike(original):
     """The id of a run passes for the id of a node."""
     return lambda kind, text: original(kind, f"{kind.value}_{text.rpartition('_')[2]}")

@@ -36,7 +36,7 @@ def preferences_belong_to_the_run(original):
 
     def effective(events, run, node):
         from pytest_workrail.engine.core.modes import Preferences
-        from pytest_workrail.engine.events.kinds import PreferencesChanged
+        from pytest_workrail.engine.model.events import PreferencesChanged
 
         set_last = [event.data.effective for event in events if isinstance(event, PreferencesChanged)]
         found = original(events, run, node)
@@ -72,7 +72,7 @@ def clocks_decide(original):
     """The tip that was made last by the clock is preferred."""
 
     def project(events):
-        from pytest_workrail.engine.events.kinds import NodeCreated
+        from pytest_workrail.engine.model.events import NodeCreated
 
         found = original(events)
         if isinstance(found, Err):
@@ -106,13 +106,13 @@ def digests_shout(original):
     return lambda data: original(data).upper()
 
 
-@breaks("determinism", at="pytest_workrail.engine.events.ids:IdMint._fresh")
+@breaks("determinism", at="pytest_workrail.engine.model.ids:IdMint._fresh")
 def ids_come_from_elsewhere(original):
     """Ids are not made of the bytes that were given for them."""
     numbers = itertools.count()
 
     def fresh(self, kind):
-        from pytest_workrail.engine.events.ids import format_id
+        from pytest_workrail.engine.model.ids import format_id
 
         self._generate(16)
         return format_id(kind, next(numbers).to_bytes(16, "big"))

@@ -106,7 +106,7 @@ def never_stopping_has_limits(original):
 
     def decide(reasons, preferences, profile):
         from pytest_workrail.engine.core.modes import Block
-        from pytest_workrail.engine.core.reasons import EvaluationFailed, MissingRequiredOutput
+        from pytest_workrail.engine.model.reasons import EvaluationFailed, MissingRequiredOutput
 
         severe = tuple(reason for reason in reasons if isinstance(reason, MissingRequiredOutput | EvaluationFailed))
         return Block(severe) if severe else original(reasons, preferences, profile)

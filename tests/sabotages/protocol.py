@@ -116,7 +116,7 @@ def forks_are_not_told(original):
 
 @breaks(
     "output-ordering-deterministic",
-    at=("pytest_workrail.engine.core.outputs:collation_key", "pytest_workrail.engine.events.plan:collation_key"),
+    at=("pytest_workrail.engine.core.outputs:collation_key", "pytest_workrail.engine.store.plan:collation_key"),
 )
 def artifacts_stay_as_they_came(original):
     """Artifacts are stored in the order of the submission."""
@@ -221,7 +221,7 @@ def digests_of_bundles_are_not_compared(original):
     return lambda entries, session: None
 
 
-@breaks("bundle-import-as-new", at="pytest_workrail.engine.events.ids:IdMint.session")
+@breaks("bundle-import-as-new", at="pytest_workrail.engine.model.ids:IdMint.session")
 def imports_take_one_place(original):
     """Every new session has the same id."""
     return lambda self: "sess_" + "a" * 26

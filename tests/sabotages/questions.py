@@ -39,7 +39,7 @@ def every_variable_is_asked_for(original):
     return smallest
 
 
-@breaks("question-loses-nothing", at="pytest_workrail.engine.events.plan:question_plan")
+@breaks("question-loses-nothing", at="pytest_workrail.engine.store.plan:question_plan")
 def a_question_keeps_nothing(original):
     """What was submitted with a question is not stored."""
     return lambda builder, step, **written: original(builder, step, **{**written, "context": None, "outputs": ()})

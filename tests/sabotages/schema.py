@@ -8,19 +8,18 @@ import itertools
 from pytest_workrail.locks.sabotage import breaks
 from workrail_lint.base.result import Err, Ok
 
-READ = "pytest_workrail.engine.events.wire:read_value"
-READERS = ("pytest_workrail.engine.events.kinds:read_value", "pytest_workrail.engine.events.snapshot:read_value")
+READ = "pytest_workrail.engine.model.base:Shape.read_value"
 
 
 def after(original, repair):
     """A reader that repairs what it would refuse, and so accepts it."""
 
-    def read(value, shape):
-        found = original(value, shape)
+    def read(shape, value):
+        found = original(shape, value)
         if isinstance(found, Ok):
             return found
         repaired = repair(copy.deepcopy(value))
-        again = original(repaired, shape)
+        again = original(shape, repaired)
         return again if isinstance(again, Ok) else found
 
     return read
@@ -46,9 +45,9 @@ def unknown_events_pass_for_telemetry(original):
     """An event of a kind that nobody knows is kept."""
 
     def repair(value):
-        from pytest_workrail.engine.events import kinds
+        from pytest_workrail.engine.model.events import EVENT_TYPES
 
-        known = [getattr(kind, "kind", None) for kind in vars(kinds).values()]
+        known = [kind.__struct_config__.tag for kind in EVENT_TYPES]
         is_unknown = isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in known
         return {**value, "kind": "usage_recorded"} if is_unknown else value
 
@@ -80,7 +79,7 @@ def what_is_not_pending_may_be_left_out(original):
     return after(original, repair)
 
 
-@breaks("snapshot-impossible-state-rejected", at="pytest_workrail.engine.events.snapshot:StepInstance.key")
+@breaks("snapshot-impossible-state-rejected", at="pytest_workrail.engine.model.places:StepInstance.key")
 def completed_steps_may_be_pending(original):
     """That a pending step is completed already is not seen."""
     return property(lambda step: f"{original.fget(step)}?")
@@ -104,7 +103,7 @@ def _ids(frames):
     return [frame["loopId"] for frame in frames]
 
 
-@breaks("snapshot-completed-sorted", at="pytest_workrail.engine.events.snapshot:collation_key")
+@breaks("snapshot-completed-sorted", at="pytest_workrail.engine.model.places:collation_key")
 def completed_keys_may_stand_anyhow(original):
     """Any order of completed keys will do, and any repetition."""
     numbers = itertools.count()
@@ -113,17 +112,17 @@ def completed_keys_may_stand_anyhow(original):
 
 @breaks(
     "step-instance-key-delimiter-safe",
-    at=("pytest_workrail.engine.core.values:is_safe_id", "pytest_workrail.engine.core.values:is_step_id"),
+    at=("pytest_workrail.engine.model.places:is_safe_id", "pytest_workrail.engine.model.places:is_step_id"),
 )
 def ids_may_hold_delimiters(original):
     """An id may hold the characters that separate the parts of a key."""
     return lambda text: original(text) or any(character in text for character in "@/:")
 
 
-@breaks("step-instance-key-format", at="pytest_workrail.engine.core.values:step_key")
+@breaks("step-instance-key-format", at="pytest_workrail.engine.model.places:step_key")
 def keys_forget_their_iteration(original):
     """The key of a step in a loop does not say in which iteration."""
-    return lambda step_id, loop_path=(): original(step_id, tuple(at._replace(iteration=0) for at in loop_path))
+    return lambda step_id, loop_path=(): original(step_id, tuple(at.replaced(iteration=0) for at in loop_path))
 
 
 @breaks("snapshot-rehydration-only", at=READ)
@@ -153,10 +152,12 @@ def any_choice_is_the_users(original):
     return widened(original, "choice", "scope_boundary")
 
 
-@breaks("reason-code-unified", at="pytest_workrail.engine.core.blockers:_gap_facts")
+@breaks("reason-code-unified", at="pytest_workrail.engine.model.reasons:Reason.as_gap")
 def gaps_have_reasons_of_their_own(original):
     """A gap does not say what the blocker would have said."""
-    return lambda reason: ("unexpected", "evaluation_error", original(reason)[2])
+    return lambda reason, severity="critical": original(reason, severity).replaced(
+        category="unexpected", detail="evaluation_error"
+    )
 
 
 @breaks("autonomy-closed-set", at=READ)
@@ -183,15 +184,13 @@ def a_version_may_be_left_out(original):
     return after(original, lambda value: {"v": 1, **value} if isinstance(value, dict) else value)
 
 
-@breaks("schema-additive-within-version", at="pytest_workrail.engine.events.wire:Wire.to_wire")
+@breaks("schema-additive-within-version", at="pytest_workrail.engine.model.base:StoredRecord.to_wire")
 def what_is_new_is_lost(original):
     """A member that a later version added does not survive."""
 
-    def to_wire(self):
-        known = {self.alias(name) for name in self.names()}
-        return {name: value for name, value in original(self).items() if name in known}
+    from pytest_workrail.engine.model.base import Value
 
-    return to_wire
+    return Value.to_wire
 
 
 @breaks("schema-unknown-version-fail-fast", at=READ)
@@ -277,7 +276,7 @@ def notes_have_no_budget(original):
     return lambda notes: notes or None
 
 
-@breaks("truncation-marker-format", at="pytest_workrail.engine.core.values:TRUNCATION_MARKER")
+@breaks("truncation-marker-format", at="pytest_workrail.engine.model.places:TRUNCATION_MARKER")
 def cut_text_ends_otherwise(original):
     """Cut text has another marker."""
     return "\n\n[SHORTENED]"
@@ -289,16 +288,18 @@ def traces_have_no_budget(original):
     return lambda entries: tuple(entries)
 
 
-@breaks("blocker-budget", at="pytest_workrail.engine.core.blockers:MAX_BLOCKERS")
+@breaks("blocker-budget", at="pytest_workrail.engine.model.reasons:MAX_BLOCKERS")
 def reports_have_no_end(original):
     """A report may hold any number of blockers."""
     return 1000
 
 
-@breaks("illegal-states-unrepresentable", at="pytest_workrail.engine.core.reasons:UserOnlyDependency.__post_init__")
+@breaks("illegal-states-unrepresentable", at="pytest_workrail.engine.model.reasons:user_dependency")
 def a_choice_may_be_missing(original):
     """A dependency on a choice can be built without the choice."""
-    return lambda self: None
+    from pytest_workrail.engine.model.reasons import UserOnlyDependency
+
+    return UserOnlyDependency
 
 
 @breaks("budget-enforcement", at="pytest_workrail.engine.core.outputs:MAX_VALIDATION_LIST_BYTES")

@@ -109,7 +109,7 @@ def plans_are_written_in_halves(original):
     """The first event of a plan can be seen without the others."""
 
     def append(self, permit, plan):
-        from pytest_workrail.engine.events.plan import AppendPlan, pins_of
+        from pytest_workrail.engine.store.plan import AppendPlan, pins_of
 
         for events in (plan.events[:1], plan.events[1:]):
             if events:
@@ -134,14 +134,14 @@ def a_known_plan_is_refused(original):
     return prepare
 
 
-@breaks("dedupe-key-stable", at="pytest_workrail.engine.events.keys:advance_recorded")
+@breaks("dedupe-key-stable", at="pytest_workrail.engine.model.keys:advance_recorded")
 def keys_hold_something_fresh(original):
     """The key of an advance is another one each time."""
     numbers = itertools.count()
     return lambda session, node, attempt: f"{original(session, node, attempt)}:{next(numbers)}"
 
 
-@breaks("snapshot-content-addressed", at="pytest_workrail.engine.events.snapshot:ExecutionSnapshot.ref")
+@breaks("snapshot-content-addressed", at="pytest_workrail.engine.model.snapshot:ExecutionSnapshot.ref")
 def snapshots_are_named_by_their_size(original):
     """The name of a snapshot says nothing about its content."""
     return property(lambda snapshot: f"sha256:{len(snapshot.to_bytes()):064x}")
@@ -153,7 +153,7 @@ def data_may_lie_among_workflows(original):
     return lambda environ, home, *, override=None, workflow_folders=(): original(environ, home, override=override)
 
 
-@breaks("paths-relative-only", at="pytest_workrail.engine.events.manifest:escapes")
+@breaks("paths-relative-only", at="pytest_workrail.engine.model.manifest:escapes")
 def paths_may_lead_anywhere(original):
     """An absolute path in a manifest or bundle is accepted."""
     return lambda path: False

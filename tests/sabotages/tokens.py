@@ -197,13 +197,13 @@ def checkpoint_tokens_name_no_attempt(original):
     return pack
 
 
-@breaks("ack-idempotency-key", at="pytest_workrail.engine.events.ids:child_attempt")
+@breaks("ack-idempotency-key", at="pytest_workrail.engine.model.ids:child_attempt")
 def every_attempt_is_followed_by_the_same(original):
     """Different attempts have one successor."""
     return lambda attempt: original("attempt_" + "a" * 26)
 
 
-@breaks("ack-idempotency-key", at="pytest_workrail.engine.events.keys:advance_recorded")
+@breaks("ack-idempotency-key", at="pytest_workrail.engine.model.keys:advance_recorded")
 def any_attempt_is_the_first(original):
     """Which attempt an advance was does not matter."""
     return lambda session, node, attempt: original(session, node, "attempt_" + "a" * 26)

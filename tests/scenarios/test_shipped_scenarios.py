@@ -12,12 +12,12 @@ from typing import Any, get_args
 import pytest
 
 from pytest_workrail.agents.transcript import Exchange, Transcript
-from pytest_workrail.engine.core.vocabulary import (
+from pytest_workrail.engine.model.words import (
     BlockerCode,
     CapabilityMissing,
     ContractViolation,
     Unexpected,
-    UserOnlyDependency,
+    UserDependency,
 )
 from pytest_workrail.engine.protocol.errors import ErrorCode
 from pytest_workrail.scenarios.drivers import open_scenario
@@ -70,7 +70,7 @@ def test_every_blocker_code_is_shown() -> None:
 
 
 def test_scenarios_can_expect_whatever_the_engine_says() -> None:
-    details = (ContractViolation, CapabilityMissing, UserOnlyDependency, Unexpected)
+    details = (ContractViolation, CapabilityMissing, UserDependency, Unexpected)
     assert {code.value for code in vocabulary.BlockerCode} == set(get_args(BlockerCode))
     assert {detail.value for detail in vocabulary.GapDetail} == {each for kind in details for each in get_args(kind)}
     own, tokens, *bundles = get_args(ErrorCode)
@@ -82,7 +82,7 @@ def test_every_gap_reason_is_shown() -> None:
     reasons: set[Any] = set()
     for transcript in transcripts().values():
         reasons |= {gap["detail"] for gap in transcript.final["gaps"]}  # type: ignore[union-attr, index, call-overload]
-    known = (ContractViolation, CapabilityMissing, UserOnlyDependency, Unexpected)
+    known = (ContractViolation, CapabilityMissing, UserDependency, Unexpected)
     assert reasons == {reason for closed in known for reason in get_args(closed)}
 
 

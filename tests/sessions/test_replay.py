@@ -11,7 +11,7 @@ import pytest
 from session_files import Session, pin_of, step, workflow, write
 
 from pytest_workrail.cli import main
-from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from session_files import Played, Session, step, workflow, write, write_log
 
-from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import summaries
 from pytest_workrail.sessions.prompts import node_prompts, read_only_home
@@ -41,7 +41,7 @@ def test_an_intact_log_is_read_whole(tmp_path: Path) -> None:
     write(tmp_path, SAMPLE)
     log = read_log(DataFolder(str(tmp_path)), SAMPLE.session_id)
     assert (log.damage, log.unknown) == (None, 0)
-    assert log.events == SAMPLE.events
+    assert [event.to_wire() for event in log.events] == SAMPLE.events
 
 
 def test_a_line_separator_in_notes_is_no_line_end(tmp_path: Path) -> None:
@@ -153,10 +153,13 @@ def test_a_session_of_many_branches_is_no_more_work_than_a_long_one(tmp_path: Pa
     ("change", "words"),
     [
         (lambda folder: (folder / "manifest.jsonl").unlink(), "no manifest"),
-        (lambda folder: (folder / "manifest.jsonl").write_bytes(b"\xff\xfe\n"), "line 1 is not a record"),
+        (lambda folder: (folder / "manifest.jsonl").write_bytes(b"\xff\xfe\n"), "line 1: not a JSON record"),
         (lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw[:-9]), "cut short"),
         (lambda folder: _edit(folder / "manifest.jsonl", _swap_lines), "has index"),
-        (lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw.replace(b"events/", b"../../")), "no engine"),
+        (
+            lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw.replace(b"events/", b"../../")),
+            "names its events",
+        ),
         (lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw.replace(b'"v":1', b'"v":9')), "version 9"),
         (lambda folder: _edit(_segment(folder), lambda raw: raw[:-1]), "differs from what was written"),
         (lambda folder: _edit(_segment(folder), lambda raw: raw.replace(b"Done.", b"Fine.")), "differs from what"),
@@ -171,7 +174,7 @@ def test_damage_is_named_and_the_rest_can_be_read(tmp_path: Path, change: Any, w
     log = read_log(data, SAMPLE.session_id)
     assert log.damage is not None
     assert words in log.damage
-    assert log.events == SAMPLE.events[: len(log.events)]
+    assert [event.to_wire() for event in log.events] == SAMPLE.events[: len(log.events)]
     (summary,) = summaries(data, use_cache=False)
     assert (summary.status, summary.damage) == ("damaged", log.damage)
 

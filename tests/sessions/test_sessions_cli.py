@@ -216,7 +216,7 @@ def test_a_damaged_session_is_shown_and_exported_as_far_as_it_goes(
     manifest.write_bytes(manifest.read_bytes()[:-5])
     common = ["--data", str(data)]
     assert main(["sessions", "show", session, *common]) == 1
-    assert "damaged: manifest line" in capsys.readouterr().out
+    assert "damaged: manifest " in capsys.readouterr().out
     assert main(["sessions", "list", *common, "--status", "damaged"]) == 0
     assert f"{session} is damaged: manifest line" in capsys.readouterr().out
     out = str(tmp_path / "x.json")
@@ -264,11 +264,27 @@ def test_capabilities_divergence_and_follow_ups_are_shown(tmp_path: Path, capsys
     played = Session(PLAIN).submit().submit("One.").played()
     at = next(event for event in played.events if event["kind"] == "advance_recorded")
     added: list[dict[str, Any]] = [
-        {"kind": "capability_observed", "data": {"capability": "web_browsing", "status": "unavailable"}},
-        {"kind": "divergence_recorded", "data": {"reason": "safety_stop", "summary": "Left the rest alone."}},
+        {
+            "kind": "capability_observed",
+            "data": {
+                "capObsId": "capobs_x_0",
+                "capability": "web_browsing",
+                "status": "unavailable",
+                "provenance": {
+                    "kind": "manual_claim",
+                    "enforcementGrade": "weak",
+                    "detail": {"claimedBy": "agent", "claim": "unavailable"},
+                },
+            },
+        },
+        {
+            "kind": "divergence_recorded",
+            "data": {"divergenceId": "div_x_0", "reason": "safety_stop", "summary": "Left the rest alone."},
+        },
         {
             "kind": "assessment_consequence_applied",
             "data": {
+                "attemptId": at["data"]["attemptId"],
                 "assessmentId": "fitness",
                 "trigger": {"dimensionId": "risk", "level": "weak"},
                 "effect": {"kind": "require_followup", "guidance": "Say what can go wrong."},

@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from sample_sessions import Story
 
-from pytest_workrail.engine.events.kinds import PreferencesChanged
-from pytest_workrail.engine.events.plan import EventBuilder, preferences_plan
+from pytest_workrail.engine.model.events import PreferencesChanged
 from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import on_disk
+from pytest_workrail.engine.store.plan import EventBuilder, preferences_plan
 
 
 def main(root: str, name: str | None = None) -> None:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_workrail.engine.core.values import collated
-from pytest_workrail.engine.core.vocabulary import Autonomy
-from pytest_workrail.engine.events import keys, plan
-from pytest_workrail.engine.events.blockers import Blocker, BlockerReport, MissingNotesReason, WorkflowStepPointer
-from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, WorkflowHash, child_attempt
-from pytest_workrail.engine.events.judgements import (
-    AutonomyChange,
-    EffectivePreferences,
-    GapRecordedData,
-    PreferencesChangedData,
-    RiskPolicyChange,
-)
-from pytest_workrail.engine.events.kinds import NodeCreated
-from pytest_workrail.engine.events.payloads import (
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
     ArtifactPayload,
+    AutonomyChange,
     ContextSetData,
     DecisionTraceData,
+    EffectivePreferences,
     GitSha1,
+    NodeCreated,
     NodeOutputData,
     NotesPayload,
     ObservationData,
+    PreferencesChangedData,
+    RiskPolicyChange,
     RunCompletedData,
     RunStartedData,
     Sha256,
@@ -33,8 +26,16 @@ from pytest_workrail.engine.events.payloads import (
     ValidationPerformedData,
     ValidationResult,
 )
-from pytest_workrail.engine.events.plan import AppendPlan, Conclusions, EventBuilder, Step
-from pytest_workrail.engine.events.snapshot import (
+from pytest_workrail.engine.model.ids import AttemptId, NodeId, SnapshotRef, WorkflowHash, child_attempt
+from pytest_workrail.engine.model.places import CompletedKeys, StepInstance, collated
+from pytest_workrail.engine.model.reasons import (
+    Blocker,
+    BlockerReport,
+    GapRecordedData,
+    MissingNotes,
+    WorkflowStepPointer,
+)
+from pytest_workrail.engine.model.snapshot import (
     BlockedState,
     CompletedSet,
     CompleteState,
@@ -43,13 +44,15 @@ from pytest_workrail.engine.events.snapshot import (
     NothingPending,
     RetryableBlock,
     RunningState,
-    StepInstance,
     StepPending,
 )
+from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.engine.projections.dag import Run, project_dag
+from pytest_workrail.engine.store import plan
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.plan import AppendPlan, Conclusions, EventBuilder, Step
 from workrail_lint.base.canonical import canonical_bytes, digest
 
 WORKFLOW = {"format": "workrail.ir/1", "workflowId": "demo-linear", "steps": []}
@@ -59,13 +62,17 @@ WORKFLOW_HASH = WorkflowHash(digest(canonical_bytes(WORKFLOW)))
 def running(completed: Sequence[str], pending: str | None) -> ExecutionSnapshot:
     """A linear run at some point."""
     step = NothingPending() if pending is None else StepPending(step=StepInstance(step_id=pending, loop_path=()))
-    state = RunningState(completed=CompletedSet(values=tuple(collated(completed))), loop_stack=(), pending=step)
-    return ExecutionSnapshot(engine_payload=EnginePayload(engine_state=state))
+    state = RunningState(
+        completed=CompletedSet(values=CompletedKeys.from_ordered(tuple(collated(completed)))),
+        loop_stack=(),
+        pending=step,
+    )
+    return ExecutionSnapshot(v=1, engine_payload=EnginePayload(v=1, engine_state=state))
 
 
 def complete() -> ExecutionSnapshot:
     """The end of a run."""
-    return ExecutionSnapshot(engine_payload=EnginePayload(engine_state=CompleteState()))
+    return ExecutionSnapshot(v=1, engine_payload=EnginePayload(v=1, engine_state=CompleteState()))
 
 
 def blocked(completed: Sequence[str], pending: str, attempt: AttemptId) -> ExecutionSnapshot:
@@ -81,14 +88,14 @@ def blocked(completed: Sequence[str], pending: str, attempt: AttemptId) -> Execu
         )
     )
     state = BlockedState(
-        completed=CompletedSet(values=tuple(collated(completed))),
+        completed=CompletedSet(values=CompletedKeys.from_ordered(tuple(collated(completed)))),
         loop_stack=(),
         pending=StepPending(step=StepInstance(step_id=pending, loop_path=())),
         blocked=RetryableBlock(
-            reason=MissingNotesReason(step_id=pending), retry_attempt_id=child_attempt(attempt), blockers=report
+            reason=MissingNotes(step_id=pending), retry_attempt_id=child_attempt(attempt), blockers=report
         ),
     )
-    return ExecutionSnapshot(engine_payload=EnginePayload(engine_state=state))
+    return ExecutionSnapshot(v=1, engine_payload=EnginePayload(v=1, engine_state=state))
 
 
 def artifact(attempt: AttemptId, index: int, content: object) -> NodeOutputData:

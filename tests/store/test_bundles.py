@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from sample_sessions import Story, long_story, tell_short
 
 from pytest_workrail.engine.core.profiles import Recap
-from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.model.ids import ref_of
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.outputs import project_outputs

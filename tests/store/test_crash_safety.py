@@ -20,9 +20,8 @@ from crash_files import CrashState, Disk, Op, RecordingFiles, crash_states
 from effort import times
 from sample_sessions import Story, tell_medium, tell_short
 
-from pytest_workrail.engine.events.kinds import NodeCreated
-from pytest_workrail.engine.events.plan import AppendPlan, preferences_plan
-from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.model.base import CorruptionReason
+from pytest_workrail.engine.model.events import NodeCreated
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.durable import prepare_root, write_durably
@@ -32,6 +31,7 @@ from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth
 from pytest_workrail.engine.store.lock import FileSessionLock
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan, preferences_plan
 from pytest_workrail.engine.store.ports import StoreCorruption, Stores
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok

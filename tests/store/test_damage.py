@@ -17,7 +17,6 @@ from collections.abc import Callable
 import pytest
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.engine.events.plan import preferences_plan
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
@@ -26,6 +25,7 @@ from pytest_workrail.engine.store.home import on_files
 from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth, Truncated
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import preferences_plan
 from pytest_workrail.engine.store.ports import StoreCorruption
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.canonical import canonical_bytes, digest

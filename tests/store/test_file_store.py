@@ -20,16 +20,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from crash_files import RecordingFiles
+from msgspec import structs
 from sample_sessions import Story, long_story, tell_short
 
-from pytest_workrail.engine.events.kinds import NodeCreated, SessionCreated
-from pytest_workrail.engine.events.manifest import SegmentClosed, SnapshotPinned, segments
-from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin, preferences_plan
-from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.model.base import record_line
+from pytest_workrail.engine.model.events import NodeCreated, SessionCreated
+from pytest_workrail.engine.model.manifest import SegmentClosed, SnapshotPinned, segments
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.disk import DiskFiles
@@ -39,6 +37,7 @@ from pytest_workrail.engine.store.home import on_files
 from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, preferences_plan
 from pytest_workrail.engine.store.ports import StoreInvariantViolation, StoreIoError
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok
@@ -171,9 +170,9 @@ def test_append_rules(files):
     refused(AppendPlan((new_node,), ()), "pins exactly")
     right = SnapshotPin(new_node.event_index, new_node.data.snapshot_ref, new_node.event_id)
     for wrong in (
-        dataclasses.replace(right, event_index=0),
-        dataclasses.replace(right, snapshot_ref="sha256:" + "0" * 64),
-        dataclasses.replace(right, created_by_event_id="evt_" + "a" * 26),
+        structs.replace(right, event_index=0),
+        structs.replace(right, snapshot_ref="sha256:" + "0" * 64),
+        structs.replace(right, created_by_event_id="evt_" + "a" * 26),
     ):
         refused(AppendPlan((new_node,), (wrong,)), "pins exactly")
     refused(AppendPlan((new_node,), (right, right)), "pins exactly")
@@ -202,15 +201,8 @@ def test_without_a_witness_nothing_is_touched(story):
 
 def context_plan(story, context):
     event = next(e for e in story.plans[0].events if e.kind == "context_set")
-    data = type(event.data).built(context_id="c", context=context, source="agent_delta")
-    made = type(event).built(
-        **{
-            **{name: getattr(event, name) for name in type(event).names()},
-            "data": data,
-            "event_index": story.truth.next_index,
-            "dedupe_key": "context_set:bad",
-        }
-    )
+    data = event.data.replaced(context_id="c", context=context, source="agent_delta")
+    made = event.replaced(data=data, event_index=story.truth.next_index, dedupe_key="context_set:bad")
     return AppendPlan((made,), ())
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import pytest
 from crash_files import RecordingFiles, crash_states
 
-from pytest_workrail.engine.events.ids import IdMint
-from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.model.base import record_line
+from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.aliases import FileAliasIndex
 from pytest_workrail.engine.store.clocks import SeededEntropy
@@ -30,6 +30,7 @@ MINT = IdMint(SeededEntropy("aliases").generate)
 
 def a_record(number: int, **changes) -> AliasRecord:
     fields = {
+        "v": 1,
         "nonce_hex": f"{number:024x}",
         "token_kind": "continue",
         "session_id": MINT.session(),

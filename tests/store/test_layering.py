@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-import pytest_workrail.engine.events
+import pytest_workrail.engine.model
 import pytest_workrail.engine.projections
 import pytest_workrail.engine.store
 import pytest_workrail.engine.tokens
@@ -46,7 +46,7 @@ IMPURE = {
 
 @pytest.mark.parametrize(
     "package",
-    [pytest_workrail.engine.events, pytest_workrail.engine.projections, pytest_workrail.engine.tokens],
+    [pytest_workrail.engine.model, pytest_workrail.engine.projections, pytest_workrail.engine.tokens],
     ids=lambda p: p.__name__,
 )
 def test_events_projections_and_tokens_are_pure(package):
@@ -70,7 +70,7 @@ def test_only_adapters_touch_the_world():
 
 
 def test_projections_know_nothing_of_stores():
-    for package in (pytest_workrail.engine.events, pytest_workrail.engine.projections):
+    for package in (pytest_workrail.engine.model, pytest_workrail.engine.projections):
         for name, tree in modules(package):
             assert not any(module.startswith("pytest_workrail.engine.store") for module in imported(tree)), name
 
@@ -94,7 +94,7 @@ def _is_docstring(node):
 
 def test_nobody_decides_by_the_text_of_an_error():
     for package in (
-        pytest_workrail.engine.events,
+        pytest_workrail.engine.model,
         pytest_workrail.engine.projections,
         pytest_workrail.engine.store,
         pytest_workrail.engine.tokens,

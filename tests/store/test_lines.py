@@ -6,12 +6,12 @@ from itertools import count
 
 import pytest
 
-from pytest_workrail.engine.events.ids import IdMint
-from pytest_workrail.engine.events.payloads import DecisionTraceData, NodeOutputData, NotesPayload
-from pytest_workrail.engine.events.plan import EventBuilder, Step, advance_plan
-from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.model.base import record_line
+from pytest_workrail.engine.model.events import DecisionTraceData, NodeOutputData, NotesPayload
+from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.log import prepare
+from pytest_workrail.engine.store.plan import EventBuilder, Step, advance_plan
 
 _numbers = count()
 _MINT = IdMint(lambda size: next(_numbers).to_bytes(size, "big"))

@@ -17,7 +17,7 @@ import sys
 import pytest
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock
 from pytest_workrail.engine.store.disk import DiskFiles

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sample_sessions import Story
 
-from pytest_workrail.engine.events.kinds import PreferencesChanged
+from pytest_workrail.engine.model.events import PreferencesChanged
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, on_disk

@@ -7,19 +7,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import structs
 from sample_sessions import Story
 
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin
+from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory, on_files
 from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok
 
@@ -113,7 +112,7 @@ class Twins(RuleBasedStateMachine):
                     plan = AppendPlan((fresh,), (pin,))
                 case "half":
                     fresh = events[0].replaced(dedupe_key="new:y")
-                    plan = dataclasses.replace(plan, events=(*events, fresh))
+                    plan = structs.replace(plan, events=(*events, fresh))
                 case "foreign":
                     permit = AppendPermit("sess_" + "a" * 26)
                     fresh = events[0].replaced(event_index=0, dedupe_key="new:z")

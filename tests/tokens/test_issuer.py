@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.events.ids import AttemptId, IdMint, WorkflowRef
+from pytest_workrail.engine.model.ids import AttemptId, IdMint, WorkflowRef
 from pytest_workrail.engine.store.aliases import FileAliasIndex
 from pytest_workrail.engine.store.clocks import SeededEntropy
 from pytest_workrail.engine.store.keyring import FileKeyring

@@ -30,7 +30,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.events.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, format_id
+from pytest_workrail.engine.model.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, format_id
 from pytest_workrail.engine.tokens import bech32m, long, short
 from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload, pack, unpack
 from pytest_workrail.engine.tokens.errors import TokenErrorCode

@@ -6,20 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, ContractPack, artifact_kind
-from pytest_workrail.engine.core.reasons import FollowupRequired
 from pytest_workrail.engine.core.validation import Validation
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import AssessmentRecordedData, RecordedDimension
+from pytest_workrail.engine.model.ids import AttemptId
+from pytest_workrail.engine.model.reasons import FollowupRequired
 from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
-
-
-class RecordedDimension(Record):
-    """The level one dimension came to. `normalized` when the agent wrote it in another way."""
-
-    dimension_id: str
-    level: str
-    rationale: str | None
-    normalization: Literal["exact", "normalized"]
 
 
 class RecordedAssessment(Record):
@@ -30,6 +24,17 @@ class RecordedAssessment(Record):
     summary: str | None
     dimensions: tuple[RecordedDimension, ...]
     normalization_notes: tuple[str, ...]
+
+    def data(self, attempt: AttemptId) -> AssessmentRecordedData:
+        """Return what an event records."""
+        return AssessmentRecordedData(
+            self.assessment_id,
+            attempt,
+            keys.artifact_output_id(attempt, self.artifact_index),
+            self.normalization_notes,
+            self.dimensions,
+            self.summary,
+        )
 
 
 class _Problem(NamedTuple):
@@ -126,7 +131,7 @@ def _read(assessment: dict[str, Any], candidate: _Candidate) -> tuple[RecordedAs
         if level != raw:
             notes.append(f'Normalized level "{raw}" to canonical value "{level}".')
         way: Literal["exact", "normalized"] = "exact" if level == raw else "normalized"
-        dimensions.append(RecordedDimension(dimension["id"], level, rationale or None, way))
+        dimensions.append(RecordedDimension(dimension["id"], level, way, rationale or None))
     problems.extend(_unknown_dimensions(assessment, submitted))
     record = RecordedAssessment(
         assessment_id, candidate.place, artifact.get("summary"), tuple(dimensions), tuple(notes)

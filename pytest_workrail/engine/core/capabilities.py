@@ -5,28 +5,37 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.packs import ContractPack, artifact_kind
-from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown
-from pytest_workrail.engine.core.vocabulary import Capability, CapabilityStatus
-from pytest_workrail.records import Record
+from pytest_workrail.engine.model.events import (
+    AttemptDetail,
+    AttemptProvenance,
+    ClaimDetail,
+    ClaimProvenance,
+    ProbeDetail,
+    ProbeProvenance,
+    Provenance,
+)
+from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown
+from pytest_workrail.engine.model.words import Capability, CapabilityStatus
 from workrail_lint.base.js import Json
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"
-_STRONG = ("probe_step", "attempted_use")
 
 
-class Observation(Record):
+class Observation(Struct, frozen=True):
     """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
 
     artifact_index: int
     capability: Capability
     status: CapabilityStatus
-    provenance: dict[str, Json]
+    provenance: Provenance
 
     @property
     def is_strong(self) -> bool:
         """True when something was tried; a mere claim neither unlocks nor locks anything."""
-        return self.provenance["enforcementGrade"] == "strong"
+        return self.provenance.enforcement_grade == "strong"
 
 
 def probe_capability(step: dict[str, Any]) -> str | None:
@@ -73,23 +82,15 @@ def observations(
     return tuple(passed), tuple(failed)
 
 
-def _provenance(given: dict[str, Any], status: str, step_id: str) -> dict[str, Json]:
+def _provenance(given: dict[str, Any], status: Any, step_id: str) -> Provenance:
     """The grade follows from the kind; nobody can claim it."""
-    kind = given["kind"]
-    match kind:
+    match given["kind"]:
         case "probe_step":
-            detail: dict[str, Json] = {
-                "probeTemplateId": PROBE_TEMPLATE,
-                "probeStepId": step_id,
-                "result": given["result"],
-            }
+            return ProbeProvenance(ProbeDetail(PROBE_TEMPLATE, step_id, given["result"]))
         case "attempted_use":
-            detail = {"attemptContext": "workflow_step", "result": given["result"]}
-            if "failureCode" in given:
-                detail["failureCode"] = given["failureCode"]
+            return AttemptProvenance(AttemptDetail("workflow_step", given["result"], given.get("failureCode")))
         case _:
-            detail = {"claimedBy": given["claimedBy"], "claim": status}
-    return {"kind": kind, "enforcementGrade": "strong" if kind in _STRONG else "weak", "detail": detail}
+            return ClaimProvenance(ClaimDetail(given["claimedBy"], status))
 
 
 def required_capabilities(ir: dict[str, Any]) -> list[Capability]:

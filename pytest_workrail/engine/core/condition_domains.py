@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.conditions import deciding_operator
 from pytest_workrail.engine.core.logic import Members, Negation, combination
-from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES
+from pytest_workrail.engine.model.words import METRICS_OUTCOMES
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
-from pytest_workrail.engine.core.vocabulary import GateKind
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from pytest_workrail.engine.model.words import GateKind
 
 Confirmer: TypeAlias = Literal["person", "coordinator"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_workrail.engine.core.conditions import deciding_operator
-from pytest_workrail.engine.core.values import utf8_prefix
+from pytest_workrail.engine.model.places import utf8_prefix
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json

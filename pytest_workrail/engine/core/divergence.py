@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pytest_workrail.engine.core.packs import ContractPack, artifact_kind
-from pytest_workrail.engine.core.vocabulary import DivergenceReason
+from pytest_workrail.engine.model.words import DivergenceReason
 from workrail_lint.base.js import Json
 
 

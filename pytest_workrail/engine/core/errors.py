@@ -5,10 +5,20 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias
 
+from pytest_workrail.engine.core.packs import LOOP_CONTROL
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed
-from pytest_workrail.engine.core.trace import TraceEntry
+from pytest_workrail.engine.model.events import TraceEntry
+from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.reasons import (
+    InvalidRequiredOutput,
+    LargeActual,
+    LoopLimitReached,
+    MissingRequiredOutput,
+    Reason,
+    UnsetActual,
+    ValueActual,
+)
 from pytest_workrail.records import Record
-from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = Literal[
     "WorkflowNotFound",
@@ -44,7 +54,7 @@ class WrongLoopVariable(Record):
 
     variable: str
     expected: Literal["number", "array", "array_of_objects"]
-    actual: dict[str, Json]
+    actual: UnsetActual | ValueActual | LargeActual
 
 
 class MissingContext(Record):
@@ -83,7 +93,10 @@ class MaxIterationsExceeded(Record):
 
     @property
     def message(self) -> str:
-        return f"Loop '{self.loop_id}' would start iteration {self.iteration} but is limited to {self.max_iterations}."
+        return self.reason().message()
+
+    def reason(self) -> Reason:
+        return LoopLimitReached(self.loop_id, self.iteration, self.max_iterations)
 
 
 class MissingLoopControl(Record):
@@ -97,6 +110,9 @@ class MissingLoopControl(Record):
     def message(self) -> str:
         return f"Iteration {self.iteration} of loop '{self.loop_id}' ended without a loop-control artifact."
 
+    def reason(self) -> Reason:
+        return MissingRequiredOutput(LOOP_CONTROL, loop=LoopPosition(self.loop_id, self.iteration))
+
 
 class InvalidLoopControl(Record):
     """An iteration ended and every decision about it has issues; these are the last one's."""
@@ -109,6 +125,9 @@ class InvalidLoopControl(Record):
     @property
     def message(self) -> str:
         return f"Iteration {self.iteration} of loop '{self.loop_id}' has no valid loop-control artifact."
+
+    def reason(self) -> Reason:
+        return InvalidRequiredOutput(LOOP_CONTROL, loop=LoopPosition(self.loop_id, self.iteration))
 
 
 LoopReportError: TypeAlias = MaxIterationsExceeded | MissingLoopControl | InvalidLoopControl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.engine.core.values import collation_key
+from pytest_workrail.engine.model.places import collation_key
 
 _RANK = {"step": 0, "loop": 1, "workflow": 2}
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 
@@ -112,3 +114,23 @@ def _bounded(noun: str, shape: dict[str, Any], what: str, unit: str) -> str:
     elif low:
         noun = f"{noun} of at least {low} {unit}"
     return noun if high is None else f"{noun}, at most {high} {unit}"
+
+
+class FixContext(Struct, frozen=True):
+    """What a suggested fix can refer to. `fixed` are the members of an artifact that the place of its step gives."""
+
+    packs: Mapping[str, ContractPack]
+    is_autonomous: bool = False
+    fixed: Mapping[str, str] = {}
+
+    @property
+    def tool(self) -> str:
+        """The tool with which this agent submits a step."""
+        return "complete_step" if self.is_autonomous else "continue_workflow"
+
+    def guidance(self, contract_ref: str, loop_id: str | None) -> list[str] | None:
+        """Return what an agent has to know about a contract; None for one without a pack."""
+        pack = self.packs.get(contract_ref)
+        if pack is None:
+            return None
+        return contract_guidance(contract_ref, pack, self.fixed if loop_id is None else {"loopId": loop_id})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail.engine.core.packs import ContractPack, contract_packs
-from pytest_workrail.engine.core.state import StepInstance
+from pytest_workrail.engine.model.places import StepInstance
 
 FORMAT = "workrail.ir/1"
 

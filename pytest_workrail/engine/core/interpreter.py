@@ -19,11 +19,12 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan, Watcher
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
-from pytest_workrail.engine.core.reasons import Reason, loop_reason, unset_reason
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver
-from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
-from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer, within_budget
-from pytest_workrail.engine.core.values import LoopPosition, step_key
+from pytest_workrail.engine.core.state import Complete, Init, Running, State
+from pytest_workrail.engine.core.trace import Tracer, within_budget
+from pytest_workrail.engine.model.events import LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
+from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -354,13 +355,13 @@ class _Search:
             case LoopUnset(variable=variable):
                 self.passed[loop_id] = reported
                 if not self.is_declined(variable):
-                    self.gaps.append(unset_reason(reported, self.context))
+                    self.gaps.append(reported.reason(self.context))
                 why = f"Variable '{variable}' is not set."
             case MaxIterationsExceeded(max_iterations=limit):
-                self.gaps.append(loop_reason(reported))
+                self.gaps.append(reported.reason())
                 why = f"Limit of {limit} iteration(s) reached."
             case MissingLoopControl() | InvalidLoopControl():
-                self.gaps.append(loop_reason(reported))
+                self.gaps.append(reported.reason())
         self.tracer.record("exited_loop", f"Exited loop '{loop_id}': {why}", LoopRef(loop_id))
         self.stack = self.stack[:-1]
         self.completed = self.completed.with_key(loop_id)

@@ -21,9 +21,9 @@ from pytest_workrail.engine.core.loop_control import Decided, LoopReading, NotFo
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, LoopVariable, Profile
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, actual
-from pytest_workrail.engine.core.state import CompletedKeys, LoopFrame
-from pytest_workrail.engine.core.trace import IterationRef, LoopRef, TraceEntry, Tracer
-from pytest_workrail.engine.core.values import LoopPosition, is_safe_id
+from pytest_workrail.engine.core.trace import Tracer
+from pytest_workrail.engine.model.events import IterationRef, LoopRef, TraceEntry
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-from pytest_workrail.engine.core.blockers import Gap
 from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Profile
-from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown, Reason
-from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
+from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, Gap, Reason
+from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 
 # Both from the most careful to the boldest.
 AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)

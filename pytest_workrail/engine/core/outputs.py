@@ -17,7 +17,11 @@ from pytest_workrail.engine.core.packs import (
     artifact_kind,
 )
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.core.validation import TIME_LIMIT_SECONDS, Validation
+from pytest_workrail.engine.model.events import ArtifactPayload
+from pytest_workrail.engine.model.ids import Digest
+from pytest_workrail.engine.model.places import LoopPath, collated, collation_key, truncate_marked
+from pytest_workrail.engine.model.reasons import (
     EvaluationFailed,
     FollowupRequired,
     InvalidRequiredOutput,
@@ -25,9 +29,7 @@ from pytest_workrail.engine.core.reasons import (
     MissingRequiredOutput,
     Reason,
 )
-from pytest_workrail.engine.core.validation import TIME_LIMIT_SECONDS, Validation
-from pytest_workrail.engine.core.values import LoopPath, collated, collation_key, truncate_marked
-from pytest_workrail.engine.core.vocabulary import (
+from pytest_workrail.engine.model.words import (
     MAX_NOTES_BYTES,
     MAX_VALIDATION_ISSUE_BYTES,
     MAX_VALIDATION_LIST_BYTES,
@@ -239,14 +241,9 @@ class StoredArtifact(Record):
     byte_length: int
     content: Json
 
-    def payload(self) -> dict[str, Json]:
-        return {
-            "payloadKind": "artifact_ref",
-            "sha256": self.sha256,
-            "contentType": "application/json",
-            "byteLength": self.byte_length,
-            "content": self.content,
-        }
+    def payload(self) -> ArtifactPayload:
+        """Return what an event records."""
+        return ArtifactPayload(Digest(self.sha256), "application/json", self.byte_length, self.content)
 
 
 def artifact_output_id(attempt_id: str, index: int) -> str:

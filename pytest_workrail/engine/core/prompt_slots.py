@@ -13,7 +13,7 @@ from pytest_workrail.engine.core.confirmation import Confirmer
 from pytest_workrail.engine.core.guidance import contract_guidance, fenced_json
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
-from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.base import js
 
 _MAX_REQUIREMENTS = 5

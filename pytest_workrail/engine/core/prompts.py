@@ -15,8 +15,8 @@ from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, PromptStyle
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
-from pytest_workrail.engine.core.state import StepInstance
-from pytest_workrail.engine.core.vocabulary import GateKind
+from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.words import GateKind
 from pytest_workrail.records import Record
 
 

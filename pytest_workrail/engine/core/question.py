@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.interpreter import Selection
-from pytest_workrail.engine.core.reasons import MissingContextKey
-from pytest_workrail.engine.core.skipped import LoopUnset, PassedOver, Unmet
-from pytest_workrail.engine.core.vocabulary import MAX_BLOCKERS
+from pytest_workrail.engine.core.skipped import LoopUnset, PassedOver
+from pytest_workrail.engine.model.reasons import MissingContextKey, Unmet
+from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -28,11 +28,7 @@ class Question(Record):
         """One reason for each variable; the block as a whole remembers the patch."""
         return tuple(
             MissingContextKey(
-                name,
-                self.step_id,
-                tuple(each.to_json() for each in self.unmet if each.variable == name),
-                value,
-                self.patch,
+                name, self.step_id, self.patch, tuple(each for each in self.unmet if each.variable == name), value
             )
             for name, value in self.patch.items()
         )

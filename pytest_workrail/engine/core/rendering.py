@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.loops import loop_variables
-from pytest_workrail.engine.core.values import LoopPath, collated
+from pytest_workrail.engine.model.places import LoopPath, collated
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.patterns import Pattern

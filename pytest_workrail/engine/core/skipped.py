@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, deciding_operator, value_of
 from pytest_workrail.engine.core.logic import MAX_DEPTH, Members, Negation, combination
-from pytest_workrail.engine.core.values import LoopPosition
-from pytest_workrail.engine.core.vocabulary import MAX_SHOWN_VALUE_BYTES, MAX_SKIPPED_BYTES, MAX_SKIPPED_ENTRIES
-from pytest_workrail.records import Record
+from pytest_workrail.engine.model.base import UNSET, canonical
+from pytest_workrail.engine.model.events import SkippedStep
+from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.reasons import LargeActual, MissingContextKey, Unmet, UnsetActual, ValueActual
+from pytest_workrail.engine.model.words import MAX_SHOWN_VALUE_BYTES, MAX_SKIPPED_BYTES, MAX_SKIPPED_ENTRIES
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
@@ -21,42 +23,8 @@ from workrail_lint.base.js import Json
 if TYPE_CHECKING:
     from pytest_workrail.engine.core.smallest_set import ConditionSolver
 
-# unset: setting unset variables would do. value: only other values would. never: nothing would.
 Because: TypeAlias = Literal["unset", "value", "never"]
 _TRUTHY = "truthy"
-
-
-class Unmet(NamedTuple):
-    """One comparison that is to blame. `expected` is None without an operand, else it holds the operand."""
-
-    variable: str
-    operator: str
-    expected: tuple[Json] | None
-    negated: bool
-    actual: dict[str, Json]
-
-    def to_json(self) -> dict[str, Json]:
-        shown: dict[str, Json] = {"variable": self.variable, "operator": self.operator}
-        if self.expected is not None:
-            shown["expected"] = self.expected[0]
-        if self.negated:
-            shown["negated"] = True
-        return {**shown, "actual": self.actual}
-
-
-class Skipped(Record):
-    """A step or loop that was passed over; `loop` is the pass, for a step inside a loop."""
-
-    step_id: str
-    because: Because
-    unmet: tuple[Unmet, ...]
-    loop: LoopPosition | None = None
-
-    def to_json(self) -> dict[str, Json]:
-        shown: dict[str, Json] = {"stepId": self.step_id}
-        if self.loop is not None:
-            shown["loop"] = {"loopId": self.loop.loop_id, "iteration": self.loop.iteration}
-        return {**shown, "because": self.because, "unmet": [each.to_json() for each in self.unmet]}
 
 
 class PassedOver(NamedTuple):
@@ -76,8 +44,9 @@ class PassedOver(NamedTuple):
         """The comparisons to blame."""
         return blame(self.solver.condition, self.wanted, {**context, **self.own})
 
-    def told(self, context: Context) -> Skipped:
-        return Skipped(self.step_id, self._because(context), self.unmet(context), self.loop)
+    def skipped(self, context: Context) -> SkippedStep:
+        because, unmet = self._because(context), self.unmet(context)
+        return SkippedStep(step_id=self.step_id, loop=self.loop, because=because, unmet=unmet)
 
     def _because(self, context: Context) -> Because:
         if self.patch(context) is not None:
@@ -94,19 +63,24 @@ class LoopUnset(NamedTuple):
     suggested: Json
 
     def unmet(self, context: Context) -> tuple[Unmet, ...]:
-        return (Unmet(self.variable, self.operator, None, False, actual(self.variable, context)),)
+        return (Unmet(variable=self.variable, operator=self.operator, actual=actual(self.variable, context)),)
 
-    def told(self, context: Context) -> Skipped:
-        return Skipped(self.step_id, "unset", self.unmet(context))
+    def skipped(self, context: Context) -> SkippedStep:
+        return SkippedStep(step_id=self.step_id, because="unset", unmet=self.unmet(context))
+
+    def reason(self, context: Context) -> MissingContextKey:
+        """The reason of a run that goes on without the variable."""
+        patch = {self.variable: self.suggested}
+        return MissingContextKey(self.variable, self.step_id, patch, self.unmet(context), self.suggested)
 
 
 Passed: TypeAlias = PassedOver | LoopUnset
 
 
 class SkippedList(NamedTuple):
-    """What is told of a selection, within its budget; `omitted` is how much is not."""
+    """What is recorded of a selection, within its budget; `omitted` is how many steps are not."""
 
-    entries: tuple[dict[str, Json], ...] = ()
+    entries: tuple[SkippedStep, ...] = ()
     omitted: int = 0
 
 
@@ -115,35 +89,33 @@ NOTHING_SKIPPED = SkippedList()
 
 def skipped_list(passed: Sequence[Passed], context: Context) -> SkippedList:
     """The steps a selection passed over, in the order it met them."""
-    kept: list[dict[str, Json]] = []
+    kept: list[SkippedStep] = []
     size = len(b"[]")
     for each in passed:
         if len(kept) == MAX_SKIPPED_ENTRIES:
             break
-        entry = each.told(context).to_json()
-        size += len(canonical_bytes(entry)) + bool(kept)
+        entry = each.skipped(context)
+        size += len(canonical(entry)) + bool(kept)
         if size > MAX_SKIPPED_BYTES:
             break
         kept.append(entry)
     return SkippedList(tuple(kept), len(passed) - len(kept))
 
 
-def actual(name: str, context: Context) -> dict[str, Json]:
-    """What a variable holds: nothing, a value, or one too large to be told."""
+def actual(name: str, context: Context) -> UnsetActual | ValueActual | LargeActual:
+    """What a variable holds: nothing, a value, or one too large to be shown."""
     if name not in context:
-        return {"kind": "unset"}
+        return UnsetActual()
     value = context[name]
     size = len(canonical_bytes(value))
-    if size > MAX_SHOWN_VALUE_BYTES:
-        return {"kind": "large", "type": js.type_name(value), "bytes": size}
-    return {"kind": "value", "value": value}
+    return LargeActual(js.type_name(value), size) if size > MAX_SHOWN_VALUE_BYTES else ValueActual(value)
 
 
 def blame(condition: object, wanted: bool, context: Context) -> tuple[Unmet, ...]:
     """The comparisons because of which a condition did not come out as wanted, in reading order, each once."""
     found: list[Unmet] = []
     _collect(condition, wanted, context, found, 0)
-    return tuple({canonical_bytes(each.to_json()): each for each in found}.values())
+    return tuple({canonical(each): each for each in found}.values())
 
 
 def _collect(node: object, wanted: bool, context: Context, found: list[Unmet], depth: int) -> None:
@@ -164,5 +136,10 @@ def _collect(node: object, wanted: bool, context: Context, found: list[Unmet], d
 
 def _unmet(node: dict[str, Any], wanted: bool, context: Context) -> Unmet:
     name, operator = js.text(node["var"]), deciding_operator(node)
-    expected = None if operator is None else (node[operator],)
-    return Unmet(name, operator or _TRUTHY, expected, not wanted, actual(name, context))
+    return Unmet(
+        variable=name,
+        operator=operator or _TRUTHY,
+        expected=UNSET if operator is None else node[operator],
+        negated=None if wanted else True,
+        actual=actual(name, context),
+    )

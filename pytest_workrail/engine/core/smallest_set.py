@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, compare, evaluate
 from pytest_workrail.engine.core.logic import MAX_DEPTH, Members, Negation, combination
-from pytest_workrail.engine.core.vocabulary import MAX_CONTEXT_KEY_BYTES, RESERVED_KEYS, SYSTEM_KEYS
+from pytest_workrail.engine.model.words import MAX_CONTEXT_KEY_BYTES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 

@@ -2,134 +2,32 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
-from typing import Any, NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
-from pytest_workrail.records import Record
+from msgspec import Struct
 
-
-class LoopFrame(NamedTuple):
-    """A loop under way: its iteration and the body step it has reached, both counted from zero."""
-
-    loop_id: str
-    iteration: int
-    body_index: int
-
-
-class StepInstance(Record):
-    """A step in the loop iteration it belongs to."""
-
-    step_id: str
-    loop_path: LoopPath = ()
-
-    @property
-    def key(self) -> str:
-        """The name under which it is counted as completed."""
-        return step_key(self.step_id, self.loop_path)
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, StepInstance
+from pytest_workrail.engine.model.snapshot import (
+    Block,
+    BlockedState,
+    CompletedSet,
+    CompleteState,
+    EnginePayload,
+    EngineState,
+    ExecutionSnapshot,
+    GateCheckpoint,
+    InitState,
+    NothingPending,
+    RunningState,
+    StepPending,
+)
 
 
-class CompletedKeys:
-    """A set of keys that only grows, and shares what it holds with the sets it grew from.
-
-    The keys lie in chunks whose sizes fall like the digits of a binary number, but for the last few: adding
-    some keys merges chunks of equal size, so a run of n steps copies each key about log n times and never all
-    of them at every step. The sorted order is computed on first use and kept.
-    """
-
-    __slots__ = ("_chunks", "_last", "_new", "_ordered")
-
-    def __init__(self, keys: Iterable[str] = ()) -> None:
-        chunk = dict.fromkeys(keys)
-        self._chunks: tuple[dict[str, None], ...] = (chunk,) if chunk else ()
-        self._last: tuple[str, ...] = ()
-        # Keys in collation order, and those that were added since; None until first needed.
-        self._ordered: tuple[str, ...] | None = None
-        self._new: tuple[str, ...] = ()
-
-    @classmethod
-    def from_ordered(cls, keys: tuple[str, ...]) -> CompletedKeys:
-        """The set of keys that a reader has checked and found in collation order."""
-        made = cls(keys)
-        made._ordered = keys
-        return made
-
-    def in_order(self, check: Callable[[str], object]) -> tuple[str, ...]:
-        """The keys in collation order; `check` sees each key the first time the order is asked for with it."""
-        ordered = self._ordered
-        if ordered is None:
-            for key in self:
-                check(key)
-            ordered = tuple(collated(self))
-        elif self._new:
-            keys = list(ordered)
-            for key in self._new:
-                check(key)
-                keys.insert(bisect_left(keys, collation_key(key), key=collation_key), key)
-            ordered = tuple(keys)
-        self._ordered, self._new = ordered, ()
-        return ordered
-
-    def with_key(self, key: str) -> CompletedKeys:
-        """The same set and one key more."""
-        return self if key in self else self.with_new_key(key)
-
-    def with_new_key(self, key: str) -> CompletedKeys:
-        """The same for a key that is known not to be among them."""
-        chunks, last = self._chunks, (*self._last, key)
-        if len(last) == _FEW:
-            chunks, last = _merged(chunks, dict.fromkeys(last)), ()
-        result = _new_keys(CompletedKeys)
-        result._chunks = chunks
-        result._last = last
-        ordered = result._ordered = self._ordered
-        result._new = () if ordered is None else (*self._new, key)
-        return result
-
-    def __contains__(self, key: object) -> bool:
-        for chunk in self._chunks:
-            if key in chunk:
-                return True
-        return key in self._last
-
-    def __iter__(self) -> Iterator[str]:
-        """The keys in the order they were completed."""
-        for chunk in self._chunks:
-            yield from chunk
-        yield from self._last
-
-    def __len__(self) -> int:
-        return sum(map(len, self._chunks)) + len(self._last)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CompletedKeys) and set(self) == set(other)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self))
-
-    def __repr__(self) -> str:
-        return f"CompletedKeys({list(self)!r})"
-
-
-_FEW = 16
-_new_keys = CompletedKeys.__new__
-
-
-def _merged(chunks: tuple[dict[str, None], ...], grown: dict[str, None]) -> tuple[dict[str, None], ...]:
-    end = len(chunks)
-    while end and len(chunks[end - 1]) <= len(grown):
-        end -= 1
-        grown = chunks[end] | grown
-    return (*chunks[:end], grown)
-
-
-class Init(Record):
+class Init(Struct, frozen=True):
     """Nothing was selected yet."""
 
 
-class Running(Record, guarded=False):
+class Running(Struct, frozen=True):
     """Under way; a step is pending between its selection and its completion.
 
     `progress` is the interpreter's own note of where to look next. It follows from the other members, so
@@ -139,32 +37,61 @@ class Running(Record, guarded=False):
     completed: CompletedKeys = CompletedKeys()
     loop_stack: tuple[LoopFrame, ...] = ()
     pending: StepInstance | None = None
-    progress: tuple[object, int] | None = field(default=None, compare=False, repr=False)
+    progress: tuple[object, int] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Running) and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self._compared)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        return self.completed, self.loop_stack, self.pending
 
 
-class Complete(Record):
+class Complete(Struct, frozen=True):
     """Over: no eligible step remained."""
 
 
 State: TypeAlias = Init | Running | Complete
 
 
-def state_from_json(value: dict[str, Any]) -> State:
-    """A state from its durable form, which a reader has checked; a blocked state is a running one here."""
-    match value["kind"]:
-        case "init":
+def snapshot_of(state: State, *, blocked: Block | None = None, gate: GateCheckpoint | None = None) -> ExecutionSnapshot:
+    """Return the snapshot of a state, perhaps with the block of its last attempt or the gate it waits at."""
+    snapshot = ExecutionSnapshot(1, EnginePayload(1, _stored(state, blocked), gate))
+    snapshot.__dict__["_state"] = state  # with the interpreter's note, which is not stored
+    return snapshot
+
+
+def _stored(state: State, blocked: Block | None) -> EngineState:
+    match state:
+        case Init():
+            return InitState()
+        case Complete():
+            return CompleteState()
+    state.completed.to_json()  # in order and checked from now on
+    completed = CompletedSet(state.completed)
+    pending = NothingPending() if state.pending is None else StepPending(state.pending)
+    if blocked is None:
+        return RunningState(completed, state.loop_stack, pending)
+    return BlockedState(completed, state.loop_stack, pending, blocked)
+
+
+def state_of(snapshot: ExecutionSnapshot) -> State:
+    """Return the state as the interpreter takes it; a blocked one is under way, its step still pending."""
+    known: State | None = snapshot.__dict__.get("_state")
+    if known is None:
+        known = snapshot.__dict__["_state"] = _restored(snapshot)
+    return known
+
+
+def _restored(snapshot: ExecutionSnapshot) -> State:
+    state = snapshot.state
+    match state:
+        case InitState():
             return Init()
-        case "complete":
+        case CompleteState():
             return Complete()
-        case _:
-            pending = value["pending"]
-            return Running(
-                CompletedKeys(value["completed"]["values"]),
-                tuple(LoopFrame(f["loopId"], f["iteration"], f["bodyIndex"]) for f in value["loopStack"]),
-                _pending_from_json(pending["step"]) if pending["kind"] == "some" else None,
-            )
-
-
-def _pending_from_json(step: dict[str, Any]) -> StepInstance:
-    path = tuple(LoopPosition(at["loopId"], at["iteration"]) for at in step["loopPath"])
-    return StepInstance(step["stepId"], path)
+        case RunningState() | BlockedState():
+            return Running(state.completed.values, state.loop_stack, snapshot.pending_step)

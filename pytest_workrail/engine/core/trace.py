@@ -3,64 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
 
-from pytest_workrail.engine.core.values import truncate_marked
-from pytest_workrail.engine.core.vocabulary import (
+from pytest_workrail.engine.model.events import TraceEntry, TraceRef
+from pytest_workrail.engine.model.places import truncate_marked
+from pytest_workrail.engine.model.words import (
     MAX_TRACE_ENTRIES,
     MAX_TRACE_SUMMARY_BYTES,
     MAX_TRACE_TOTAL_BYTES,
     TraceKind,
 )
 from workrail_lint.base import js
-from workrail_lint.base.js import Json
 
 # Less than this would be hardly more than the truncation marker itself.
 _MIN_CUT_BYTES = 24
 # A character takes at most four bytes, so this many summaries of this length fit without measuring.
 _SHORT = MAX_TRACE_SUMMARY_BYTES // 4
 _FEW = MAX_TRACE_TOTAL_BYTES // MAX_TRACE_SUMMARY_BYTES
-
-
-class StepRef(NamedTuple):
-    """The step an entry is about."""
-
-    step_id: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "step_id", "stepId": self.step_id}
-
-
-class LoopRef(NamedTuple):
-    """The loop an entry is about."""
-
-    loop_id: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "loop_id", "loopId": self.loop_id}
-
-
-class IterationRef(NamedTuple):
-    """The iteration an entry is about, counted from zero."""
-
-    value: int
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": "iteration", "value": self.value}
-
-
-TraceRef: TypeAlias = StepRef | LoopRef | IterationRef
-
-
-class TraceEntry(NamedTuple):
-    """One decision."""
-
-    kind: TraceKind
-    summary: str
-    refs: tuple[TraceRef, ...]
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": self.kind, "summary": self.summary, "refs": [ref.to_json() for ref in self.refs]}
 
 
 def within_budget(entries: Sequence[TraceEntry]) -> tuple[TraceEntry, ...]:
@@ -76,9 +34,9 @@ def within_budget(entries: Sequence[TraceEntry]) -> tuple[TraceEntry, ...]:
         size = js.u8_length(summary)
         if size > left:
             if left >= _MIN_CUT_BYTES:
-                kept.append(entry._replace(summary=truncate_marked(summary, left)))
+                kept.append(entry.replaced(summary=truncate_marked(summary, left)))
             break
-        kept.append(entry if summary is entry.summary else entry._replace(summary=summary))
+        kept.append(entry if summary is entry.summary else entry.replaced(summary=summary))
         left -= size
     return tuple(kept)
 

@@ -6,10 +6,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from pytest_workrail.engine.core.vocabulary import EdgeCauseKind, EdgeKind, NodeKind
-from pytest_workrail.engine.events.ids import NodeId, RunId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import EdgeCreated, Log, NodeCreated, RunStarted
-from pytest_workrail.engine.events.payloads import RunStartedData
+from pytest_workrail.engine.model.events import EdgeCreated, Log, NodeCreated, RunStarted, RunStartedData
+from pytest_workrail.engine.model.ids import NodeId, RunId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.words import EdgeCauseKind, EdgeKind, NodeKind
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
 from pytest_workrail.records import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pytest_workrail.engine.events.kinds import Log
+from pytest_workrail.engine.model.events import Log
 from pytest_workrail.records import Record
 
 

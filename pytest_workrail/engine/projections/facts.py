@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from pytest_workrail.engine.core.vocabulary import Capability
-from pytest_workrail.engine.events.ids import NodeId, RunId
-from pytest_workrail.engine.events.judgements import AssessmentRecordedData, CapabilityObservedData, DivergenceData
-from pytest_workrail.engine.events.kinds import (
+from pytest_workrail.engine.model.events import (
     AdvanceRecorded,
+    AdvanceRecordedData,
     AssessmentRecorded,
+    AssessmentRecordedData,
     CapabilityObserved,
+    CapabilityObservedData,
     ContextSet,
     DecisionTraceAppended,
+    DivergenceData,
     DivergenceRecorded,
     Log,
     NodeOutputAppended,
     ObservationRecorded,
     RunCompleted,
+    RunCompletedData,
+    TraceEntry,
     ValidationPerformed,
+    ValidationResult,
 )
-from pytest_workrail.engine.events.payloads import AdvanceRecordedData, RunCompletedData, TraceEntry, ValidationResult
+from pytest_workrail.engine.model.ids import NodeId, RunId
+from pytest_workrail.engine.model.words import Capability
 from pytest_workrail.engine.projections.index import of_kind, of_node
 from pytest_workrail.records import Record
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_workrail.engine.events.ids import NodeId, RunId
-from pytest_workrail.engine.events.judgements import GapRecordedData, Resolves
-from pytest_workrail.engine.events.kinds import GapRecorded, Log
+from pytest_workrail.engine.model.events import GapRecorded, Log
+from pytest_workrail.engine.model.ids import NodeId, RunId
+from pytest_workrail.engine.model.reasons import GapRecordedData, Resolves
 from pytest_workrail.engine.projections.index import of_kind
 from pytest_workrail.records import Record
 

@@ -15,7 +15,7 @@ from itertools import islice
 from operator import is_
 from typing import Generic, Protocol, TypeVar, overload
 
-from pytest_workrail.engine.events.kinds import Log
+from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.projections.errors import ProjectionError
 from workrail_lint.base.result import Err, Ok
 

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import TypeVar
 
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import Envelope, Event, Log
+from pytest_workrail.engine.model.events import Envelope, Event, Log
+from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Ok
 
 Kind = TypeVar("Kind", bound=Envelope)
+
+
+def _tag(event: Envelope | type[Envelope]) -> str:
+    """Return the kind of an event. Not its type: events of other engines are of types derived from ours."""
+    return event.__struct_config__.tag  # type: ignore[return-value]  # every event has one
 
 
 class _Entries(Structure):
@@ -22,12 +27,12 @@ class _Entries(Structure):
 
     def __init__(self) -> None:
         super().__init__()
-        self.by_kind: dict[type, list[Event]] = {}
+        self.by_kind: dict[str, list[Event]] = {}
         self.by_key: dict[str, tuple[int, Event]] = {}
-        self.by_node: dict[tuple[type, NodeId], list[tuple[int, Event]]] = {}
+        self.by_node: dict[tuple[str, NodeId], list[tuple[int, Event]]] = {}
 
     def add(self, place: int, event: Event) -> None:
-        kind = type(event)
+        kind = _tag(event)
         self.by_kind.setdefault(kind, []).append(event)
         self.by_key.setdefault(event.dedupe_key, (place, event))
         if event.scope is not None and event.scope.node_id is not None:
@@ -39,21 +44,21 @@ class LogIndex(Record, guarded=False):
 
     count: int = 0
     _entries: _Entries = field(default_factory=_Entries)
-    _sizes: dict[type, int] = field(default_factory=dict)  # how many of each kind are part of this log
+    _sizes: dict[str, int] = field(default_factory=dict)  # how many of each kind are part of this log
 
     def find(self, dedupe_key: str) -> Event | None:
         """The first event with a dedupe key."""
         found = self._entries.by_key.get(dedupe_key)
         return None if found is None or found[0] >= self.count else found[1]
 
-    def of_kind(self, kind: type) -> Sequence[Event]:
+    def of_kind(self, kind: type[Envelope]) -> Sequence[Event]:
         """The events of one kind."""
-        size = self._sizes.get(kind, 0)
-        return Grown(self._entries.by_kind[kind], size) if size else ()
+        size = self._sizes.get(_tag(kind), 0)
+        return Grown(self._entries.by_kind[_tag(kind)], size) if size else ()
 
-    def of_node(self, kind: type, node: NodeId) -> list[Event]:
+    def of_node(self, kind: type[Envelope], node: NodeId) -> list[Event]:
         """The events of one kind about a node."""
-        found = self._entries.by_node.get((kind, node), ())
+        found = self._entries.by_node.get((_tag(kind), node), ())
         return [event for place, event in found if place < self.count]
 
     def extended(self, events: Log) -> Ok[LogIndex] | None:
@@ -64,7 +69,7 @@ class LogIndex(Record, guarded=False):
         sizes = dict(self._sizes)
         for event in events:
             entries.add(place, event)
-            sizes[type(event)] = sizes.get(type(event), 0) + 1
+            sizes[_tag(event)] = sizes.get(_tag(event), 0) + 1
             place += 1
         entries.settle(place)
         return Ok(LogIndex(place, entries, sizes))

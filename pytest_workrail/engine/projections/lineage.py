@@ -11,17 +11,18 @@ from collections.abc import Collection, Iterable
 
 from pytest_workrail.engine.core.capabilities import Observation
 from pytest_workrail.engine.core.profiles import RewindContext
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.judgements import GapRecordedData
-from pytest_workrail.engine.events.kinds import (
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
     AdvanceRecorded,
+    ArtifactPayload,
     CapabilityObserved,
     ContextSet,
     GapRecorded,
     Log,
     NodeOutputAppended,
 )
-from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload
+from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.reasons import GapRecordedData
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import run_context
 from pytest_workrail.engine.projections.gaps import project_gaps
@@ -102,7 +103,7 @@ class Lineage:
             if self._counts(event.scope.node_id, data.cap_obs_id):
                 named = _ATTEMPT.search(data.cap_obs_id)
                 place = int(named[2] or 0) if named else 0
-                found.append(Observation(place, data.capability, data.status, data.provenance.to_wire()))
+                found.append(Observation(place, data.capability, data.status, data.provenance))
         return found
 
     def open_gaps(self) -> list[GapRecordedData]:
@@ -134,7 +135,7 @@ class Lineage:
                 and isinstance(outcome, AdvancedOutcome)
                 and (self._run.nodes[outcome.to_node_id].kind == "step" or outcome.to_node_id in questions)
             ):
-                found.append((advance.event_index, int(named[2] or 0), payload.content))
+                found.append((advance.event_index, int(named[2] or 0), payload.artifact))
         return [content for _, _, content in sorted(found, key=lambda entry: entry[:2])]
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import field
 from itertools import pairwise
 
-from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, Log, NodeOutputAppended
-from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NodeOutputData, NotesPayload
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
+    AdvanceRecorded,
+    ArtifactPayload,
+    Log,
+    NodeOutputAppended,
+    NodeOutputData,
+    NotesPayload,
+)
+from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order, violation
 from pytest_workrail.records import Record
 from workrail_lint.base.patterns import Pattern

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.kinds import Log, PreferencesChanged
+from pytest_workrail.engine.model.events import Log, PreferencesChanged
+from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.errors import ProjectionError, violation
 from pytest_workrail.engine.projections.index import of_kind

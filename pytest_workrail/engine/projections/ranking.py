@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
-from pytest_workrail.engine.core.values import collation_key, utf8_prefix
+from pytest_workrail.engine.model.places import collation_key, utf8_prefix
 from pytest_workrail.engine.projections.resume import MAX_PREVIEW_BYTES, SessionSummary
 from pytest_workrail.records import Record
 from workrail_lint.base import js

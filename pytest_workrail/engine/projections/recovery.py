@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 
 from pytest_workrail.engine.core import profiles
-from pytest_workrail.engine.core.values import TRUNCATION_MARKER, utf8_prefix
-from pytest_workrail.engine.events.ids import NodeId, RunId
-from pytest_workrail.engine.events.kinds import Log
+from pytest_workrail.engine.model.events import Log
+from pytest_workrail.engine.model.ids import NodeId, RunId
+from pytest_workrail.engine.model.places import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.outputs import Outputs, Recap, project_outputs
 from pytest_workrail.records import Record, replace

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from pytest_workrail.engine.core.profiles import RewindContext
-from pytest_workrail.engine.core.values import utf8_prefix
-from pytest_workrail.engine.events.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import Log
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.events import Log
+from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.places import utf8_prefix
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Workspace, workspace
 from pytest_workrail.engine.projections.lineage import node_context

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, DecisionTraceAppended, Log
-from pytest_workrail.engine.events.payloads import AdvancedOutcome, DecisionTraceData
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
+    AdvanceRecorded,
+    DecisionTraceAppended,
+    DecisionTraceData,
+    Log,
+)
+from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.index import log_index, of_node
 
@@ -39,4 +44,4 @@ def _attempt_to(events: Log, source: NodeId, target: NodeId) -> AttemptId | None
 
 def skipped_of(trace: DecisionTraceData) -> SkippedList:
     """What one decision trace tells of steps that were passed over."""
-    return SkippedList(tuple(entry.to_wire() for entry in trace.skipped or ()), trace.skipped_omitted or 0)
+    return SkippedList(trace.skipped or (), trace.skipped_omitted or 0)

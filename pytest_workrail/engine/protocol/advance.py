@@ -7,13 +7,12 @@ from typing import TypeAlias
 
 from pytest_workrail.engine.core.confirmation import is_autonomous
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
-from pytest_workrail.engine.core.state import StepInstance
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.blockers import OutputContractPointer
-from pytest_workrail.engine.events.ids import NodeId, child_attempt
-from pytest_workrail.engine.events.kinds import AdvanceRecorded
-from pytest_workrail.engine.events.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import AdvanceRecorded
+from pytest_workrail.engine.model.ids import NodeId, child_attempt
+from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.reasons import OutputContractPointer, UserOnlyDependency
+from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections.facts import workspace as workspace_facts
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.advance_outcome import Accepted, AdvanceAttempt, decide_advance, decides_together
@@ -33,7 +32,7 @@ from pytest_workrail.engine.protocol.sessions import (
     load_session,
     open_node,
 )
-from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, preferences_at
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, preferences_at
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.aliases import AliasSlot
@@ -138,7 +137,7 @@ class AdvanceHandler(Record):
         refusal = _refusal(position, questions, stored.get("is_autonomous") is True or is_autonomous(stored))
         if refusal is not None:
             return Err(refusal)
-        instance = pending_instance(position.snapshot)
+        instance = position.snapshot.pending_step
         if instance is None:
             return Err(internal("Nothing is pending at this node.", "Ask resume_session where the run stands."))
         preferences = preferences_at(position.events, position.run, position.node.node_id)
@@ -177,7 +176,7 @@ class AdvanceHandler(Record):
             opened = open_node(self.loader, position.session, position.run, node)
             if isinstance(opened, Err):
                 return opened
-            pending = pending_instance(opened.value.snapshot)
+            pending = opened.value.snapshot.pending_step
             if pending is None or pending.loop_path != instance.loop_path:
                 break
             inside.append(node_id)

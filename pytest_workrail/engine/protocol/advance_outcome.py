@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from pytest_workrail.engine.core.blockers import Gap, distinct_gaps, gap_for
 from pytest_workrail.engine.core.capabilities import (
     Observation,
     capability_reasons,
@@ -36,19 +35,22 @@ from pytest_workrail.engine.core.profiles import (
     UnsetCondition,
 )
 from pytest_workrail.engine.core.question import Question, find_question, loop_question
-from pytest_workrail.engine.core.reasons import (
+from pytest_workrail.engine.core.rendering import render_context
+from pytest_workrail.engine.core.skipped import Passed
+from pytest_workrail.engine.core.state import Running, state_of
+from pytest_workrail.engine.core.validation import Validation
+from pytest_workrail.engine.model.events import TraceEntry
+from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
+    Gap,
     InvalidRequiredOutput,
     Reason,
     UserOnlyDependency,
-    loop_reason,
+    distinct_gaps,
 )
-from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.skipped import Passed
-from pytest_workrail.engine.core.state import Running, StepInstance
-from pytest_workrail.engine.core.trace import TraceEntry
-from pytest_workrail.engine.core.validation import Validation
+from pytest_workrail.engine.model.words import GateKind
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.engine.protocol.questions import NO_QUESTIONS, Questions
@@ -115,7 +117,7 @@ class Asked(Record):
 class Gated(Record):
     """Stopped at a gate."""
 
-    gate: str
+    gate: GateKind
 
 
 class Accepted(Record, guarded=False):
@@ -170,19 +172,19 @@ def _proceed(
                 return Ok(Asked(asked, trace, passed_over, judgement, reports))
             case InvalidLoopControl(issues=issues) as reported:
                 invalid = Validation(False, issues, (FIT_SCHEMA,))
-                return Ok(Refused((loop_reason(reported),), judgement, reports, invalid, LOOP_CONTROL))
+                return Ok(Refused((reported.reason(),), judgement, reports, invalid, LOOP_CONTROL))
             case reported:
-                return Ok(Refused((loop_reason(reported),), judgement, reports, judgement.validation, None))
+                return Ok(Refused((reported.reason(),), judgement, reports, judgement.validation, None))
     selection = selected.value
     question = _question(attempted, selection, profile)
     if question is not None and not attempted.preferences.never_stops:
         return Ok(Asked(question, selection.trace, selection.passed, judgement, reports))
-    passed = [gap_for(reason) for reason in decision.passed_over if not _is_disclosed(reason, attempted)]
-    passed += [gap_for(reason) for reason in selection.gaps]
-    passed += [gap_for(reason) for reason in (() if question is None else question.reasons())]
+    passed = [reason.as_gap() for reason in decision.passed_over if not _is_disclosed(reason, attempted)]
+    passed += [reason.as_gap() for reason in selection.gaps]
+    passed += [reason.as_gap() for reason in (() if question is None else question.reasons())]
     passed += attempted.questions.decisions(attempted.context)
-    tolerated = [gap_for(reason, "warning") for reason in decision.tolerated]
-    tolerated += [gap_for(InvalidRequiredOutput(ref), "warning") for ref in reports.rejected]
+    tolerated = [reason.as_gap("warning") for reason in decision.tolerated]
+    tolerated += [InvalidRequiredOutput(ref).as_gap("warning") for ref in reports.rejected]
     recommended = recommendation_warnings(attempted.position.program.ir, attempted.preferences)
     kept = _kept((*passed, *tolerated, *recommended), profile)
     groups = [tuple([gap for gap in group if id(gap) in kept]) for group in (passed, tolerated, recommended)]
@@ -214,7 +216,7 @@ def _question(attempted: AdvanceAttempt, selection: Selection, profile: Profile)
 def _next(attempted: AdvanceAttempt, context: dict[str, Any]) -> Ok[Selection] | Err[InterpreterError]:
     """What comes after the pending step in a context."""
     interpreter = attempted.position.program.interpreter
-    done = interpreter.complete(attempted.position.snapshot.execution_state, attempted.instance)
+    done = interpreter.complete(state_of(attempted.position.snapshot), attempted.instance)
     if isinstance(done, Err):
         return done
     return interpreter.next(
@@ -251,7 +253,7 @@ def missing_context(error: MissingContext, where: str, profile: Profile) -> Tool
             facts: dict[str, Json] = {"kind": "loop_variable_invalid", "loopId": error.loop_id}
             if error.wrong is not None:
                 wrong = error.wrong
-                facts |= {"variable": wrong.variable, "expected": wrong.expected, "actual": wrong.actual}
+                facts |= {"variable": wrong.variable, "expected": wrong.expected, "actual": wrong.actual.to_wire()}
             return precondition(error.message, advice, facts)
 
 
@@ -292,7 +294,7 @@ def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Pr
             if not required_capabilities(ir):
                 return ()
             known = Lineage(position.events, position.run, position.node.node_id).observations()
-            state = position.snapshot.execution_state
+            state = state_of(position.snapshot)
             completed = set(state.completed) if isinstance(state, Running) else set()
             return capability_reasons(ir, attempted.instance.step_id, completed, [*known, *reports.observations])
 
@@ -302,7 +304,7 @@ def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
     if not isinstance(reason, CapabilityUnknown | CapabilityUnavailable):
         return False
     position = attempted.position
-    summary = gap_for(reason).summary
+    summary = reason.as_gap().summary
     open_gaps = Lineage(position.events, position.run, position.node.node_id).open_gaps()
     return any(gap.summary == summary for gap in open_gaps)
 

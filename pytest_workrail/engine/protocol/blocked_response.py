@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pytest_workrail.engine.core.profiles import Answers
-from pytest_workrail.engine.events.blockers import FollowupReason
-from pytest_workrail.engine.events.ids import AttemptId
-from pytest_workrail.engine.events.snapshot import RetryableBlock, TerminalBlock
+from pytest_workrail.engine.model.ids import AttemptId
+from pytest_workrail.engine.model.reasons import FollowupRequired
+from pytest_workrail.engine.model.snapshot import RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer
 from pytest_workrail.engine.protocol.questions import question_patch
@@ -64,7 +64,7 @@ def _patch(response_format: ResponseFormat, position: NodePosition) -> dict[str,
 
 def _followup(block: RetryableBlock | TerminalBlock) -> Followup | None:
     reason = block.reason
-    if not isinstance(reason, FollowupReason):
+    if not isinstance(reason, FollowupRequired):
         return None
     title = f"Assessment follow-up matched {reason.assessment_id}.{reason.dimension_id} == {reason.level}"
     return Followup(title, reason.guidance)

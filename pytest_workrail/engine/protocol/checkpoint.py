@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.ids import ref_of
-from pytest_workrail.engine.events.kinds import EdgeCreated
-from pytest_workrail.engine.events.plan import Step, checkpoint_plan
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import EdgeCreated
+from pytest_workrail.engine.model.ids import ref_of
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal
 from pytest_workrail.engine.protocol.responses import CheckpointSet
 from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import Step, checkpoint_plan
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant, TokenIssuer
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok

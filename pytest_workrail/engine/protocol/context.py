@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS
+from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.shapes import ToolName
 from workrail_lint.base import js

@@ -12,9 +12,9 @@ from typing import TypeVar
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
-from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef
-from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
+from pytest_workrail.engine.model.events import CapabilityObservedData, DivergenceData
+from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.projections.status import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_workrail.engine.core.values import collation_key
+from pytest_workrail.engine.model.places import collation_key
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry, WorkflowLibrary
 from pytest_workrail.engine.protocol.program import frozen

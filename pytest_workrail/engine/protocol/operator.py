@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
-from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
-from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded, PreferencesChanged
-from pytest_workrail.engine.events.plan import AppendPlan, EventBuilder, preferences_plan
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
+    CapabilityObserved,
+    CapabilityObservedData,
+    DivergenceData,
+    DivergenceRecorded,
+    PreferencesChanged,
+)
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.protocol.sessions import Session, find_node
 from pytest_workrail.engine.protocol.start import preferences_data
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan, EventBuilder, preferences_plan
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from pytest_workrail.engine.core.vocabulary import WorkflowSourceKind
-from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.words import WorkflowSourceKind
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import ContentError, StoreError

@@ -12,8 +12,8 @@ from pytest_workrail.engine.core.outputs import OutputValidator
 from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, ContractPack
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import PromptRenderer
-from pytest_workrail.engine.events.ids import WorkflowHash
-from pytest_workrail.engine.events.wire import decode_json
+from pytest_workrail.engine.model.base import decode_json
+from pytest_workrail.engine.model.ids import WorkflowHash
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
 from pytest_workrail.engine.protocol.ports import LoadWorkflow
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest

@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import takewhile
 
-from pytest_workrail.engine.core.blockers import Gap, decision_gap
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import LoopVariable, Profile, UnsetCondition
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.blockers import MissingContextKeyReason
-from pytest_workrail.engine.events.ids import EventId, NodeId
-from pytest_workrail.engine.events.kinds import AdvanceRecorded, NodeOutputAppended
-from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NotesPayload
-from pytest_workrail.engine.events.snapshot import BlockedState, ExecutionSnapshot
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
+    AdvanceRecorded,
+    ArtifactPayload,
+    NodeOutputAppended,
+    NotesPayload,
+)
+from pytest_workrail.engine.model.ids import EventId, NodeId
+from pytest_workrail.engine.model.reasons import Gap, MissingContextKey, decision_gap
+from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.projections.index import of_node
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, open_node
@@ -88,13 +92,13 @@ def asks_questions(profile: Profile) -> bool:
 def question_patch(snapshot: ExecutionSnapshot) -> dict[str, Json] | None:
     """What a question proposes to set; None for a state that asks nothing."""
     reason = _reason(snapshot)
-    return None if reason is None else dict(reason.patch or {})  # type: ignore[arg-type]  # JSON from the log
+    return None if reason is None else dict(reason.patch or {})
 
 
-def _reason(snapshot: ExecutionSnapshot) -> MissingContextKeyReason | None:
+def _reason(snapshot: ExecutionSnapshot) -> MissingContextKey | None:
     state = snapshot.state
     reason = state.blocked.reason if isinstance(state, BlockedState) else None
-    return reason if isinstance(reason, MissingContextKeyReason) and reason.patch is not None else None
+    return reason if isinstance(reason, MissingContextKey) and reason.patch is not None else None
 
 
 def questions_above(loader: SessionLoader, position: NodePosition, profile: Profile) -> Questions:
@@ -143,7 +147,7 @@ def _submitted(position: NodePosition, advance: AdvanceRecorded) -> Submission |
         if isinstance(payload, NotesPayload) and output_id == keys.recap_output_id(attempt):
             notes = payload.notes_markdown
         elif isinstance(payload, ArtifactPayload) and output_id.startswith(opening):
-            artifacts[int(output_id[len(opening) :])] = payload.content  # type: ignore[assignment]  # JSON from the log
+            artifacts[int(output_id[len(opening) :])] = payload.artifact
     if notes is None and not artifacts:
         return None
     return Submission(notes, tuple(artifacts[place] for place in sorted(artifacts)))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_workrail.engine.core.blockers import BlockKind, FixContext, Gap, block_kind, blocker_report, snapshot_reason
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.confirmation import is_autonomous
-from pytest_workrail.engine.core.guidance import fixed_members
+from pytest_workrail.engine.core.guidance import FixContext, fixed_members
 from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
@@ -19,44 +18,40 @@ from pytest_workrail.engine.core.outputs import (
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
-from pytest_workrail.engine.core.reasons import Reason
 from pytest_workrail.engine.core.skipped import Passed, skipped_list
-from pytest_workrail.engine.core.trace import IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.core.state import snapshot_of, state_of
 from pytest_workrail.engine.core.validation import Validation
-from pytest_workrail.engine.events import keys, payloads
-from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, child_attempt
-from pytest_workrail.engine.events.judgements import (
-    AssessmentRecordedData,
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
     CapabilityObservedData,
     ConsequenceAppliedData,
     ConsequenceTrigger,
-    DivergenceData,
-    FollowupEffect,
-    GapRecordedData,
-    RecordedDimension,
-)
-from pytest_workrail.engine.events.payloads import (
-    ArtifactPayload,
     ContextSetData,
     DecisionTraceData,
+    DivergenceData,
+    FollowupEffect,
     NodeOutputData,
     NotesPayload,
     RunCompletedData,
     SkippedStep,
+    TraceEntry,
     ValidationPerformedData,
     ValidationResult,
 )
-from pytest_workrail.engine.events.plan import (
-    AppendPlan,
-    Conclusions,
-    EventBuilder,
-    Step,
-    advance_plan,
-    block_plan,
-    gate_plan,
-    question_plan,
+from pytest_workrail.engine.model.ids import AttemptId, NodeId, SnapshotRef, child_attempt
+from pytest_workrail.engine.model.reasons import (
+    BlockerReport,
+    GapRecordedData,
+    Reason,
+    blocker_report,
 )
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, snapshot_of
+from pytest_workrail.engine.model.snapshot import (
+    Block,
+    ExecutionSnapshot,
+    GateCheckpoint,
+    RetryableBlock,
+    TerminalBlock,
+)
 from pytest_workrail.engine.projections.facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
@@ -70,12 +65,21 @@ from pytest_workrail.engine.protocol.advance_outcome import (
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.protocol.sessions import NodePosition
+from pytest_workrail.engine.store.plan import (
+    AppendPlan,
+    Conclusions,
+    EventBuilder,
+    Step,
+    advance_plan,
+    block_plan,
+    gate_plan,
+    question_plan,
+)
 from pytest_workrail.records import Record
-from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
-    from pytest_workrail.engine.core.assessments import RecordedAssessment
+    pass
 
 _NO_CONTRACT = "none"
 
@@ -109,16 +113,16 @@ def snapshot_for(entry: AttemptEntry, outcome: AdvanceOutcome, profile: Profile)
         case Accepted():
             return snapshot_of(outcome.selection.state)
         case Gated():
-            gate: dict[str, Json] = {"stepId": entry.attempted.instance.step_id, "gateKind": outcome.gate}
-            return snapshot_of(entry.position.snapshot.execution_state, gate=gate)
+            gate = GateCheckpoint(entry.attempted.instance.step_id, outcome.gate)
+            return snapshot_of(state_of(entry.position.snapshot), gate=gate)
         case Refused():
             block = _block(entry, outcome.reasons, outcome.validation is not None, profile)
         case Asked():
             block = _block(entry, outcome.question.reasons(), False, profile)
-    return snapshot_of(entry.position.snapshot.execution_state, blocked=block)
+    return snapshot_of(state_of(entry.position.snapshot), blocked=block)
 
 
-def _block(entry: AttemptEntry, reasons: Sequence[Reason], has_validation: bool, profile: Profile) -> dict[str, Json]:
+def _block(entry: AttemptEntry, reasons: Sequence[Reason], has_validation: bool, profile: Profile) -> Block:
     attempted = entry.attempted
     path = attempted.instance.loop_path
     fixes = FixContext(
@@ -126,15 +130,17 @@ def _block(entry: AttemptEntry, reasons: Sequence[Reason], has_validation: bool,
         is_autonomous(attempted.context),
         fixed_members(attempted.step, path[-1].loop_id if path else None, profile),
     )
-    blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(reasons, fixes)]
-    primary = reasons[0]
-    kind = block_kind(primary)
-    block: dict[str, Json] = {"kind": kind.value, "reason": snapshot_reason(primary)}
-    if kind is BlockKind.RETRYABLE:
-        block["retryAttemptId"] = child_attempt(entry.attempt)
-    if has_validation:
-        block["validationRef"] = keys.validation_id(entry.attempt)
-    return block | {"blockers": {"blockers": blockers}}
+    reason = reasons[0].stored()
+    blockers = BlockerReport(blocker_report(reasons, fixes))
+    validation_ref = keys.validation_id(entry.attempt) if has_validation else None
+    if not reason.is_retryable:
+        return TerminalBlock(reason, blockers, validation_ref)  # type: ignore[arg-type]  # a test holds the union
+    return RetryableBlock(
+        reason=reason,  # type: ignore[arg-type]  # as above
+        blockers=blockers,
+        validation_ref=validation_ref,
+        retry_attempt_id=child_attempt(entry.attempt),
+    )
 
 
 def plan_for(
@@ -152,7 +158,7 @@ def plan_for(
     observed = None
     if not entry.attempted.is_resubmission:
         observed = Conclusions(
-            [_assessment(recorded, entry.attempt) for recorded in outcome.judgement.assessments],
+            [recorded.data(entry.attempt) for recorded in outcome.judgement.assessments],
             *_reported(outcome.reports, entry.attempt),
         )
     if isinstance(outcome, Refused):
@@ -201,7 +207,7 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
             NodeOutputData(
                 output_id=artifact.output_id,
                 output_channel="artifact",
-                payload=ArtifactPayload.from_wire(artifact.payload()),
+                payload=artifact.payload(),
             )
             for artifact in stored.value
         ]
@@ -212,49 +218,26 @@ def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
     notes = stored_notes(entry.attempted.submission.notes)
     if notes is None or entry.attempted.is_resubmission:
         return []
-    payload = NotesPayload.built(notes_markdown=notes)
-    return [
-        NodeOutputData.built(output_id=keys.recap_output_id(entry.attempt), output_channel="recap", payload=payload)
-    ]
-
-
-def _assessment(recorded: RecordedAssessment, attempt: AttemptId) -> AssessmentRecordedData:
-    return AssessmentRecordedData(
-        assessment_id=recorded.assessment_id,
-        attempt_id=attempt,
-        artifact_output_id=keys.artifact_output_id(attempt, recorded.artifact_index),
-        summary=recorded.summary,
-        normalization_notes=recorded.normalization_notes,
-        dimensions=tuple(
-            RecordedDimension(
-                dimension_id=dimension.dimension_id,
-                level=dimension.level,
-                rationale=dimension.rationale,
-                normalization=dimension.normalization,
-            )
-            for dimension in recorded.dimensions
-        ),
-    )
+    payload = NotesPayload(notes_markdown=notes)
+    return [NodeOutputData(output_id=keys.recap_output_id(entry.attempt), output_channel="recap", payload=payload)]
 
 
 def _reported(reports: Reports, attempt: AttemptId) -> tuple[list[CapabilityObservedData], list[DivergenceData]]:
     capabilities = [
-        CapabilityObservedData.from_wire(
-            {
-                "capObsId": keys.observation_id(attempt, observation.artifact_index),
-                "capability": observation.capability,
-                "status": observation.status,
-                "provenance": observation.provenance,
-            }
+        CapabilityObservedData(
+            keys.observation_id(attempt, observed.artifact_index),
+            observed.capability,
+            observed.status,
+            observed.provenance,
         )
-        for observation in reports.observations
+        for observed in reports.observations
     ]
     divergences = [
         DivergenceData(
-            divergence_id=keys.divergence_id(attempt, divergence.artifact_index),
-            reason=divergence.reason,
-            summary=divergence.summary,
-            related_step_id=divergence.related_step_id,
+            keys.divergence_id(attempt, divergence.artifact_index),
+            divergence.reason,
+            divergence.summary,
+            divergence.related_step_id,
         )
         for divergence in reports.divergences
     ]
@@ -302,14 +285,9 @@ def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPer
             return _validation(attempt, _NO_CONTRACT, found or Validation(True))
 
 
-def gap_data(gap: Gap, gap_id: str) -> GapRecordedData:
-    """A gap as it is recorded."""
-    return GapRecordedData.from_wire(gap.to_json(gap_id))
-
-
 def _gaps(outcome: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
     return [
-        gap_data(gap, name(attempt, index))
+        gap.recorded(name(attempt, index))
         for gaps, name in (
             (outcome.passed_over, keys.gap_id),
             (outcome.tolerated, keys.downgraded_gap_id),
@@ -336,36 +314,20 @@ def trace_data(
 ) -> DecisionTraceData | None:
     """How the next step was chosen; nothing when there was nothing to choose.
 
-    What was passed over goes along where a profile tells of it, because a replay evaluates nothing.
+    What was passed over goes along where the profile asks about it, because a replay evaluates nothing.
     """
     if not trace:
         return None
-    told: dict[str, object] = {}
+    skipped: tuple[SkippedStep, ...] | None = None
+    omitted = 0
     match profile.unset_condition:
         case UnsetCondition.PASS_OVER:
             pass
         case UnsetCondition.ASK if passed:
             skipped, omitted = skipped_list(passed, context)
-            told = {"skipped": tuple([SkippedStep.from_wire(each) for each in skipped])}
-            if omitted:
-                told["skipped_omitted"] = omitted
         case UnsetCondition.ASK:
             pass
-    entries = tuple([_trace_entry(entry) for entry in trace])
-    return DecisionTraceData.built(trace_id=keys.trace_id(attempt), entries=entries, **told)
-
-
-_REFS: dict[type, type[payloads.StepRef | payloads.LoopRef | payloads.IterationRef]] = {
-    StepRef: payloads.StepRef,
-    LoopRef: payloads.LoopRef,
-    IterationRef: payloads.IterationRef,
-}
-
-
-def _trace_entry(entry: TraceEntry) -> payloads.TraceEntry:
-    """An entry as it is stored. Its length was limited when it was made; its ids come from the workflow."""
-    refs = tuple([_REFS[type(ref)].from_wire(ref.to_json()) for ref in entry.refs])
-    return payloads.TraceEntry.built(kind=entry.kind, summary=entry.summary, refs=refs)
+    return DecisionTraceData(keys.trace_id(attempt), tuple(trace), skipped, omitted or None)
 
 
 def _completion(entry: AttemptEntry) -> RunCompletedData:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_workrail.engine.core.profiles import Answers, Profile
-from pytest_workrail.engine.events.ids import IdMint, WorkflowRef
-from pytest_workrail.engine.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
+from pytest_workrail.engine.model.ids import IdMint, WorkflowRef
+from pytest_workrail.engine.model.snapshot import BlockedState, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.recovery import recovery_text
 from pytest_workrail.engine.protocol.blocked_response import blocked_response
@@ -17,7 +17,7 @@ from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.responses import BindingDrift, Blocked, Continued
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, progress, references_of
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.records import replace
 from workrail_lint.base.result import Err, Ok
@@ -72,7 +72,7 @@ def _block(position: NodePosition, profile: Profile) -> RetryableBlock | Termina
 
 
 def _recovery(position: NodePosition, profile: Profile) -> str:
-    instance = pending_instance(position.snapshot)
+    instance = position.snapshot.pending_step
     functions = "" if instance is None else position.program.renderer.functions(instance)
     return recovery_text(
         position.events,

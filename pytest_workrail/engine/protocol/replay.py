@@ -7,10 +7,9 @@ the log as it stood when the advance was recorded; what happened since does not 
 from __future__ import annotations
 
 from pytest_workrail.engine.core.profiles import Answers
-from pytest_workrail.engine.events.ids import AttemptId, NodeId, child_attempt
-from pytest_workrail.engine.events.kinds import AdvanceRecorded
-from pytest_workrail.engine.events.payloads import AdvancedOutcome
-from pytest_workrail.engine.events.snapshot import BlockedState, GateCheckpoint, RetryableBlock
+from pytest_workrail.engine.model.events import AdvancedOutcome, AdvanceRecorded
+from pytest_workrail.engine.model.ids import AttemptId, NodeId, child_attempt
+from pytest_workrail.engine.model.snapshot import BlockedState, GateCheckpoint, RetryableBlock
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.protocol.blocked_response import attempt_token, blocked_response
 from pytest_workrail.engine.protocol.errors import ToolError, internal

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.outputs import Submission
-from pytest_workrail.engine.core.vocabulary import SYSTEM_KEYS
-from pytest_workrail.engine.events.wire import decode_json
+from pytest_workrail.engine.model.base import decode_json
+from pytest_workrail.engine.model.words import SYSTEM_KEYS
 from pytest_workrail.engine.protocol import shapes
 from pytest_workrail.engine.protocol.context import context_problem
 from pytest_workrail.engine.protocol.errors import ToolError

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal, TypeAlias
 from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
 from pytest_workrail.engine.core.prompts import PendingStep
 from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
-from pytest_workrail.engine.core.vocabulary import GateKind
-from pytest_workrail.engine.events.blockers import Blocker
-from pytest_workrail.engine.events.ids import NodeId
-from pytest_workrail.engine.events.judgements import AssessmentRecordedData
+from pytest_workrail.engine.model.events import AssessmentRecordedData
+from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.reasons import Blocker
+from pytest_workrail.engine.model.words import GateKind
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
@@ -168,7 +168,7 @@ def where(progress: Progress, params: dict[str, Json] | None) -> dict[str, Json]
 def skipped_members(disclosure: Disclosure) -> dict[str, Json]:
     """The steps that the selection passed over."""
     entries, omitted = disclosure.skipped
-    shown: dict[str, Json] = {"skipped": list(entries)}
+    shown: dict[str, Json] = {"skipped": [entry.to_wire() for entry in entries]}
     return {**shown, "skippedOmitted": omitted} if omitted else shown
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.model.ids import ref_of
 from pytest_workrail.engine.projections.ranking import Candidate, ResumeQuery, rank
 from pytest_workrail.engine.projections.resume import SessionSummary
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, from_store

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef, ref_of
-from pytest_workrail.engine.events.kinds import Log
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.model.base import CorruptionReason
+from pytest_workrail.engine.model.events import Log
+from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef, ref_of
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run, project_dag
 from pytest_workrail.engine.projections.lineage import node_context
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, from_store, not_healthy, token_error

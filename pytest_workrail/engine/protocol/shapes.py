@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
+from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.records import Record
 from workrail_lint.base import js

@@ -5,47 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.engine.core.blockers import gap_for, snapshot_reason
 from pytest_workrail.engine.core.errors import InterpreterError, LoopReportError, LoopVariableUnset, MissingContext
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.question import Question, Select, find_question, loop_question
-from pytest_workrail.engine.core.reasons import loop_reason
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, skipped_list
-from pytest_workrail.engine.core.vocabulary import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.judgements import (
+from pytest_workrail.engine.core.state import snapshot_of
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
     AutonomyChange,
-    EffectivePreferences,
-    PreferencesChangedData,
-    RiskPolicyChange,
-)
-from pytest_workrail.engine.events.payloads import (
     ContextSetData,
     DecisionTraceData,
+    EffectivePreferences,
     GitSha1,
     ObservationData,
     PathText,
+    PreferencesChangedData,
+    RiskPolicyChange,
     RunStartedData,
     Sha256,
     ShortString,
 )
-from pytest_workrail.engine.events.plan import start_plan
-from pytest_workrail.engine.events.snapshot import snapshot_of
+from pytest_workrail.engine.model.ids import Digest
+from pytest_workrail.engine.model.words import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.advance_outcome import missing_context
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Program, frozen
-from pytest_workrail.engine.protocol.recording import gap_data, trace_data
+from pytest_workrail.engine.protocol.recording import trace_data
 from pytest_workrail.engine.protocol.requests import StartRequest
 from pytest_workrail.engine.protocol.responses import Started
 from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session, open_node
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import start_plan
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.records import Record
@@ -127,7 +124,7 @@ class StartHandler(Record):
                 context=ContextSetData(context_id=keys.context_id(None), context=context, source="initial"),
                 trace=self._trace(selection, context),
                 observations=observations,
-                gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
+                gaps=[reason.as_gap().recorded(keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
             )
             return self.writer.append(permit, plan)
 
@@ -183,7 +180,7 @@ def _not_startable(
         return _asks(error.message, loop_question(error.unset, context), error.passed, request, context)
     if isinstance(error, LoopReportError):
         advice = "Start with a context under which the loop ends, or have the author of the workflow look at the loop."
-        return precondition(error.message, advice, snapshot_reason(loop_reason(error)))
+        return precondition(error.message, advice, error.reason().stored().to_wire())
     return internal(f"The first step can't be chosen ({error.code}): {error.message}")
 
 
@@ -199,7 +196,7 @@ def _no_first_step(
             if question is not None:
                 return _asks(message, question, selection.passed, request, context)
             advice = "No variable that is still unset would help; `skipped` says what keeps each step from running."
-            return precondition(message, advice, _told(selection.passed, context))
+            return precondition(message, advice, _skipped(selection.passed, context))
 
 
 def _loop_left(selection: Selection, context: dict[str, Any]) -> Question | None:
@@ -213,7 +210,11 @@ def _asks(
 ) -> ToolError:
     """There is no node yet that could hold a question, so it is an error that says what to start with."""
     variables: list[Json] = [
-        {"variable": reason.key, "unmet": list(reason.unmet), "suggested": reason.suggested}
+        {
+            "variable": reason.key,
+            "unmet": [each.to_wire() for each in reason.unmet or ()],
+            "suggested": reason.suggested,
+        }
         for reason in question.reasons()
     ]
     facts: dict[str, Json] = {
@@ -221,7 +222,7 @@ def _asks(
         "stepId": question.step_id,
         "variables": variables,
         "patch": question.patch,
-        **_told(passed, context),
+        **_skipped(passed, context),
     }
     params: dict[str, Json] = {
         "workflowId": request.workflow_id,
@@ -239,9 +240,9 @@ def _asks(
     )
 
 
-def _told(passed: Sequence[Passed], context: dict[str, Any]) -> dict[str, Json]:
+def _skipped(passed: Sequence[Passed], context: dict[str, Any]) -> dict[str, Json]:
     entries, omitted = skipped_list(passed, context)
-    shown: dict[str, Json] = {"skipped": list(entries)}
+    shown: dict[str, Json] = {"skipped": [entry.to_wire() for entry in entries]}
     return {**shown, "skippedOmitted": omitted} if omitted else shown
 
 
@@ -265,7 +266,7 @@ def _observations(facts: WorkspaceFacts) -> list[ObservationData]:
     """What is known of the workspace; a value that does not fit is left out, never cut."""
     found: list[ObservationData] = []
     if facts.repo_root_hash is not None:
-        value = Sha256.from_wire({"value": facts.repo_root_hash})
+        value = Sha256(Digest(facts.repo_root_hash))
         found.append(ObservationData(key="repo_root_hash", value=value, confidence="high"))
     if facts.repo_root is not None and js.u16_length(facts.repo_root) <= MAX_PATH_LENGTH:
         found.append(ObservationData(key="repo_root", value=PathText(value=facts.repo_root), confidence="high"))

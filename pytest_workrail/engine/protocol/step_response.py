@@ -10,11 +10,9 @@ from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences, 
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.prompts import PendingStep, Situation
-from pytest_workrail.engine.core.reasons import UserOnlyDependency
-from pytest_workrail.engine.core.state import StepInstance
-from pytest_workrail.engine.events.ids import AttemptId, NodeId
-from pytest_workrail.engine.events.kinds import Log
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.events import Log
+from pytest_workrail.engine.model.ids import AttemptId, NodeId
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import has_recap
 from pytest_workrail.engine.projections.preferences import effective_preferences
@@ -55,11 +53,6 @@ def references_of(ir: dict[str, Any], workspace: Workspace, workspace_path: str 
     )
 
 
-def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:
-    """The pending step of a snapshot in the engine's own form."""
-    return snapshot.pending_instance
-
-
 def preferences_at(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
     """What holds at a node."""
     effective = effective_preferences(events, run, node)
@@ -75,7 +68,7 @@ def render(
     recovery: str | None = None,
 ) -> PendingStep | None:
     """The pending step as the agent sees it; None when nothing is pending."""
-    instance = pending_instance(position.snapshot)
+    instance = position.snapshot.pending_step
     if instance is None:
         return None
     needed = response_format.dependencies(instance.step_id)
@@ -102,7 +95,7 @@ def _rendered(
     try:
         return Ok(render(response_format, position, preferences, recovery))
     except Exception as problem:
-        instance = pending_instance(position.snapshot)
+        instance = position.snapshot.pending_step
         return Err(not_rendered(instance.step_id if instance is not None else "", problem))
 
 

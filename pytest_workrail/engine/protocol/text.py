@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
-from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.engine.model.reasons import HEADINGS
+from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.responses import (
     BindingDrift,
@@ -26,18 +27,6 @@ from workrail_lint.base.js import Json
 # To be raised when the header gains a field beside persona, title and step id.
 TEMPLATE_VERSION = 1
 
-_HEADING: dict[BlockerCode, str] = {
-    "USER_ONLY_DEPENDENCY": "User Input Required",
-    "MISSING_REQUIRED_OUTPUT": "Missing Required Output",
-    "INVALID_REQUIRED_OUTPUT": "Invalid Output",
-    "MISSING_REQUIRED_NOTES": "Missing Required Notes",
-    "MISSING_CONTEXT_KEY": "Missing Context",
-    "CONTEXT_BUDGET_EXCEEDED": "Context Budget Exceeded",
-    "REQUIRED_CAPABILITY_UNKNOWN": "Unknown Capability Required",
-    "REQUIRED_CAPABILITY_UNAVAILABLE": "Capability Unavailable",
-    "INVARIANT_VIOLATION": "Invariant Violation",
-    "STORAGE_CORRUPTION_DETECTED": "Storage Error",
-}
 _ADVANCE = (
     "Do the step above, then hand it in with continue_workflow: this token and, in `output`, what the step asks for. "
     'If it asks for nothing, add `intent: "advance"`.'
@@ -178,7 +167,7 @@ def _drift(warnings: Sequence[BindingDrift]) -> str:
 
 def heading(code: BlockerCode) -> str:
     """What a block is called by its first blocker."""
-    return _HEADING.get(code, code)
+    return HEADINGS[code]
 
 
 def _blocked(response: Blocked) -> str:

@@ -6,9 +6,11 @@ The header is a closed set of lines in one order. Another line is another versio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
+from pytest_workrail.engine.model.base import UNSET
+from pytest_workrail.engine.model.events import SkippedStep
+from pytest_workrail.engine.model.reasons import LargeActual, Unmet, UnsetActual, ValueActual
+from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 from pytest_workrail.engine.protocol.responses import (
     Blocked,
     CheckpointSet,
@@ -105,33 +107,31 @@ def not_done(disclosure: Disclosure | None) -> str:
     if disclosure is None or not disclosure.skipped.entries:
         return ""
     entries, omitted = disclosure.skipped
-    lines = [f"- {entry['stepId']}: {_waits_for(entry)}" for entry in entries]
+    lines = [f"- {entry.step_id}: {_waits_for(entry)}" for entry in entries]
     if omitted:
         lines.append(f"- … and {omitted} more")
     return "\n".join(["## Not Done", *lines])
 
 
-def _waits_for(entry: dict[str, Any]) -> str:
-    told = "; ".join(
-        f"{_name(each['variable'])} is {_actual(each['actual'])}, needs {_needed(each)}" for each in entry["unmet"]
-    )
-    return told or "its condition can't be met"
+def _waits_for(entry: SkippedStep) -> str:
+    unmet = (f"{_name(each.variable)} is {_actual(each.actual)}, needs {_needed(each)}" for each in entry.unmet)
+    return "; ".join(unmet) or "its condition can't be met"
 
 
-def _needed(unmet: dict[str, Any]) -> str:
-    words = ["not"] if unmet.get("negated") else []
-    words.append(unmet["operator"])
-    return " ".join([*words, _json(unmet["expected"])] if "expected" in unmet else words)
+def _needed(unmet: Unmet) -> str:
+    words = ["not"] if unmet.negated else []
+    words.append(unmet.operator)
+    return " ".join(words if unmet.expected is UNSET else [*words, _json(unmet.expected)])
 
 
-def _actual(actual: dict[str, Any]) -> str:
-    match actual["kind"]:
-        case "unset":
+def _actual(actual: UnsetActual | ValueActual | LargeActual) -> str:
+    match actual:
+        case UnsetActual():
             return "unset"
-        case "value":
-            return _json(actual["value"])
-        case _:
-            return f"too large to show ({actual['type']}, {actual['bytes']} bytes)"
+        case ValueActual(value):
+            return _json(value)
+        case LargeActual(name, size):
+            return f"too large to show ({name}, {size} bytes)"
 
 
 def _name(variable: str) -> str:

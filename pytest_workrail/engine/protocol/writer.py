@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_workrail.engine.events.ids import IdMint, RunId, SessionId, SnapshotRef
-from pytest_workrail.engine.events.plan import AppendPlan, EventBuilder
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.ids import IdMint, RunId, SessionId, SnapshotRef
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, from_gate, from_store
 from pytest_workrail.engine.protocol.sessions import Session, view_session
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan, EventBuilder
 from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStore
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import make_durable, os_error_text
 from pytest_workrail.engine.store.files import Files

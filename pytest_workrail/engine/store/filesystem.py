@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import Event
-from pytest_workrail.engine.events.manifest import SegmentClosed, segments
-from pytest_workrail.engine.events.plan import AppendPlan
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, read_snapshot
-from pytest_workrail.engine.events.wire import decode_json
+from pytest_workrail.engine.model.base import decode_json
+from pytest_workrail.engine.model.events import Event
+from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.manifest import SegmentClosed, segments
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, unique_aside, write_soon
 from pytest_workrail.engine.store.files import Files, Stamp
 from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, Truncated, ValidatedPrefix
 from pytest_workrail.engine.store.log import ManifestReading, Prepared
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.engine.store.ports import (
     ContentError,
     StoreCorruption,

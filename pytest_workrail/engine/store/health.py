@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
-from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreError

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_workrail.engine.events.ids import IdMint
+from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.memory import (
     MemoryPinnedWorkflowStore,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
 from workrail_lint.base.patterns import Pattern
 
 SESSIONS = "sessions"

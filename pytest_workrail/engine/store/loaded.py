@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_workrail.engine.events.ids import SessionId
-from pytest_workrail.engine.events.kinds import Event, Log
-from pytest_workrail.engine.events.manifest import ManifestRecord, SegmentClosed
-from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.model.base import CorruptionReason
+from pytest_workrail.engine.model.events import Event, Log
+from pytest_workrail.engine.model.ids import SessionId
+from pytest_workrail.engine.model.manifest import ManifestRecord, SegmentClosed
 from pytest_workrail.engine.projections.incremental import grown, longer
 from pytest_workrail.engine.projections.index import log_index
 from pytest_workrail.records import Record

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Literal
 
-from pytest_workrail.engine.events.ids import SessionId
-from pytest_workrail.engine.events.wire import Wire, decode_json, record_line
+from pytest_workrail.engine.model.base import Value, decode_json, record_line
+from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import os_error_text, publish
 from pytest_workrail.engine.store.files import Files, Hold, Spare
@@ -26,8 +26,8 @@ from workrail_lint.base.result import Err, Ok
 _KEPT_SPARES = 16
 
 
-class _LockFile(Wire):
-    v: Literal[1] = 1
+class _LockFile(Value, frozen=True):
+    v: Literal[1]
     session_id: str
     pid: int
     worker_id: str
@@ -154,6 +154,7 @@ class FileSessionLock:
     def _content(self, session_id: SessionId) -> bytes:
         holder = self._holder
         lock = _LockFile(
+            v=1,
             session_id=session_id,
             pid=holder.pid,
             worker_id=holder.worker_id,

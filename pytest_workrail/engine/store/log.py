@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from pytest_workrail.engine.events.ids import Digest, SessionId
-from pytest_workrail.engine.events.kinds import (
-    AdvanceRecorded,
-    DecisionTraceAppended,
-    EdgeCreated,
+from pytest_workrail.engine.model.base import (
+    MAX_NESTING,
+    CorruptionCode,
+    CorruptionReason,
+    canonical,
+    nesting,
+    record_line,
+)
+from pytest_workrail.engine.model.events import (
+    EVENTS,
     Event,
     NodeCreated,
-    NodeOutputAppended,
-    read_back,
     read_event,
 )
-from pytest_workrail.engine.events.manifest import (
+from pytest_workrail.engine.model.ids import Digest, SessionId
+from pytest_workrail.engine.model.manifest import (
     ManifestRecord,
     SegmentClosed,
     SnapshotPinned,
@@ -25,38 +29,35 @@ from pytest_workrail.engine.events.manifest import (
     read_manifest_record,
     segment_path,
 )
-from pytest_workrail.engine.events.payloads import NotesPayload
-from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin, pins_of
-from pytest_workrail.engine.events.wire import MAX_NESTING, CorruptionCode, CorruptionReason, nesting, record_line
 from pytest_workrail.engine.projections.index import log_index
 from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, pins_of
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
 from pytest_workrail.records import Record
 from workrail_lint.base import js
-from workrail_lint.base.canonical import CanonicalError, canonical_bytes, canonical_record, digest
+from workrail_lint.base.canonical import CanonicalError, digest
 from workrail_lint.base.result import Err, Ok
 
 T = TypeVar("T")
+Reader: TypeAlias = Callable[[bytes], Ok[T] | Err[CorruptionReason]]
 
 
 def _corrupt(at_head: bool, code: CorruptionCode, message: str) -> StoreCorruption:
     return StoreCorruption("head" if at_head else "tail", CorruptionReason(code, message))
 
 
-def read_lines(
-    raw: bytes, read: Callable[[bytes], Ok[T] | Err[CorruptionReason]]
-) -> tuple[list[T], CorruptionReason | None]:
+def read_lines(raw: bytes, read: Reader[T]) -> tuple[list[T], CorruptionReason | None]:
     """The records of a file up to the first bad line, and what is wrong with that one."""
     *lines, rest = raw.split(b"\n")
     records: list[T] = []
     for number, line in enumerate(lines):
         record = read(line)
         if isinstance(record, Err):
-            return records, CorruptionReason(record.error.code, f"line {number}: {record.error.message}")
+            return records, CorruptionReason(record.error.code, f"line {number + 1}: {record.error.message}")
         records.append(record.value)
     # Without its line end a record may look whole, but whatever is added next would be glued to it.
     if rest:
-        return records, CorruptionReason("non_contiguous_indices", f"line {len(lines)}: cut short")
+        return records, CorruptionReason("non_contiguous_indices", f"line {len(lines) + 1}: cut short")
     return records, None
 
 
@@ -69,11 +70,13 @@ class ManifestReading(Record):
     cut: StoreCorruption | None
 
 
-def read_manifest(session_id: SessionId, raw: bytes) -> ManifestReading:
-    """Verify a manifest. A blank one belongs to a session without events."""
+def read_manifest(
+    session_id: SessionId, raw: bytes, read: Reader[ManifestRecord] = read_manifest_record
+) -> ManifestReading:
+    """Verify a manifest. A blank one belongs to a session without events. `read` decides what a line may hold."""
     if js.is_blank(raw.decode("utf-8", "replace")):
         return ManifestReading((), None, None)
-    records, broken = read_lines(raw, read_manifest_record)
+    records, broken = read_lines(raw, read)
     unreadable = None
     if broken is not None:
         unreadable = StoreCorruption("tail" if records else "head", broken)
@@ -108,10 +111,13 @@ def _contiguous(
 
 
 def read_segment(
-    session_id: SessionId, record: SegmentClosed, raw: bytes
+    session_id: SessionId, record: SegmentClosed, raw: bytes, read: Reader[Any] = read_event
 ) -> Ok[tuple[Event, ...]] | Err[StoreCorruption]:
-    """The events of a segment whose bytes were verified."""
-    events, broken = read_lines(raw, read_event)
+    """The events of a segment whose bytes were verified. `read` decides what a line may hold."""
+    events: Sequence[Event] | None = EVENTS.read_lines(raw)
+    broken: CorruptionReason | None = None
+    if events is None:  # something is wrong somewhere, so one line after the other
+        events, broken = read_lines(raw, read)
     if broken is not None:
         at_head = not events and record.first_event_index == 0
         return Err(StoreCorruption("head" if at_head else "tail", broken))
@@ -205,47 +211,18 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
     lines: list[bytes] = []
     known: list[Event] = []
     for event in plan.events:
-        if plan.is_checked and _is_flat(event):
-            lines.append(_flat_line(event))
-            known.append(event)
-            continue
-        wire = event.to_wire()
         try:
-            line = canonical_bytes(wire)
+            line = canonical(event)
         except CanonicalError as problem:
             return Err(StoreInvariantViolation(f"event {event.event_index}: {problem}"))
         lines.append(line + b"\n")
-        if line.count(b"{") + line.count(b"[") > MAX_NESTING and nesting(wire) > MAX_NESTING:
+        if line.count(b"{") + line.count(b"[") > MAX_NESTING and nesting(event.to_wire()) > MAX_NESTING:
             return Err(StoreInvariantViolation(f"event {event.event_index} is nested too deeply"))
-        again = read_back(event, line)
+        again = read_event(line)
         if isinstance(again, Err):
             return Err(StoreInvariantViolation(f"event {event.event_index}: {again.error.message}"))
         known.append(again.value)
     return Ok((b"".join(lines), tuple(known)))
-
-
-def _flat_line(event: FlatEvent) -> bytes:
-    """The line of a flat event. Nothing in its envelope needs escaping, and only the node is optional."""
-    scope = event.scope
-    node = "" if scope.node_id is None else f'"nodeId":"{scope.node_id}",'
-    envelope = (
-        f',"dedupeKey":"{event.dedupe_key}","eventId":"{event.event_id}","eventIndex":{event.event_index},'
-        f'"kind":"{event.kind}","scope":{{{node}"runId":"{scope.run_id}"}},"sessionId":"{event.session_id}",'
-        f'"timestampMs":{event.timestamp_ms},"v":{event.v}}}\n'
-    )
-    return b'{"data":%b%b' % (canonical_record(event.data.to_wire()), envelope.encode("ascii"))
-
-
-FlatEvent: TypeAlias = AdvanceRecorded | NodeCreated | EdgeCreated | DecisionTraceAppended | NodeOutputAppended
-
-
-def _is_flat(event: Event) -> TypeGuard[FlatEvent]:
-    """True for an event of which no part comes from outside and could change, so that reading it gives the same."""
-    if isinstance(event, NodeOutputAppended):
-        return isinstance(event.data.payload, NotesPayload)
-    if isinstance(event, DecisionTraceAppended):
-        return event.data.skipped is None  # what a step waited for may be any value of the context
-    return isinstance(event, AdvanceRecorded | NodeCreated | EdgeCreated)
 
 
 def _in_order(pins: Sequence[SnapshotPin]) -> Sequence[SnapshotPin]:
@@ -259,7 +236,8 @@ def _manifest_records(
 ) -> tuple[ManifestRecord, ...]:
     first, last = plan.events[0].event_index, plan.events[-1].event_index
     place = len(truth.manifest)
-    closed = SegmentClosed.built(
+    closed = SegmentClosed(
+        v=1,
         manifest_index=place,
         session_id=session_id,
         first_event_index=first,
@@ -269,7 +247,8 @@ def _manifest_records(
         bytes=len(segment),
     )
     pinned = [
-        SnapshotPinned.built(
+        SnapshotPinned(
+            v=1,
             manifest_index=place + 1 + offset,
             session_id=session_id,
             event_index=pin.event_index,

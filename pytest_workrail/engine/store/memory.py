@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.plan import AppendPlan
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.events.wire import decode_json
+from pytest_workrail.engine.model.base import decode_json
+from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.store import log
 from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.engine.store.ports import (
     RETRY_AFTER_MS,
     ContentError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.model.ids import SessionId
 
 
 class AppendPermit:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
-from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.plan import AppendPlan
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.model.base import CorruptionReason
+from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

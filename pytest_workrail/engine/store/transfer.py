@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import datetime
 
-from pytest_workrail.engine.events import base32
-from pytest_workrail.engine.events.ids import ID_BYTES, IdMint, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.kinds import Event, event_from
-from pytest_workrail.engine.events.plan import AppendPlan, pins_of
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, snapshot_from
+from pytest_workrail.engine.model import base32
+from pytest_workrail.engine.model.events import Event, event_from
+from pytest_workrail.engine.model.ids import ID_BYTES, IdMint, SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, snapshot_from
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import bundle, log
 from pytest_workrail.engine.store.bundle import CheckedBundle, Producer
 from pytest_workrail.engine.store.gate import Gate, GateError
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPlan, pins_of
 from pytest_workrail.engine.store.ports import (
     Clock,
     SessionReader,
@@ -90,7 +90,7 @@ def import_bundle(
         return plan
     snapshots: list[ExecutionSnapshot] = []
     for ref, content in checked.value.snapshots.items():
-        snapshot = snapshot_from(content)  # type: ignore[arg-type]  # decoded JSON
+        snapshot = snapshot_from(content)
         if isinstance(snapshot, Err):
             return Err(ImportFailure("IMPORT_SNAPSHOT_PARSE_ERROR", f"{ref}: {snapshot.error.message}"))
         snapshots.append(snapshot.value)
@@ -99,7 +99,7 @@ def import_bundle(
         if isinstance(stored, Err):
             return Err(ImportFailure("IMPORT_SNAPSHOT_STORE_ERROR", stored.error.message))
     for workflow in checked.value.pinned_workflows.values():
-        pinned = stores.workflows.put(workflow)  # type: ignore[arg-type]  # decoded JSON
+        pinned = stores.workflows.put(workflow)
         if isinstance(pinned, Err):
             return Err(ImportFailure("IMPORT_PINNED_WORKFLOW_STORE_ERROR", pinned.error.message))
 

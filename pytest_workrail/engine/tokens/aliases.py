@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pytest_workrail.engine.events.fields import AttemptId, NodeId, RunId, SessionId, WorkflowRef
-from pytest_workrail.engine.events.shapes import Pattern, Shape
-from pytest_workrail.engine.events.wire import CorruptionReason, Wire, read_record
+from msgspec import Meta
+
+from pytest_workrail.engine.model.base import CorruptionReason, Shape, StoredRecord
+from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
 from workrail_lint.base.result import Err, Ok
 
@@ -21,20 +22,20 @@ class AliasKey(NamedTuple):
     attempt_id: str | None
 
 
-class AliasRecord(Wire):
+class AliasRecord(StoredRecord, frozen=True):
     """One line of the alias index."""
 
-    v: Literal[1] = 1
-    nonce_hex: Annotated[str, Pattern(f"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")]
+    v: Literal[1]
+    nonce_hex: Annotated[str, Meta(pattern=rf"^[0-9a-f]{{{2 * NONCE_BYTES}}}\Z")]
     token_kind: TokenKind
-    alias_slot: AliasSlot | None = None
     session_id: SessionId
     run_id: RunId
     node_id: NodeId
+    alias_slot: AliasSlot | None = None
     attempt_id: AttemptId | None = None
     workflow_hash_ref: WorkflowRef | None = None
 
-    def check_together(self) -> None:
+    def __post_init__(self) -> None:
         if self.token_kind != "state" and self.attempt_id is None:
             raise ValueError("a token that acts names its attempt")
         if self.token_kind in ("state", "continue") and self.workflow_hash_ref is None:
@@ -56,4 +57,4 @@ _ALIAS: Shape[AliasRecord] = Shape(AliasRecord)
 
 def read_alias(raw: bytes) -> Ok[AliasRecord] | Err[CorruptionReason]:
     """The alias record in one line."""
-    return read_record(raw, _ALIAS)
+    return _ALIAS.read_line(raw)

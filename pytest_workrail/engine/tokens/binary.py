@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pytest_workrail.engine.events.ids import (
+from pytest_workrail.engine.model.ids import (
     ID_BYTES,
     AttemptId,
     IdKind,

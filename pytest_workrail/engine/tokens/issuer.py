@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
+from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.tokens import short
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, AliasSlot
 from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
@@ -186,7 +186,8 @@ class TokenIssuer:
             return known
         if known.value is not None:
             return Ok(known.value)
-        record = AliasRecord.built(
+        record = AliasRecord(
+            v=1,
             nonce_hex=self._entropy.generate(NONCE_BYTES).hex(),
             token_kind=kind,
             alias_slot=slot,

@@ -6,8 +6,7 @@ import hmac
 from dataclasses import field
 from typing import Literal
 
-from pytest_workrail.engine.events.shapes import Shape
-from pytest_workrail.engine.events.wire import ClosedWire, read_record, record_line
+from pytest_workrail.engine.model.base import Closed, Shape, record_line
 from pytest_workrail.engine.tokens import base64url
 from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
@@ -44,13 +43,13 @@ class KeyPair(Record):
         return False
 
 
-class _Key(ClosedWire):
-    alg: Literal["hmac_sha256"] = "hmac_sha256"
+class _Key(Closed, frozen=True):
+    alg: Literal["hmac_sha256"]
     key_base64_url: str
 
 
-class _Keyring(ClosedWire):
-    v: Literal[1] = 1
+class _Keyring(Closed, frozen=True):
+    v: Literal[1]
     current: _Key
     previous: _Key | None
 
@@ -59,18 +58,18 @@ _KEYRING: Shape[_Keyring] = Shape(_Keyring)
 
 
 def _stored(key: bytes) -> _Key:
-    return _Key(key_base64_url=base64url.encode(key))
+    return _Key("hmac_sha256", base64url.encode(key))
 
 
 def keyring_bytes(pair: KeyPair) -> bytes:
     """The bytes of a keyring file."""
     previous = None if pair.previous is None else _stored(pair.previous)
-    return record_line(_Keyring(current=_stored(pair.current), previous=previous))
+    return record_line(_Keyring(v=1, current=_stored(pair.current), previous=previous))
 
 
 def read_keyring(raw: bytes) -> Ok[KeyPair] | Err[str]:
     """The keys in a keyring file. The reason for a refusal never quotes the file."""
-    record = read_record(raw, _KEYRING)
+    record = _KEYRING.read_line(raw)
     if isinstance(record, Err):
         return Err(f"the keyring is unreadable ({record.error.code})")
     stored = [record.value.current] + ([record.value.previous] if record.value.previous else [])

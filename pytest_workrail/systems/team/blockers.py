@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.systems.kernel.run import Blocker, blocker
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.vocabulary import AgentName, BlockerSlug, Mode, WorkflowState

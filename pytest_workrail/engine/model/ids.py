@@ -6,23 +6,15 @@ import hashlib
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
-from typing import NewType, TypeVar
+from typing import Annotated, NamedTuple, NewType, TypeAlias, TypeVar
 
-from pytest_workrail.engine.events import base32
-from pytest_workrail.records import Record
+from msgspec import Meta
+
+from pytest_workrail.engine.model import base32
+from pytest_workrail.engine.model.words import MAX_DEDUPE_KEY_LENGTH
 from workrail_lint.base.canonical import hash_ref
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-
-SessionId = NewType("SessionId", str)
-RunId = NewType("RunId", str)
-NodeId = NewType("NodeId", str)
-AttemptId = NewType("AttemptId", str)
-EventId = NewType("EventId", str)
-WorkflowRef = NewType("WorkflowRef", str)  # the short `wf_` form of a workflow hash
-WorkflowHash = NewType("WorkflowHash", str)
-SnapshotRef = NewType("SnapshotRef", str)
-Digest = NewType("Digest", str)
 
 ID_BYTES = 16
 _ATTEMPT_DOMAIN = "wr_attempt_next_v1:"
@@ -41,13 +33,30 @@ class IdKind(str, Enum):
     @property
     def pattern(self) -> str:
         """The shape of such an id, as a regular expression."""
-        return f"^{self.value}_[a-z2-7]{{26}}$"
+        return rf"^{self.value}_[a-z2-7]{{26}}\Z"
 
 
-DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
+DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}\Z"
+
+SessionId = NewType("SessionId", Annotated[str, Meta(pattern=IdKind.SESSION.pattern)])
+RunId = NewType("RunId", Annotated[str, Meta(pattern=IdKind.RUN.pattern)])
+NodeId = NewType("NodeId", Annotated[str, Meta(pattern=IdKind.NODE.pattern)])
+AttemptId = NewType("AttemptId", Annotated[str, Meta(pattern=IdKind.ATTEMPT.pattern)])
+EventId = NewType("EventId", Annotated[str, Meta(pattern=IdKind.EVENT.pattern)])
+# The short `wf_` form of a workflow hash.
+WorkflowRef = NewType("WorkflowRef", Annotated[str, Meta(pattern=IdKind.WORKFLOW.pattern)])
+WorkflowHash = NewType("WorkflowHash", Annotated[str, Meta(pattern=DIGEST_PATTERN)])
+SnapshotRef = NewType("SnapshotRef", Annotated[str, Meta(pattern=DIGEST_PATTERN)])
+Digest = NewType("Digest", Annotated[str, Meta(pattern=DIGEST_PATTERN)])
+
+DedupeKey: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_:>-]+\Z", max_length=MAX_DEDUPE_KEY_LENGTH)]
+GitSha: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+# Without the characters that separate the parts of a step instance key.
+SafeId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_-]+\Z")]
+StepId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\Z")]
 
 
-class IdError(Record):
+class IdError(NamedTuple):
     """A text that is not an id of the kind asked for."""
 
     expected: str
@@ -63,7 +72,7 @@ Brand = TypeVar("Brand")
 
 
 def _checker(expected: str, pattern: str, brand: Callable[[str], Brand]) -> Callable[[str], Ok[Brand] | Err[IdError]]:
-    shape = Pattern(pattern.removeprefix("^").removesuffix("$"))
+    shape = Pattern(pattern.removeprefix("^").removesuffix(r"\Z"))
 
     def check(text: str) -> Ok[Brand] | Err[IdError]:
         return Ok(brand(text)) if shape.fullmatch(text) else Err(IdError(expected, text))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 
-from pytest_workrail.engine.core.vocabulary import MAX_DEDUPE_KEY_LENGTH
-from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId
-from pytest_workrail.engine.events.payloads import ObservationKey
+from pytest_workrail.engine.model.events import ObservationKey
+from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId
+from pytest_workrail.engine.model.words import MAX_DEDUPE_KEY_LENGTH
 
 _PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_:>-"
 

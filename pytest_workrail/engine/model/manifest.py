@@ -1,13 +1,14 @@
 """The manifest: the control stream that says which segments exist and which snapshots they need."""
 
+from __future__ import annotations
+
 import functools
 import re
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pytest_workrail.engine.events.fields import Digest, EventId, SessionId, SnapshotRef
-from pytest_workrail.engine.events.shapes import Holds, Shape, Tagged
-from pytest_workrail.engine.events.wire import CorruptionReason, Index, NonEmpty, Wire, read_record, read_value
+from pytest_workrail.engine.model.base import CorruptionReason, Index, NonEmpty, Shape, StoredRecord
+from pytest_workrail.engine.model.ids import Digest, EventId, SessionId, SnapshotRef
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
@@ -16,70 +17,59 @@ _DRIVE = Pattern(r"[A-Za-z]:")
 
 
 def escapes(path: str) -> bool:
-    """True for a path that could name something outside the folder it is relative to."""
+    """Return whether a path could name something outside the folder it is relative to."""
     return path.startswith(("/", "\\")) or _DRIVE.match(path) is not None or ".." in re.split(r"[/\\]", path)
 
 
-def _relative_path(path: str) -> str:
-    if escapes(path):
-        raise ValueError("must be a relative path without '..'")
-    return path
-
-
-RelativePath: TypeAlias = Annotated[NonEmpty, Holds(_relative_path)]
-
-
 def segment_path(first: int, last: int) -> str:
-    """Where the segment that holds these events lies, relative to its session."""
+    """Return where the segment that holds these events lies, relative to its session."""
     return f"events/{first:08d}-{last:08d}.jsonl"
 
 
-class _Record(Wire):
-    v: Literal[1] = 1
+class _Record(StoredRecord, frozen=True, tag_field="kind"):
+    v: Literal[1]
     manifest_index: Index
     session_id: SessionId
 
 
-class SegmentClosed(_Record):
+class SegmentClosed(_Record, frozen=True, tag="segment_closed"):
     """A segment is complete: its events, its bytes and their digest."""
 
-    kind: Literal["segment_closed"] = "segment_closed"
     first_event_index: Index
     last_event_index: Index
-    segment_rel_path: RelativePath
+    segment_rel_path: NonEmpty
     sha256: Digest
     bytes: Index
 
-    def check_together(self) -> None:
+    def __post_init__(self) -> None:
         if self.first_event_index > self.last_event_index:
             raise ValueError("a segment holds at least one event")
         if self.segment_rel_path != segment_path(self.first_event_index, self.last_event_index):
             raise ValueError("the path of a segment names its events")
 
 
-class SnapshotPinned(_Record):
+class SnapshotPinned(_Record, frozen=True, tag="snapshot_pinned"):
     """A snapshot that an event introduced and that has to be kept."""
 
-    kind: Literal["snapshot_pinned"] = "snapshot_pinned"
     event_index: Index
     snapshot_ref: SnapshotRef
     created_by_event_id: EventId
 
 
 ManifestRecord: TypeAlias = SegmentClosed | SnapshotPinned
-_RECORD: Shape[ManifestRecord] = Shape(Annotated[ManifestRecord, Tagged("kind")])
+RECORDS: Shape[ManifestRecord] = Shape(ManifestRecord)
 
 
 # Manifests only grow: nearly every line was read before.
 @functools.lru_cache(maxsize=4096)
 def read_manifest_record(raw: bytes) -> Ok[ManifestRecord] | Err[CorruptionReason]:
     """The manifest record in one line."""
-    return read_record(raw, _RECORD)
+    return RECORDS.read_line(raw)
 
 
 def manifest_record_from(value: Json) -> Ok[ManifestRecord] | Err[CorruptionReason]:
     """The manifest record in a decoded JSON value."""
-    return read_value(value, _RECORD)
+    return RECORDS.read_value(value)
 
 
 def segments(records: Iterable[ManifestRecord]) -> list[SegmentClosed]:

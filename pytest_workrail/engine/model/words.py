@@ -20,7 +20,7 @@ GateKind: TypeAlias = Literal["coordinator_eval", "human_approval"]
 DivergenceReason: TypeAlias = Literal[
     "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
 ]
-UserOnlyDependency: TypeAlias = Literal[
+UserDependency: TypeAlias = Literal[
     "needs_user_secret_or_token",
     "needs_user_account_access",
     "needs_user_artifact",
@@ -41,6 +41,7 @@ ContractViolation: TypeAlias = Literal[
     "missing_required_notes",
     "assessment_followup_required",
 ]
+GapCategory: TypeAlias = Literal["contract_violation", "capability_missing", "user_only_dependency", "unexpected"]
 CapabilityMissing: TypeAlias = Literal["required_capability_unknown", "required_capability_unavailable"]
 Unexpected: TypeAlias = Literal["invariant_violation", "storage_corruption_detected", "evaluation_error"]
 BlockerCode: TypeAlias = Literal[

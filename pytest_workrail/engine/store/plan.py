@@ -7,64 +7,60 @@ each kind of call writes them in. Callers decide what happened, never how it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pytest_workrail.engine.core.values import collation_key
-from pytest_workrail.engine.core.vocabulary import EdgeCauseKind, NodeKind
-from pytest_workrail.engine.events import keys
-from pytest_workrail.engine.events.ids import AttemptId, EventId, NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.events.judgements import (
-    AssessmentRecordedData,
-    CapabilityObservedData,
-    ConsequenceAppliedData,
-    DivergenceData,
-    GapRecordedData,
-    PreferencesChangedData,
-)
-from pytest_workrail.engine.events.kinds import (
+from msgspec import Struct
+
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
+    AdvancedOutcome,
     AdvanceRecorded,
+    AdvanceRecordedData,
+    ArtifactPayload,
     AssessmentConsequenceApplied,
     AssessmentRecorded,
+    AssessmentRecordedData,
     CapabilityObserved,
+    CapabilityObservedData,
+    ConsequenceAppliedData,
     ContextSet,
+    ContextSetData,
     DecisionTraceAppended,
+    DecisionTraceData,
+    DivergenceData,
     DivergenceRecorded,
+    EdgeCause,
     EdgeCreated,
+    EdgeCreatedData,
     Envelope,
     Event,
     GapRecorded,
     NodeCreated,
+    NodeCreatedData,
     NodeOutputAppended,
+    NodeOutputData,
     NodeScope,
+    ObservationData,
     ObservationRecorded,
     PreferencesChanged,
+    PreferencesChangedData,
     RunCompleted,
+    RunCompletedData,
     RunScope,
     RunStarted,
-    SessionCreated,
-    ValidationPerformed,
-)
-from pytest_workrail.engine.events.payloads import (
-    AdvancedOutcome,
-    AdvanceRecordedData,
-    ArtifactPayload,
-    ContextSetData,
-    DecisionTraceData,
-    EdgeCause,
-    EdgeCreatedData,
-    NodeCreatedData,
-    NodeOutputData,
-    ObservationData,
-    RunCompletedData,
     RunStartedData,
+    SessionCreated,
     SessionCreatedData,
+    ValidationPerformed,
     ValidationPerformedData,
 )
-from pytest_workrail.records import Record
+from pytest_workrail.engine.model.ids import AttemptId, EventId, NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.places import collation_key
+from pytest_workrail.engine.model.reasons import GapRecordedData
+from pytest_workrail.engine.model.words import EdgeCauseKind, NodeKind
 
 
-class SnapshotPin(Record, guarded=False):
+class SnapshotPin(Struct, frozen=True):
     """A snapshot that the event at an index introduces."""
 
     event_index: int
@@ -72,15 +68,11 @@ class SnapshotPin(Record, guarded=False):
     created_by_event_id: EventId
 
 
-class AppendPlan(Record, guarded=False):
-    """The events of one call and the snapshots they need.
-
-    `is_checked` says that each event was made by a builder, from data that was checked when it was made.
-    """
+class AppendPlan(Struct, frozen=True):
+    """The events of one call and the snapshots they need."""
 
     events: tuple[Event, ...]
     snapshot_pins: tuple[SnapshotPin, ...]
-    is_checked: bool = field(default=False, compare=False)
 
 
 def pins_of(events: Iterable[Event]) -> tuple[SnapshotPin, ...]:
@@ -126,29 +118,31 @@ class EventBuilder:
             scope = self._scopes.get(node)
             if scope is None:
                 run = self.run_id
-                scope = RunScope.built(run_id=run) if node is None else NodeScope.built(run_id=run, node_id=node)
+                scope = RunScope(run_id=run) if node is None else NodeScope(run_id=run, node_id=node)
                 self._scopes[node] = scope
         if not keys.is_dedupe_key(dedupe_key):
             raise ValueError(f"not a dedupe key: {dedupe_key!r}")
         event_id = self._new_event_id()
-        event = kind.built(
+        members: dict[str, Any] = {} if scope is None else {"scope": scope}
+        event = kind(
+            v=1,
             event_id=event_id,
             event_index=self._first_index + len(self._events),
             session_id=self.session_id,
             dedupe_key=dedupe_key,
             timestamp_ms=self._timestamp_ms,
-            data=data,
-            scope=scope,
+            data=data,  # type: ignore[call-arg]  # every kind has data
+            **members,
         )
         self._events.append(event)  # type: ignore[arg-type]  # the kinds are exactly Event
         return event_id
 
     def plan(self) -> AppendPlan:
         """What was written so far; each new node pins its snapshot."""
-        return AppendPlan(tuple(self._events), pins_of(self._events), is_checked=True)
+        return AppendPlan(tuple(self._events), pins_of(self._events))
 
 
-class Conclusions(Record, guarded=False):
+class Conclusions(Struct, frozen=True):
     """What was concluded from an attempt besides where it led."""
 
     assessments: Sequence[AssessmentRecordedData] = ()
@@ -156,7 +150,7 @@ class Conclusions(Record, guarded=False):
     divergences: Sequence[DivergenceData] = ()
 
 
-class Step(Record, guarded=False):
+class Step(Struct, frozen=True):
     """One attempt on one node, and the node it leads to."""
 
     source: NodeId
@@ -183,7 +177,7 @@ def start_plan(
     session, run_id = builder.session_id, builder.run_id
     builder.write(SessionCreated, keys.session_created(session), SessionCreatedData())
     builder.write(RunStarted, keys.run_started(session, run_id), run)
-    node = NodeCreatedData.built(
+    node = NodeCreatedData(
         node_kind="step", parent_node_id=None, workflow_hash=run.workflow_hash, snapshot_ref=snapshot_ref
     )
     builder.write(NodeCreated, keys.node_created(session, run_id, root), node, root)
@@ -280,11 +274,11 @@ def checkpoint_plan(builder: EventBuilder, step: Step) -> AppendPlan:
         _node(step, "checkpoint"),
         step.target,
     )
-    edge = EdgeCreatedData.built(
+    edge = EdgeCreatedData(
         edge_kind="checkpoint",
         from_node_id=step.source,
         to_node_id=step.target,
-        cause=EdgeCause.built(kind="checkpoint_created", event_id=made),
+        cause=EdgeCause(kind="checkpoint_created", event_id=made),
     )
     builder.write(EdgeCreated, keys.checkpoint(session, run_id, step.source, step.attempt), edge)
     return builder.plan()
@@ -297,13 +291,13 @@ def preferences_plan(builder: EventBuilder, node: NodeId, change: PreferencesCha
 
 
 def _advance(builder: EventBuilder, step: Step) -> EventId:
-    data = AdvanceRecordedData.built(attempt_id=step.attempt, outcome=AdvancedOutcome.built(to_node_id=step.target))
+    data = AdvanceRecordedData(attempt_id=step.attempt, outcome=AdvancedOutcome(to_node_id=step.target))
     key = keys.advance_recorded(builder.session_id, step.source, step.attempt)
     return builder.write(AdvanceRecorded, key, data, step.source)
 
 
 def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
-    return NodeCreatedData.built(
+    return NodeCreatedData(
         node_kind=kind,
         parent_node_id=step.source,
         workflow_hash=step.workflow_hash,
@@ -314,11 +308,11 @@ def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
 def _node_and_edge(builder: EventBuilder, step: Step, kind: NodeKind, advance: EventId) -> None:
     session, run_id = builder.session_id, builder.run_id
     builder.write(NodeCreated, keys.node_created(session, run_id, step.target), _node(step, kind), step.target)
-    edge = EdgeCreatedData.built(
+    edge = EdgeCreatedData(
         edge_kind="acked_step",
         from_node_id=step.source,
         to_node_id=step.target,
-        cause=EdgeCause.built(kind=step.cause, event_id=advance),
+        cause=EdgeCause(kind=step.cause, event_id=advance),
     )
     builder.write(EdgeCreated, keys.edge_created(session, run_id, step.source, step.target), edge)
 

@@ -1,0 +1,12 @@
+"""One model for the interpreter, the log, snapshots, answers and recorded sessions. Pure.
+
+A record is a frozen value whose JSON is exact (`to_wire`, `base.canonical`) and whose reading is total
+(`base.Shape.read_line`: a record, or a `CorruptionReason`).
+
+- `base`: values, how they are read and written
+- `words`: the closed sets and the budgets
+- `ids`: one type per kind of id, `IdMint` for fresh ones, `child_attempt`, `ref_of`; `keys`: names derived from them
+- `places`: steps, loops and the keys of what is completed
+- `reasons`: why a run can't go on, as blockers and as gaps
+- `events`, `manifest`, `snapshot`: the files of a session
+"""
