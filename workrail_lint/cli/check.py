@@ -17,7 +17,7 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import Config, system_keys
 from workrail_lint.project.plan import Request, document_suffixes, make_plan
 from workrail_lint.project.projects import Project, projects
-from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, run
+from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, reported_outcome, run
 from workrail_lint.report import FORMATS
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
@@ -152,15 +152,36 @@ def _with_plugins(code: int, plans: list[Plan]) -> int:
 
 
 def _run_stdin(args: Namespace) -> int:
-    from workrail_lint.cli.stdin import check_stdin, diff_stdin
-
     config = configuration(args, args.stdin_filename or os.curdir)
     plan = make_project_plan(args, config, complete=False)
     data = sys.stdin.buffer.read()
     if args.diff:
-        return _with_plugins(FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK, [plan])
-    checked = CheckedProject(check_stdin(args, plan, data), plan, _is_strict(args, config))
+        return _with_plugins(FINDINGS if _diff_stdin(args, plan, data) and not args.exit_zero else OK, [plan])
+    checked = CheckedProject(_check_stdin(args, plan, data), plan, _is_strict(args, config))
     return _with_plugins(_conclude(args, [checked]), [plan])
+
+
+def _check_stdin(args: Namespace, plan: Plan, data: bytes) -> Outcome:
+    """Check the bytes under the given file name, without the other files of the project."""
+    name = _stdin_name(args)
+    args.stdin_data = data  # the report quotes these lines, not the file of that name on disk
+    for system in plan.systems:
+        kind = system.claims(name, data, True)
+        if kind is not None:
+            result = system.check_data(name, data, kind, plan.settings)
+            return reported_outcome(result.findings, [name], plan)
+    return Outcome([], [], [], [])
+
+
+def _diff_stdin(args: Namespace, plan: Plan, data: bytes) -> bool:
+    """Show how fixing would change the document; returns whether it would."""
+    from workrail_lint.cli.fix import diff_text
+
+    return diff_text(_stdin_name(args), data, plan, unsafe=args.unsafe_fixes)
+
+
+def _stdin_name(args: Namespace) -> str:
+    return args.stdin_filename or "<stdin>"
 
 
 def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:

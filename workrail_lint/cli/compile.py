@@ -10,15 +10,16 @@ from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import Progress, err, out, out_bytes, out_json, printable
+from workrail_lint.base.terminal import Progress, Style, err, out, out_bytes, out_json, printable, uses_colour
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, compiled_by_other, configuration, settings, workflow_files
+from workrail_lint.cli.output import report_errors
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import compile_for_engine, errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
+from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.settings import Settings
 
 
@@ -89,7 +90,6 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
 
 
 def _explain(file: Workflow, active: Settings, *, as_json: bool) -> int:
-    from workrail_lint.cli.explain import explain
     from workrail_lint.systems.workrail.provenance import provenance_data
 
     owner = compiled_by_other(file.path, file.data)
@@ -180,3 +180,54 @@ def _engine_bytes(file: Workflow, args: argparse.Namespace, active: Settings) ->
 
 def _report_no_hash(path: str, error: CanonicalError) -> None:
     err(f"{printable(path)}: error: the workflow has no hash: {error}")
+
+
+_WIDTH = 72
+
+
+def explain(compiled: CompiledWorkflow) -> str:
+    style = Style(uses_colour())
+    catalog = compiled.catalog
+    lines = [
+        style(f"{compiled.workflow_id}  {compiled.hash}", "bold"),
+        f"catalog {catalog.catalog_id} {catalog.version} ({catalog.digest})",
+    ]
+    for slot, value in compiled.resolved_bindings.items():
+        source = "project override" if slot in compiled.resolved_overrides else "default"
+        lines.append(f"binding {printable(slot)} = {printable(value)} ({source})")
+    lines += [f"normalized: {code} at {pointer}" for code, pointer in compiled.warnings]
+    for node in walk(compiled.nodes):
+        lines += ["", *_step(node, style)]
+    return "\n".join(lines) + "\n"
+
+
+def _step(node: Node, style: Style) -> list[str]:
+    inside = f" (in loop {node.loop_id})" if node.loop_id else ""
+    lines = [f"{style(node.id, 'bold')}{inside}: {_origin(node)}"]
+    for item in node.injections:
+        size = len(item.text.encode("utf-8", "surrogatepass"))
+        lines.append(
+            f"  {style(item.kind, 'cyan')} {item.id}: {size} bytes, characters {item.start} to {item.end} of the prompt"
+        )
+        lines += [f"    | {_short(line)}" for line in item.text.splitlines()]
+    return lines
+
+
+def _origin(node: Node) -> str:
+    origin = node.origin
+    if origin is None:
+        return f"authored at {node.pointer}"
+    match origin.source:
+        case "template":
+            return f"step '{origin.part}' of template {origin.ref}, called at {node.pointer}"
+        case "virtual":
+            return f"generated from {node.pointer}/{origin.part}"
+        case "feature":
+            return f"probe of the required capability '{origin.capability}'"
+        case _:
+            return f"normalized ({origin.ref}) at {node.pointer}"
+
+
+def _short(line: str) -> str:
+    shown = printable(line)
+    return shown if len(shown) <= _WIDTH else shown[: _WIDTH - 1] + "…"

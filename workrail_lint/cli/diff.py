@@ -10,8 +10,8 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, is_workflow, refuse_others, settings, workflow_files
+from workrail_lint.cli.output import report_errors
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.cli.reporting import report_errors
 from workrail_lint.cli.revision import Revision
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.project.config import Config

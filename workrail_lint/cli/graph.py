@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from workrail_lint.base.terminal import err, neutral, out, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
+from workrail_lint.cli.output import report_errors
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.graph import drawing_data, render

@@ -12,9 +12,8 @@ from workrail_lint.base.terminal import Progress, Style, err, out, printable, us
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
-from workrail_lint.cli.output import write_output
+from workrail_lint.cli.output import report_errors, write_output
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.cli.reporting import report_errors
 from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.config import Config
 from workrail_lint.project.plan import load_baseline

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from workrail_lint.base.files import make_folders, output_root, write_atomically
-from workrail_lint.base.terminal import printable
+from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import UsageError
+from workrail_lint.findings import Finding
 
 
 def write_output(path: str, data: bytes, *, folder: str | None = None) -> None:
@@ -27,3 +28,9 @@ def make_output_folder(path: str) -> None:
         make_folders(path, output_root(path))
     except OSError as problem:
         raise UsageError(f"{printable(path)} can't be used ({problem.strerror})") from None
+
+
+def report_errors(findings: list[Finding]) -> None:
+    for finding in findings:
+        place = f":{finding.span.start.line}:{finding.span.start.column}" if finding.span else ""
+        err(f"{printable(finding.path)}{place}: error {finding.code}: {printable(finding.message)}")
