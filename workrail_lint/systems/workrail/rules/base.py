@@ -149,7 +149,7 @@ class WorkflowContext:
         return [target] if target is not None and target.kind != "loop" else []
 
     @cached_property
-    def loop_of(self) -> dict[str, Step]:
+    def loop_of(self) -> dict[str, LoopStep]:
         """The loop that runs a step, by the step's pointer; for inline and referenced bodies."""
         return {inner.pointer: step for step in self.steps if step.kind == "loop" for inner in self.body_of(step)}
 

@@ -158,8 +158,8 @@ def _describe(violation: Violation, where: str, unknown: list[str], pack: Contra
 
 
 def _requires(step: Step, pack: Contract) -> bool:
-    output = step.step.get("outputContract")
-    return step.contract == pack.id and isinstance(output, dict) and output.get("required") is not False
+    output = step.output_contract if step.kind == "standard" else None
+    return output is not None and output.contract_ref == pack.id and output.required is not False
 
 
 # ------------------------------------------------------------------------------------------ fields in prose
@@ -336,7 +336,7 @@ class ContractPackMismatch(WorkflowRule):
             return
         kinds = _kinds(step, workflow)
         others = [kind for kind, is_asked_for in kinds.items() if is_asked_for]
-        if step.step.get("assessmentRefs"):
+        if step.kind == "standard" and step.assessment_refs:
             others = [kind for kind in others if kind != _ASSESSMENT_KIND]
         if pack.artifact_kind not in kinds and others:
             report(
@@ -396,7 +396,7 @@ class ArtifactNotRequested(WorkflowRule):
 
 def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
     """The pack that a step requires."""
-    if "outputContract" not in step.step or not judged(step):
+    if "outputContract" not in step or not judged(step):
         return None
     pack = workflow.catalog.contracts.get(step.contract or "")
     return pack if pack is not None and _requires(step, pack) else None
@@ -425,7 +425,7 @@ def _has_refs(step: Step) -> bool:
     """Whether catalog text is part of the prompt, which may ask for the artifact."""
     import json
 
-    return '"refId"' in json.dumps(step.step.get("promptBlocks", ""))
+    return '"refId"' in json.dumps(step.raw.get("promptBlocks", ""))
 
 
 # ------------------------------------------------------------------------------------------- assessments
@@ -455,8 +455,8 @@ class AssessmentDimensionUnknown(WorkflowRule):
             return
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_DIMENSION, in_code=True):
-            refs = phrase.step.step.get("assessmentRefs")
-            known = {ref: declared[ref] for ref in refs if ref in declared} if isinstance(refs, list) else {}
+            refs = phrase.step.assessment_refs if phrase.step.kind == "standard" else ()
+            known = {ref: declared[ref] for ref in refs if ref in declared}
             named = {ref: dims for ref, dims in known.items() if ref.lower() in phrase.sentence}
             if not named and _ASSESSMENT_KIND in phrase.sentence:
                 named = known
@@ -489,11 +489,9 @@ class AssessmentDimensionUnknown(WorkflowRule):
 
 
 def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:
-    """The dimensions of the declared assessments."""
-    declared = workflow.definition.get("assessments")
-    found: dict[str, list[str]] = {}
-    for item in declared if isinstance(declared, list) else ():
-        dimensions = item.get("dimensions") if isinstance(item, dict) else None
-        if isinstance(dimensions, list) and isinstance(item.get("id"), str):
-            found[item["id"]] = [d["id"] for d in dimensions if isinstance(d, dict) and isinstance(d.get("id"), str)]
-    return found
+    """Return the ids of the dimensions of each declared assessment."""
+    return {
+        assessment.id: [dimension.id for dimension in assessment.dimensions if "id" in dimension]
+        for assessment in workflow.model.assessments
+        if "id" in assessment and "dimensions" in assessment
+    }

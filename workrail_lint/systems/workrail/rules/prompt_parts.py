@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, listed, quoted
+from workrail_lint.documents.nodes import Kept, numbered
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace, ReplaceText
-from workrail_lint.documents.pointer import child, parent
+from workrail_lint.documents.pointer import Token, parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
-from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFragment, PromptValue, StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LONG_PROMPT, MAX_PROMPT
@@ -86,15 +86,11 @@ class PromptBlockBlank(WorkflowRule):
     needs = frozenset({"promptBlocks"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        blocks = step.step.get("promptBlocks")
-        if not isinstance(blocks, dict) or step.calls_template:
+        if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
             return
-        # A string that begins with a letter is not blank.
-        doubtful = [value for value in _block_values(blocks) if type(value) is not str or not value[:1].isalpha()]
-        if any(map(_is_blank, doubtful)):
-            for value, pointer, what in _named_values(blocks, step.at("promptBlocks")):
-                if _is_blank(value):
-                    report(pointer, f"{label(step)}: {what} is blank; fill it in or remove it")
+        for value, place, what in _block_values(step.prompt_blocks):
+            if _is_blank(value):
+                report(step.prompt_blocks.at(*place), f"{label(step)}: {what} is blank; fill it in or remove it")
 
     def examples(self) -> Iterable[Example]:
         def blocks(**sections: Any) -> dict[str, Any]:
@@ -105,44 +101,23 @@ class PromptBlockBlank(WorkflowRule):
         yield Example(blocks(goal="Describe what you see.", verify=[[]]), good)
 
 
-def _block_values(blocks: dict[str, Any]) -> list[object]:
-    """Everything in the blocks that could be blank."""
-    values: list[object] = [blocks["goal"]] if "goal" in blocks else []
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        if isinstance(items, list):
-            values += items
-    output = blocks.get("outputRequired")
-    if isinstance(output, dict):
-        values += output.values()
-    return values
+def _block_values(blocks: PromptBlocks) -> Iterator[tuple[PromptValue, tuple[Token, ...], str]]:
+    """Yield everything in the blocks that could be blank, with its place and its name in messages."""
+    if blocks.goal is not None:
+        yield blocks.goal, ("goal",), "the goal"
+    sections = {"constraints": blocks.constraints, "procedure": blocks.procedure, "verify": blocks.verify}
+    for section, items in sections.items():
+        for index, item in numbered(items):
+            yield item, (section, index), f"item {index + 1} of {section}"
+    for name, value in blocks.output_required.items():
+        yield value, ("outputRequired", name), f"the output {quoted(name)}"
 
 
-def _named_values(blocks: dict[str, Any], pointer: str) -> Iterator[tuple[object, str, str]]:
-    """The same values, each with its place and its name in messages."""
-    if "goal" in blocks:
-        yield blocks["goal"], f"{pointer}/goal", "the goal"
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield item, f"{pointer}/{section}/{index}", f"item {index + 1} of {section}"
-    output = blocks.get("outputRequired")
-    for name, value in output.items() if isinstance(output, dict) else ():
-        yield value, child(f"{pointer}/outputRequired", name), f"the output {quoted(name)}"
-
-
-def _is_blank(value: object) -> bool:
+def _is_blank(value: PromptValue) -> bool:
     if isinstance(value, str):
-        return js.is_blank(value)
-    if not isinstance(value, list):
-        return False
-    return all(
-        isinstance(part, dict)
-        and part.get("kind") == "text"
-        and isinstance(part.get("text"), str)
-        and js.is_blank(part["text"])
-        for part in value
-    )
+        return not value[:1].isalpha() and js.is_blank(value)
+    # A part that the model leaves out may say something.
+    return not isinstance(value, Kept) and all(part.kind == "text" and js.is_blank(part.text) for part in value)
 
 
 class PromptTooLarge(WorkflowRule):
@@ -213,11 +188,11 @@ class PromptNearLimit(WorkflowRule):
     why = "The next small addition makes the document invalid; splitting the step now is easier."
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        prompt = step.step.get("prompt")
-        if isinstance(prompt, str) and _NEAR < len(prompt) <= MAX_PROMPT:
+        length = len(step.prompt or "") if step.kind == "standard" else 0
+        if _NEAR < length <= MAX_PROMPT:
             report(
                 step.at("prompt"),
-                f"{label(step)}: the prompt has {len(prompt)} of at most {MAX_PROMPT} characters; split the step",
+                f"{label(step)}: the prompt has {length} of at most {MAX_PROMPT} characters; split the step",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -230,9 +205,8 @@ class PromptNearLimit(WorkflowRule):
 _WHEN = {"var": "mode", "equals": "deep"}
 
 
-def _fragments(step: Step) -> list[dict[str, Any]]:
-    items = step.step.get("promptFragments")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _fragments(step: Step) -> Sequence[PromptFragment]:
+    return step.prompt_fragments if step.kind == "standard" else ()
 
 
 class FragmentRule(WorkflowRule):
@@ -251,11 +225,10 @@ class FragmentBlank(FragmentRule):
     needs = frozenset({"promptFragments"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        for index, item in enumerate(_fragments(step)) if not step.calls_template else ():
-            text = item.get("text")
-            if isinstance(text, str) and text and js.is_blank(text):
+        for fragment in _fragments(step) if not step.calls_template else ():
+            if fragment.text and js.is_blank(fragment.text):
                 report(
-                    step.at("promptFragments", index, "text"),
+                    fragment.at("text"),
                     f"{label(step)}: the fragment's `text` is blank; write it or remove the fragment",
                 )
 
@@ -278,11 +251,11 @@ class FragmentUnconditional(FragmentRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.calls_template:
             return
-        for index, item in enumerate(_fragments(step)):
-            if "when" not in item:
+        for fragment in _fragments(step):
+            if "when" not in fragment:
                 report(
-                    step.at("promptFragments", index),
-                    f"{label(step)}: fragment {excerpt(str(item.get('id', '')))} has no condition and is always added; "
+                    fragment.pointer,
+                    f"{label(step)}: fragment {excerpt(fragment.id)} has no condition and is always added; "
                     "add `when`, or move its text into the prompt",
                 )
 
@@ -332,9 +305,8 @@ class GuidanceBlank(FragmentRule):
     needs = frozenset({"guidance"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        items = step.step.get("guidance")
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            if isinstance(item, str) and js.is_blank(item):
+        for index, item in numbered(step.guidance) if step.kind == "standard" else ():
+            if js.is_blank(item):
                 pointer = step.at("guidance", index)
                 report(
                     pointer,
@@ -360,17 +332,15 @@ class GuidanceNotDelivered(FragmentRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         steps = [
-            step
-            for step in workflow.all_steps
-            if step.step.get("guidance") and step.kind == "standard" and not step.calls_template
+            step for step in workflow.all_steps if step.kind == "standard" and step.guidance and not step.calls_template
         ]
-        has_meta = bool(workflow.definition.get("metaGuidance"))
+        has_meta = bool(workflow.model.meta_guidance)
         if not steps and not has_meta:
             return
         members = ["metaGuidance"] if has_meta else []
         if steps:
             members.append("guidance" if len(steps) == 1 else f"the guidance of {counted(len(steps), 'step')}")
-        fixes = [_moved(step, [item for item in step.step["guidance"] if is_text(item)], workflow) for step in steps]
+        fixes = [_moved(step, [item for item in step.guidance if is_text(item)], workflow) for step in steps]
         operations = [operation for fix in fixes if fix is not None for operation in fix.operations]
         where = f"{label(steps[0])}: " if len(steps) == 1 and not has_meta else ""
         report(
@@ -395,26 +365,25 @@ class GuidanceNotDelivered(FragmentRule):
         yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
 
 
-def _moved(step: Step, items: list[str], workflow: WorkflowContext) -> Fix | None:
+def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
     """The guidance as bullets after the prompt, or as constraints of its blocks."""
     if any("{{" in item and "wr." in item.lower() for item in items):
         return None  # a token that had no effect there would be resolved in a prompt
     if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
         return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
-    prompt, blocks = step.step.get("prompt"), step.step.get("promptBlocks")
     operations: list[Operation] = []
-    if items and isinstance(prompt, str) and blocks is None:
-        text = prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
+    if items and step.prompt is not None and step.prompt_blocks is None:
+        text = step.prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
         if len(text) > MAX_PROMPT:
             return None
         operations.append(Replace(step.at("prompt"), text))
-    elif items and isinstance(blocks, dict) and prompt is None:
-        constraints = blocks.get("constraints")
-        if isinstance(constraints, list):
-            place = step.at("promptBlocks", "constraints")
-            operations += [Insert(place, None, len(constraints) + at, item) for at, item in enumerate(items)]
+    elif items and step.prompt_blocks is not None and step.prompt is None:
+        blocks = step.prompt_blocks
+        if "constraints" in blocks:
+            count = len(blocks.constraints)
+            operations += [Insert(blocks.at("constraints"), None, count + at, item) for at, item in enumerate(items)]
         else:
-            operations.append(Insert(step.at("promptBlocks"), "constraints", None, list(items)))
+            operations.append(Insert(blocks.pointer, "constraints", None, list(items)))
     elif items:
         return None
     return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
@@ -440,14 +409,14 @@ SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "
 
 
 def normalized_tokens(text: str, workflow: WorkflowContext) -> list[tuple[str, str]]:
-    """The misspelled binding tokens of a text, each with its correct spelling, for declared slots."""
-    found: dict[str, str] = {}
+    """Return the misspelled binding tokens of a text, each with its correct spelling, for declared slots."""
+    spellings: dict[str, str] = {}
     for match in _WHOLE.finditer(text):
         spelled = "{{" + re.sub(_SPACE, "", match[1]).lower() + "}}"
         slot = TOKEN.fullmatch(spelled)
         if slot is not None and slot[1] in workflow.slots and spelled != match[0]:
-            found[match[0]] = spelled
-    return list(found.items())
+            spellings[match[0]] = spelled
+    return list(spellings.items())
 
 
 class TokenUnresolved(WorkflowRule):
@@ -560,10 +529,10 @@ class TokenMalformed(WorkflowRule):
                 return
             problem = "is not closed" if whole is None else "has spaces or capital letters"
             advice = "add }}" if whole is None else "write it without spaces and in lower case"
-            shown = whole[0] if whole else match[0] + "…"
+            token = whole[0] if whole else match[0] + "…"
             report(
                 text.pointer,
-                f"{label(step)}: the token {quoted(shown)} {problem}, so the agent will see it literally; {advice}",
+                f"{label(step)}: the token {quoted(token)} {problem}, so the agent will see it literally; {advice}",
                 fix=_corrected(text.pointer, value, workflow),
             )
             return

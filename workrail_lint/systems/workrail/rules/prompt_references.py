@@ -111,7 +111,7 @@ def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: WorkflowConte
     known = known_step_ids(workflow)
     if ident in known or any(name.startswith(f"{ident}-") or name.endswith(f".{ident}") for name in known):
         return None
-    if ident in {plain_title(str(step.step.get("title", ""))) for step in workflow.all_steps}:
+    if ident in {plain_title(step.title) for step in workflow.all_steps}:
         return None
     before, _ = phrase.passage.sentence(phrase.start)
     if _NOT_OURS.search(phrase.passage.low, before, phrase.start) or _BELONGS_TO.match(phrase.passage.low, phrase.end):
@@ -139,7 +139,7 @@ def known_step_ids(workflow: WorkflowContext) -> frozenset[str]:
         routine = called_routine(step, workflow) if step.calls_template else None
         ids.update(routine.step_ids if routine is not None else ())
     if workflow.compiled is not None:
-        ids.update(str(node.step.get("id", "")).lower() for node in walk(workflow.compiled.nodes))
+        ids.update(node.id.lower() for node in walk(workflow.compiled.nodes))
     return frozenset(ids)
 
 
@@ -323,12 +323,9 @@ def _exists(path: str, workflow: WorkflowContext) -> bool:
 
 def _is_written(path: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
     """Whether a prompt says that the file is written, or a reference provides it."""
-    references = workflow.definition.get("references")
     plain = path.removeprefix("./")
-    for item in references if isinstance(references, list) else ():
-        source = item.get("source") if isinstance(item, dict) else None
-        if isinstance(source, str) and source.removeprefix("./") == plain:
-            return True
+    if any(reference.source.removeprefix("./") == plain for reference in workflow.model.references):
+        return True
     name = plain.rpartition("/")[2]
     text = author_text(workflow)
     at = text.find(name)
@@ -336,4 +333,4 @@ def _is_written(path: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
         if _MADE.search(text[max(0, at - 160) : at].rpartition("\n")[2].lower()):
             return True
         at = text.find(name, at + len(name))
-    return any("parallelDelegations" in step.step for step in workflow.all_steps if step is not phrase.step)
+    return any("parallelDelegations" in step for step in workflow.all_steps if step is not phrase.step)

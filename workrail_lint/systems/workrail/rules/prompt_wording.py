@@ -8,6 +8,7 @@ from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, quoted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
@@ -181,7 +182,8 @@ class PromptSelfCertify(WorkflowRule):
         seen: set[str] = set()
         for hit in prompts(workflow).hits(_SELF_CERTIFY):
             step, text = hit.step, hit.text
-            if text.pointer in seen or step.step.get("assessmentRefs") or _has_rubric(step.prompt_text):
+            has_assessment = step.kind == "standard" and bool(step.assessment_refs)
+            if text.pointer in seen or has_assessment or _has_rubric(step.prompt_text):
                 continue
             seen.add(text.pointer)
             report(
@@ -254,9 +256,8 @@ class MetaGuidancePseudoCode(WorkflowRule):
     needs = frozenset({"metaGuidance"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        items = workflow.definition.get("metaGuidance")
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            match = _CODE.search(item) if isinstance(item, str) and _may_be_code(item) else None
+        for index, item in numbered(workflow.model.meta_guidance):
+            match = _CODE.search(item) if _may_be_code(item) else None
             if match is not None:
                 report(
                     f"/metaGuidance/{index}",
@@ -283,11 +284,11 @@ class ClarificationHeavy(WorkflowRule):
     needs = frozenset({"clarificationPrompts"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        questions = workflow.definition.get("clarificationPrompts")
-        if isinstance(questions, list) and len(questions) > _MANY_QUESTIONS:
+        count = len(workflow.model.clarification_prompts)
+        if count > _MANY_QUESTIONS:
             report(
                 "/clarificationPrompts",
-                f"the workflow asks {len(questions)} questions before any work starts; keep at most {_MANY_QUESTIONS}, "
+                f"the workflow asks {count} questions before any work starts; keep at most {_MANY_QUESTIONS}, "
                 "those that change what happens",
                 on_name=True,
             )
@@ -329,7 +330,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         seen: set[str] = set()
         found = [phrase for phrase in delivered(workflow).phrases(_APPROVAL) if not phrase.is_negated]
         for phrase in sorted(found, key=lambda phrase: phrase.is_conditional):
-            if phrase.step.step.get("requireConfirmation") or phrase.pointer in seen:
+            if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
             seen.add(phrase.pointer)
             conditional = phrase.is_conditional
@@ -417,13 +418,13 @@ class NumberedTwice(WorkflowRule):
         found: list[Replace] = []
         steps: list[str] = []
         for step in workflow.all_steps:
-            blocks = None if step.calls_template else step.step.get("promptBlocks")
-            items = blocks.get("procedure") if isinstance(blocks, dict) else None
-            for index, item in enumerate(items if isinstance(items, list) else ()):
+            if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
+                continue
+            for index, item in numbered(step.prompt_blocks.procedure):
                 match = _OWN_NUMBER.match(item) if isinstance(item, str) else None
                 # A number that differs from the rendered one may be intended, as in "3) files are enough".
                 if match and int(match[1]) == index + 1:
-                    found.append(Replace(step.at("promptBlocks", "procedure", index), item[match.end() :]))
+                    found.append(Replace(step.prompt_blocks.at("procedure", index), match.string[match.end() :]))
                     steps.append(label(step))
         if not found:
             return
@@ -465,7 +466,7 @@ class RoleInPrompt(WorkflowRule):
             if line.strip(" \t*_#>-") or phrase.pointer in seen:
                 continue
             seen.add(phrase.pointer)
-            has_role = bool(phrase.step.step.get("agentRole"))
+            has_role = phrase.step.kind == "standard" and bool(phrase.step.agent_role)
             advice = "merge it into `agentRole`" if has_role else "move it to `agentRole`"
             report(
                 phrase.pointer,
@@ -496,13 +497,13 @@ class DisplayNameDecorated(WorkflowRule):
     needs = frozenset({DECORATED_NAME})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        name = workflow.definition.get("name")
-        match = _DECORATION.search(name) if isinstance(name, str) and len(name) < 1000 else None
+        name = workflow.model.name
+        match = _DECORATION.search(name) if len(name) < 1000 else None
         if match is not None:
             what = "a version" if match[0].startswith("(") else quoted(match[0])
             report(
                 "/name",
-                f"the name {excerpt(str(name))} contains {what}; shorten it and move the rest to `description`",
+                f"the name {excerpt(name)} contains {what}; shorten it and move the rest to `description`",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -628,7 +629,7 @@ class PromptVariantDuplication(WorkflowRule):
 
 
 def _is_variant(step: Step) -> bool:
-    return step.kind == "standard" and not step.calls_template and "runCondition" in step.step
+    return step.kind == "standard" and not step.calls_template and "runCondition" in step
 
 
 def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
@@ -637,7 +638,7 @@ def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
 
     groups: dict[str, list[Step]] = {}
     for step in steps:
-        rest = {name: value for name, value in step.step.items() if name not in _VARIABLE}
+        rest = {name: value for name, value in step.raw.items() if name not in _VARIABLE}
         groups.setdefault(json.dumps(rest, sort_keys=True), []).append(step)
     for group in groups.values():
         if len(group) > 1:
@@ -653,7 +654,7 @@ def _alike(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
 
     lines = [set(step.prompt_text.split("\n")) - {""} for step in steps]
     spread = Counter(line for own in lines for line in own)
-    conditions = [json.dumps(step.step["runCondition"], sort_keys=True) for step in steps]
+    conditions = [json.dumps(step.raw["runCondition"], sort_keys=True) for step in steps]
     having: dict[str, list[int]] = {}  # the earlier steps with a line
     seen: set[tuple[str, frozenset[str]]] = set()
     for index, own in enumerate(lines):

@@ -15,7 +15,6 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import condition_facts
-from workrail_lint.systems.workrail.rules.loop_facts import number, settings
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label, mentions
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
@@ -35,13 +34,12 @@ class NumberedStep(NamedTuple):
 
 @lru_cache(maxsize=4)
 def numbered_steps(workflow: WorkflowContext) -> tuple[NumberedStep, ...]:
-    found: list[NumberedStep] = []
+    steps: list[NumberedStep] = []
     for step in workflow.all_steps:
-        title = step.step.get("title")
-        shown = title if isinstance(title, str) else ""
-        for text in (shown.lower(), step.id.lower()):
-            found += [NumberedStep(match[1], match[2], plain_title(shown)) for match in _NUMBERED.finditer(text)]
-    return tuple(found)
+        title = plain_title(step.title)
+        for text in (step.title.lower(), step.id.lower()):
+            steps += [NumberedStep(match[1], match[2], title) for match in _NUMBERED.finditer(text)]
+    return tuple(steps)
 
 
 def plain_title(title: str) -> str:
@@ -203,7 +201,8 @@ def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) 
 
 def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
     """Whether a condition skips what the prompt says is skipped."""
-    if target.startswith("this") and phrase.step.step.get("runCondition"):
+    own = phrase.step.run_condition
+    if target.startswith("this") and own is not None and own.raw:
         return True
     read = condition_facts(workflow).by_variable
     return any(
@@ -218,8 +217,7 @@ _GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "
 
 def _subject(workflow: WorkflowContext) -> str:
     """What the workflow is about by its name, when that is more than one word."""
-    name = workflow.definition.get("name")
-    plain = name.split("(")[0].lower().split() if isinstance(name, str) else []
+    plain = workflow.model.name.split("(")[0].lower().split()
     while plain and plain[-1] in _GENERIC:
         plain.pop()
     is_plain = all(word.replace("-", "").isalpha() for word in plain)
@@ -261,13 +259,13 @@ class ProseExitInCountedLoop(LoopRule):
     words = (IN_PROMPTS, *_EXIT.words)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if not any(settings(loop).get("type") in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
+        if not any(loop.loop.type in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
             return
         seen: set[str] = set()
         for phrase in delivered(workflow).phrases(_EXIT):
             loop = workflow.loop_of.get(phrase.step.pointer)
-            kind = settings(loop).get("type") if loop is not None else None
-            if loop is None or kind not in _DECIDED_BY or phrase.pointer in seen:
+            kind = loop.loop.type if loop is not None else None
+            if kind not in _DECIDED_BY or phrase.pointer in seen:
                 continue
             if phrase.is_negated or _NATURAL_END.search(phrase.sentence):
                 continue
@@ -315,9 +313,10 @@ class ProseRoundsDiffer(LoopRule):
             loop = workflow.loop_of.get(phrase.step.pointer)
             if loop is None or phrase.is_negated or _OF_SOMETHING.match(phrase.passage.low, phrase.end):
                 continue
-            said = phrase.hit.match[1]
-            rounds = _WORDS.get(said) or int(said)
-            limits = [limit for name in ("maxIterations", "count") if (limit := number(loop, name)) is not None]
+            word = phrase.hit.match[1]
+            rounds = _WORDS.get(word) or int(word)
+            settings = (loop.loop.max_iterations, loop.loop.count)
+            limits = [limit for limit in settings if limit is not None and not isinstance(limit, str)]
             if not limits or rounds in limits or (phrase.pointer, rounds) in seen:
                 continue
             seen.add((phrase.pointer, rounds))

@@ -13,10 +13,11 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import Step, WorkflowReference
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import CONTROL
@@ -50,24 +51,21 @@ class IdNullByte(WorkflowRule):
 
 
 def _looked_up(workflow: WorkflowContext) -> Iterator[tuple[str, str]]:
-    """The ids that are used for lookups, with their places."""
-    top = workflow.definition
-    found: list[tuple[object, str]] = [(top.get("id"), "/id")]
-    for list_name, member in (("assessments", "id"), ("extensionPoints", "default"), ("references", "source")):
-        items = top.get(list_name)
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            if isinstance(item, dict):
-                found.append((item.get(member), f"/{list_name}/{index}/{member}"))
-    found += [(use.id, use.pointer) for use in workflow.builtin_uses]
+    """Yield the ids that are used for lookups, with their places."""
+    model = workflow.model
+    yield model.id, "/id"
+    yield from ((assessment.id, assessment.at("id")) for assessment in model.assessments)
+    yield from ((point.default, point.at("default")) for point in model.extension_points)
+    yield from ((reference.source, reference.at("source")) for reference in model.references)
+    yield from ((use.id, use.pointer) for use in workflow.builtin_uses)
     for owner in workflow.all_steps:
-        found += [(owner.step.get(member), owner.at(member)) for member in ("id", "body")]
-        refs, delegations = owner.step.get("assessmentRefs"), owner.step.get("parallelDelegations")
-        for index, item in enumerate(refs if isinstance(refs, list) else ()):
-            found.append((item, owner.at("assessmentRefs", index)))
-        for index, item in enumerate(delegations if isinstance(delegations, list) else ()):
-            if isinstance(item, dict):
-                found.append((item.get("workflowId"), owner.at("parallelDelegations", index, "workflowId")))
-    return ((ident, pointer) for ident, pointer in found if isinstance(ident, str))
+        yield owner.id, owner.at("id")
+        if owner.kind == "loop" and isinstance(owner.body, str):
+            yield owner.body, owner.at("body")
+        elif owner.kind == "standard":
+            yield from ((ref, owner.at("assessmentRefs", index)) for index, ref in numbered(owner.assessment_refs))
+        elif owner.kind == "parallel":
+            yield from ((item.workflow_id, item.at("workflowId")) for item in owner.parallel_delegations)
 
 
 # ---------------------------------------------------------------------------------------------- commands
@@ -106,10 +104,9 @@ class _CommandRule(WorkflowRule):
     needs = frozenset({"verification"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        verification = step.step.get("verification")
-        command = verification.get("command") if isinstance(verification, dict) else None
-        if isinstance(command, str) and not step.calls_template:
-            self.check_command(command, step.at("verification", "command"), step, report)
+        verification = step.verification if step.kind == "standard" else None
+        if verification is not None and verification.command is not None and not step.calls_template:
+            self.check_command(verification.command, verification.at("command"), step, report)
 
     def check_command(self, command: str, pointer: str, step: Step, report: Report) -> None:
         raise NotImplementedError
@@ -167,11 +164,10 @@ class AllowedToolsHint(WorkflowRule):
     needs = frozenset({"parallelDelegations"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        delegations = step.step.get("parallelDelegations")
-        for index, item in enumerate(delegations if isinstance(delegations, list) else ()):
-            if isinstance(item, dict) and "allowedTools" in item:
+        for delegation in step.parallel_delegations if step.kind == "parallel" else ():
+            if "allowedTools" in delegation:
                 report(
-                    step.at("parallelDelegations", index, "allowedTools"),
+                    delegation.at("allowedTools"),
                     f"{label(step)}: nothing enforces `allowedTools`; it is only a hint to the agent",
                     on_name=True,
                 )
@@ -202,18 +198,14 @@ class _ReferenceRule(ReferenceRule):
     """A rule about the source of a reference."""
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        return "references" in workflow.definition
+        return bool(workflow.model.references)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        references = workflow.definition.get("references")
-        for index, reference in enumerate(references if isinstance(references, list) else ()):
-            source = reference.get("source") if isinstance(reference, dict) else None
-            if isinstance(source, str):
-                self.check_source(source, f"/references/{index}/source", reference, workflow, report)
+        for reference in workflow.model.references:
+            if "source" in reference:
+                self.check_source(reference, workflow, report)
 
-    def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
-    ) -> None:
+    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
         raise NotImplementedError
 
 
@@ -232,13 +224,15 @@ class ReferencePathEscape(_ReferenceRule):
         "would read files outside the project."
     )
 
-    def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
-    ) -> None:
+    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+        source = reference.source
         if _is_relative(source):
             path = posixpath.normpath(source.replace("\\", "/"))
             if path == ".." or path.startswith("../"):
-                report(pointer, f"the reference {quoted(source)} leads outside its base folder; name a file inside it")
+                report(
+                    reference.at("source"),
+                    f"the reference {quoted(source)} leads outside its base folder; name a file inside it",
+                )
 
     def examples(self) -> Iterable[Example]:
         yield Example(_reference("../../secret.md"), _reference("docs/guide.md"))
@@ -252,11 +246,13 @@ class ReferenceAbsolutePath(_ReferenceRule):
     summary = "A reference is an absolute path or starts in a home folder."
     why = "The path exists on one machine at most, and the engine does not read outside the base folder anyway."
 
-    def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
-    ) -> None:
+    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+        source = reference.source
         if _ABSOLUTE.match(source):
-            report(pointer, f"the reference {quoted(source)} is not relative to the workspace; write a relative path")
+            report(
+                reference.at("source"),
+                f"the reference {quoted(source)} is not relative to the workspace; write a relative path",
+            )
 
     def examples(self) -> Iterable[Example]:
         good = _reference("docs/guide.md")
@@ -272,11 +268,13 @@ class ReferenceUrl(_ReferenceRule):
     summary = "A reference is a URL, not a file."
     why = "References are resolved as files; nothing is downloaded, and the engine reports it as missing."
 
-    def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
-    ) -> None:
+    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+        source = reference.source
         if _SCHEME.match(source):
-            report(pointer, f"the reference {quoted(source)} is a URL; keep a copy in the workspace and name that")
+            report(
+                reference.at("source"),
+                f"the reference {quoted(source)} is a URL; keep a copy in the workspace and name that",
+            )
 
     def examples(self) -> Iterable[Example]:
         yield Example(_reference("https://example.org/guide.md"), _reference("docs/guide.md"))
@@ -293,11 +291,10 @@ class ReferenceSymlinkEscape(_ReferenceRule):
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.workspace is not None and super().applies(workflow)
 
-    def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
-    ) -> None:
+    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+        source = reference.source
         base = workflow.workspace
-        if base is None or not _is_relative(source) or reference.get("resolveFrom") == "package":
+        if base is None or not _is_relative(source) or reference.resolve_from == "package":
             return
         path = inside(base, source)
         if path is None:
@@ -312,7 +309,7 @@ class ReferenceSymlinkEscape(_ReferenceRule):
             message = (
                 f"the reference {quoted(source)} leads outside the workspace through a symlink; name a file inside"
             )
-            report(pointer, message)
+            report(reference.at("source"), message)
 
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {"docs/guide.md": "How it is done.\n"}
@@ -334,14 +331,15 @@ class PathBackslash(_ReferenceRule):
     fix = "Replace the backslashes with `/`."
     fix_safety = "unsafe"
 
-    def check_source(
-        self, source: str, pointer: str, reference: dict[str, Any], workflow: WorkflowContext, report: Report
-    ) -> None:
+    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+        source = reference.source
         if "\\" in source and _is_relative(source):
             report(
-                pointer,
+                reference.at("source"),
                 f"the reference {quoted(source)} contains backslashes; write / between folders",
-                fix=unsafe("replace the backslashes with /", Replace(pointer, source.replace("\\", "/"))),
+                fix=unsafe(
+                    "replace the backslashes with /", Replace(reference.at("source"), source.replace("\\", "/"))
+                ),
             )
 
     def examples(self) -> Iterable[Example]:
