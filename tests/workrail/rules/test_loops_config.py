@@ -10,7 +10,7 @@ from lint_probe import fixed, lint, view
 
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.rules import loop_body, loop_config, loop_source
+from workrail_lint.systems.workrail.rules import loop_config, loop_exit
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
@@ -116,13 +116,13 @@ def test_a_missing_source_is_not_guessed(body: Any) -> None:
 def test_a_body_that_two_loops_share_is_not_moved() -> None:
     fan = {**parallel(), "id": "shared"}
     both = [{**loop(ident=ident), "body": "shared"} for ident in ("first", "second")]
-    found = lint(loop_body.LoopBodyRefSynthesis, workflow(*both, fan))
+    found = lint(loop_config.LoopBodyRefSynthesis, workflow(*both, fan))
     assert [(finding.pointer, finding.fix) for finding in found] == [("/steps/2/synthesis", None)] * 2
 
 
 def test_a_synthesis_inside_the_body_is_fine() -> None:
-    assert names(loop_body.LoopBodyRefSynthesis, loop(parallel())) == []
-    assert names(loop_body.LoopBodyRefSynthesis, {**loop(), "body": "fan-out"}, parallel(synthesis=...)) == []
+    assert names(loop_config.LoopBodyRefSynthesis, loop(parallel())) == []
+    assert names(loop_config.LoopBodyRefSynthesis, {**loop(), "body": "fan-out"}, parallel(synthesis=...)) == []
 
 
 def test_the_step_of_a_body_by_name_is_found_by_its_pointer() -> None:
@@ -130,7 +130,7 @@ def test_the_step_of_a_body_by_name_is_found_by_its_pointer() -> None:
     filler = [step(f"filler-{number}") for number in range(9)]
     bad = step("inspect", runCondition=WHEN)
     document = workflow(*filler, {**loop(), "body": "inspect"}, bad)
-    rule = loop_body.LoopBodyRefRunCondition()
+    rule = loop_config.LoopBodyRefRunCondition()
     found = Finding(rule.code, rule.name, rule.severity, "", "/steps/10/runCondition")
     found.fix = rule.fix_for(found, view(document))
     assert json.loads(fixed(found, document)) == workflow(*filler, loop(bad))
@@ -139,12 +139,12 @@ def test_the_step_of_a_body_by_name_is_found_by_its_pointer() -> None:
 @pytest.mark.parametrize(("condition", "count"), [(WHEN, 1), ({}, 0), (..., 0)])
 def test_an_empty_condition_does_not_make_a_step_conditional(condition: Any, count: int) -> None:
     body = [step("one", runCondition=condition), step("two", runCondition=WHEN)]
-    assert len(names(loop_body.LoopBodyAllConditional, loop(*body))) == count
+    assert len(names(loop_config.LoopBodyAllConditional, loop(*body))) == count
 
 
 @pytest.mark.parametrize(("count", "reported"), [(3, 0), (3.5, 1), (4, 1), ("many", 0)])
 def test_a_named_body_may_run_three_times(count: Any, reported: int) -> None:
-    assert len(names(loop_body.LoopRefBodyMany, {**loop(count=count), "body": "first-step"}, step())) == reported
+    assert len(names(loop_config.LoopRefBodyMany, {**loop(count=count), "body": "first-step"}, step())) == reported
 
 
 CONTEXT = {"kind": "context_variable", "condition": WHEN}
@@ -159,7 +159,7 @@ CONTEXT = {"kind": "context_variable", "condition": WHEN}
     ],
 )
 def test_the_context_decides(made: dict[str, Any], pointer: str) -> None:
-    assert names(loop_source.LoopContextControlled, made) == [pointer]
+    assert names(loop_exit.LoopContextControlled, made) == [pointer]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_the_context_decides(made: dict[str, Any], pointer: str) -> None:
     ],
 )
 def test_the_context_does_not_decide(made: dict[str, Any]) -> None:
-    assert names(loop_source.LoopContextControlled, made) == []
+    assert names(loop_exit.LoopContextControlled, made) == []
 
 
 def test_a_named_condition_of_the_design_form_is_no_context() -> None:
@@ -181,7 +181,7 @@ def test_a_named_condition_of_the_design_form_is_no_context() -> None:
     design["while"] = {"kind": "condition_ref", "conditionId": "always"}
     document = workflow(step(), design, conditions=[{"id": "always", "kind": "always_true"}])
     assert view(document).definition["steps"][1]["loop"]["condition"] == {"and": []}
-    assert lint(loop_source.LoopContextControlled, document) == []
+    assert lint(loop_exit.LoopContextControlled, document) == []
 
 
 @pytest.mark.parametrize(
@@ -193,39 +193,39 @@ def test_a_named_condition_of_the_design_form_is_no_context() -> None:
     ],
 )
 def test_the_contract_is_not_put_on_a_step_that_can_not_take_it(last: dict[str, Any]) -> None:
-    (found,) = lint(loop_source.LoopContextControlled, workflow(loop(last, type="while", count=..., condition=WHEN)))
+    (found,) = lint(loop_exit.LoopContextControlled, workflow(loop(last, type="while", count=..., condition=WHEN)))
     assert found.fix is None
 
 
 def test_a_parallel_step_can_decide_through_its_synthesis() -> None:
     fan = parallel(synthesis={"prompt": "Continue or stop?", "outputContract": {"contractRef": LOOP_CONTROL}})
     shadowed = controlled_loop(fan, conditionSource=..., condition=WHEN)
-    assert names(loop_source.LoopConditionShadowed, shadowed) == ["/steps/0/loop/condition"]
+    assert names(loop_exit.LoopConditionShadowed, shadowed) == ["/steps/0/loop/condition"]
     named = {**controlled_loop(conditionSource=..., condition=WHEN), "body": "fan-out"}
-    assert names(loop_source.LoopConditionShadowed, named, fan) == []
+    assert names(loop_exit.LoopConditionShadowed, named, fan) == []
 
 
 def test_a_plain_condition_is_not_shadowed() -> None:
-    assert names(loop_source.LoopConditionShadowed, loop(type="while", count=..., condition=WHEN)) == []
-    assert names(loop_source.LoopConditionShadowed, loop(condition=WHEN)) == []
+    assert names(loop_exit.LoopConditionShadowed, loop(type="while", count=..., condition=WHEN)) == []
+    assert names(loop_exit.LoopConditionShadowed, loop(condition=WHEN)) == []
 
 
 def test_until_is_fine_where_it_inverts() -> None:
-    assert names(loop_source.LoopUntilArtifact, loop(type="until", count=..., condition=WHEN)) == []
+    assert names(loop_exit.LoopUntilArtifact, loop(type="until", count=..., condition=WHEN)) == []
     derived = controlled_loop(type="until", conditionSource=..., condition=WHEN)
-    assert names(loop_source.LoopUntilArtifact, derived) == ["/steps/0/loop/type"]
+    assert names(loop_exit.LoopUntilArtifact, derived) == ["/steps/0/loop/type"]
 
 
 def test_a_foreign_loop_id_weighs_more_when_a_prompt_repeats_it() -> None:
     source = {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": "review_loop"}
-    (quiet,) = lint(loop_source.LoopSourceLoopIdMismatch, workflow(controlled_loop(conditionSource=source)))
+    (quiet,) = lint(loop_exit.LoopSourceLoopIdMismatch, workflow(controlled_loop(conditionSource=source)))
     told = {**decision(), "prompt": "Hand in wr.loop_control for `review_loop`: continue or stop."}
-    (loud,) = lint(loop_source.LoopSourceLoopIdMismatch, workflow(controlled_loop(told, conditionSource=source)))
+    (loud,) = lint(loop_exit.LoopSourceLoopIdMismatch, workflow(controlled_loop(told, conditionSource=source)))
     assert (quiet.severity, loud.severity) == (Severity.INFO, Severity.WARNING)
     assert "'decide'" in loud.message
 
 
 def test_sources_of_counting_loops_are_not_looked_at() -> None:
     source = {"kind": "artifact_contract", "contractRef": "other", "loopId": "other"}
-    for rule in (loop_source.LoopSourceLoopIdMismatch, loop_source.LoopSourceContractIgnored):
+    for rule in (loop_exit.LoopSourceLoopIdMismatch, loop_exit.LoopSourceContractIgnored):
         assert names(rule, loop(conditionSource=source)) == []

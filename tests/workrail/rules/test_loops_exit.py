@@ -10,7 +10,7 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.rules import loop_exit, loop_wording
+from workrail_lint.systems.workrail.rules import loop_exit, loop_text
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
@@ -103,7 +103,7 @@ def decided(prompt: str) -> dict[str, Any]:
     ],
 )
 def test_one_sided_decisions(prompt: str) -> None:
-    assert names(loop_wording.LoopDecisionOneSided, decided(prompt)) == ["/steps/0/body/0/prompt"]
+    assert names(loop_text.LoopDecisionOneSided, decided(prompt)) == ["/steps/0/body/0/prompt"]
 
 
 @pytest.mark.parametrize(
@@ -121,16 +121,14 @@ def test_one_sided_decisions(prompt: str) -> None:
     ],
 )
 def test_two_sided_decisions(prompt: str) -> None:
-    assert names(loop_wording.LoopDecisionOneSided, decided(prompt)) == []
+    assert names(loop_text.LoopDecisionOneSided, decided(prompt)) == []
 
 
 def test_the_text_that_shows_one_side_is_named() -> None:
     blocks = {"goal": "Continue or stop.", "procedure": ["Think.", 'Hand in {"decision": "stop"}.']}
     made = {**decision(), "promptBlocks": blocks}
     del made["prompt"]
-    assert names(loop_wording.LoopDecisionOneSided, controlled_loop(made)) == [
-        "/steps/0/body/0/promptBlocks/procedure/1"
-    ]
+    assert names(loop_text.LoopDecisionOneSided, controlled_loop(made)) == ["/steps/0/body/0/promptBlocks/procedure/1"]
 
 
 def test_a_synthesis_that_decides_is_held_to_the_same() -> None:
@@ -139,15 +137,15 @@ def test_a_synthesis_that_decides_is_held_to_the_same() -> None:
         return parallel(synthesis={"prompt": prompt, "outputContract": output})
 
     one_sided = synthesized("Output decision: continue", required=False)
-    assert names(loop_wording.LoopDecisionOneSided, controlled_loop(one_sided)) == ["/steps/0/body/0/synthesis/prompt"]
+    assert names(loop_text.LoopDecisionOneSided, controlled_loop(one_sided)) == ["/steps/0/body/0/synthesis/prompt"]
     assert names(loop_exit.LoopExitOptional, controlled_loop(one_sided)) == [
         "/steps/0/body/0/synthesis/outputContract/required"
     ]
     sound = controlled_loop(synthesized("Continue while findings are open, else stop."))
-    assert names(loop_wording.LoopDecisionOneSided, sound) == names(loop_exit.LoopExitOptional, sound) == []
+    assert names(loop_text.LoopDecisionOneSided, sound) == names(loop_exit.LoopExitOptional, sound) == []
     # By name the synthesis is left outside, where it decides nothing.
     apart = ({**controlled_loop(), "body": "fan-out"}, one_sided)
-    assert names(loop_wording.LoopDecisionOneSided, *apart) == names(loop_exit.LoopExitOptional, *apart) == []
+    assert names(loop_text.LoopDecisionOneSided, *apart) == names(loop_exit.LoopExitOptional, *apart) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +160,7 @@ def test_a_synthesis_that_decides_is_held_to_the_same() -> None:
     ],
 )
 def test_exits_that_are_left_to_a_feeling(prompt: str) -> None:
-    assert names(loop_wording.LoopVagueExit, loop(step("refine", prompt))) == ["/steps/0/body/0/prompt"]
+    assert names(loop_text.LoopVagueExit, loop(step("refine", prompt))) == ["/steps/0/body/0/prompt"]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +174,7 @@ def test_exits_that_are_left_to_a_feeling(prompt: str) -> None:
     ],
 )
 def test_exits_with_a_rule_nearby_and_texts_about_other_things(prompt: str) -> None:
-    assert names(loop_wording.LoopVagueExit, loop(step("refine", prompt))) == []
+    assert names(loop_text.LoopVagueExit, loop(step("refine", prompt))) == []
 
 
 def test_a_rule_in_the_next_item_is_nearby_and_one_far_away_is_not() -> None:
@@ -187,17 +185,17 @@ def test_a_rule_in_the_next_item_is_nearby_and_one_far_away_is_not() -> None:
         }
         return loop(step("refine", None, promptBlocks=blocks))
 
-    assert names(loop_wording.LoopVagueExit, made("Then think.")) == []
-    assert names(loop_wording.LoopVagueExit, made("Then think. " * 40)) == ["/steps/0/body/0/promptBlocks/procedure/0"]
+    assert names(loop_text.LoopVagueExit, made("Then think.")) == []
+    assert names(loop_text.LoopVagueExit, made("Then think. " * 40)) == ["/steps/0/body/0/promptBlocks/procedure/0"]
 
 
 def test_the_title_of_a_loop_can_be_vague_too() -> None:
     titled = {**loop(), "title": "Polish until it feels right"}
-    assert names(loop_wording.LoopVagueExit, titled) == ["/steps/0/title"]
+    assert names(loop_text.LoopVagueExit, titled) == ["/steps/0/title"]
 
 
 def test_vague_words_outside_loops_are_no_exits() -> None:
-    assert names(loop_wording.LoopVagueExit, step(prompt="Continue until it feels done.")) == []
+    assert names(loop_text.LoopVagueExit, step(prompt="Continue until it feels done.")) == []
 
 
 def test_a_contract_on_a_loop_itself_is_for_the_schema_to_refuse() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.systems.workrail.rules import loop_text, loop_variables, variable_use
+from workrail_lint.systems.workrail.rules import loop_text, variable_use
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import expressions, mentions
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -155,7 +155,7 @@ def test_the_one_whose_title_speaks_of_an_analysis_is_named() -> None:
 
 def test_old_names_are_replaced_in_every_form() -> None:
     document = workflow(each("{{item}} is {{item.name}} at {{_index}}, {{ item }}"))
-    found = lint(loop_variables.LoopVariableDocName, document)
+    found = lint(loop_text.LoopVariableDocName, document)
     assert len(found) == 2
     assert json.loads(fixed(found[0], document))["steps"][0]["body"][0]["prompt"] == (
         "{{currentItem}} is {{currentItem.name}} at {{_index}}, {{ item }}"
@@ -172,7 +172,7 @@ def test_old_names_are_replaced_in_every_form() -> None:
     ],
 )
 def test_old_names_may_be_declared(config: dict[str, Any], prompt: str, count: int) -> None:
-    assert len(names(loop_variables.LoopVariableDocName, each(prompt, **config))) == count
+    assert len(names(loop_text.LoopVariableDocName, each(prompt, **config))) == count
     assert names(variable_use.VariableNeverSet, step("set-up", "Set `files` and `item`."), each(prompt, **config)) == []
 
 
@@ -182,7 +182,7 @@ def test_old_names_are_seen_wherever_the_run_puts_values_in() -> None:
     inner = step("inner-step", None, promptBlocks=blocks, promptFragments=[fragment], guidance=["Mind {{item}}."])
     document = loop(inner, type="forEach", count=..., items="files")
     base = "/steps/0/body/0"
-    assert names(loop_variables.LoopVariableDocName, document) == [
+    assert names(loop_text.LoopVariableDocName, document) == [
         f"{base}/promptBlocks/goal",
         f"{base}/promptBlocks/verify/0/0/text",
         f"{base}/promptFragments/0/text",
@@ -191,7 +191,7 @@ def test_old_names_are_seen_wherever_the_run_puts_values_in() -> None:
 
 def test_an_old_name_that_a_step_sets_is_a_variable_like_any_other() -> None:
     setter = step("setter", "Pick the next entry and set `item`.")
-    assert names(loop_variables.LoopVariableDocName, setter, body("{{item}}")) == []
+    assert names(loop_text.LoopVariableDocName, setter, body("{{item}}")) == []
     talker = step("talker", "Pick the next item.")
-    (found,) = lint(loop_variables.LoopVariableDocName, workflow(talker, body("{{item}}")))
+    (found,) = lint(loop_text.LoopVariableDocName, workflow(talker, body("{{item}}")))
     assert found.fix is None  # a counting loop has no item

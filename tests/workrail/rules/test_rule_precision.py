@@ -17,8 +17,12 @@ from workrail_lint.systems.workrail.rules.assessments import AssessmentNoConsequ
 from workrail_lint.systems.workrail.rules.evidence import CriteriaFlagOnly, CriteriaPreferContract
 from workrail_lint.systems.workrail.rules.features import FeatureMissingCapabilities
 from workrail_lint.systems.workrail.rules.lifecycle import DeprecatedMember, ModelIdHardcoded
-from workrail_lint.systems.workrail.rules.loop_exit import LoopControlOutsideLoop, LoopStopSkipsNext
-from workrail_lint.systems.workrail.rules.loop_source import LoopContextControlled, LoopSourceLoopIdMismatch
+from workrail_lint.systems.workrail.rules.loop_exit import (
+    LoopContextControlled,
+    LoopControlOutsideLoop,
+    LoopSourceLoopIdMismatch,
+    LoopStopSkipsNext,
+)
 from workrail_lint.systems.workrail.rules.prompt_parts import GuidanceNotDelivered
 from workrail_lint.systems.workrail.rules.prompt_wording import PromptBoundaryBoilerplate, PromptLazyWording
 from workrail_lint.systems.workrail.rules.references import ReferencePackageScope

@@ -1,35 +1,253 @@
-"""The step of a body that ends the loop: its position, and whether its decision is required and used."""
+"""LP: what decides whether a loop continues, and the step of its body that ends it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents.operations import Remove
-from workrail_lint.findings import Severity, unsafe
-from workrail_lint.rules.base import Example
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.findings import Fix, Severity, unsafe
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowRule
+from workrail_lint.systems.workrail.model.workflow import ArtifactSource, LoopStep, OutputContract, Step
+from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LOOP
 from workrail_lint.systems.workrail.rules.loop_facts import (
+    ARTIFACT,
+    CONTEXT,
+    artifact_source,
+    decided_by,
     decisions,
+    from_named_condition,
     is_artifact_decided,
-    label,
     may_come_next,
-    settings,
-    source,
+    only_user,
     steps_after,
-    synthesis_contract,
+    synthesis_decision,
 )
+from workrail_lint.systems.workrail.rules.prose import label, mentions
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 
-if TYPE_CHECKING:
-    from workrail_lint.findings import Fix
-    from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.model.workflow import Step
-    from workrail_lint.systems.workrail.rules.base import WorkflowContext
+_OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
+_AGAIN = {"var": "openFindings", "gt": 0}
+
+
+def _authored_artifact(loop: LoopStep) -> ArtifactSource | None:
+    """Return the `conditionSource` of a while or until loop, if it names an artifact."""
+    written = loop.loop.condition_source if loop.loop.type in ("while", "until") else None
+    return written if isinstance(written, ArtifactSource) else None
+
+
+class LoopContextControlled(LoopRule):
+    code = "LP018"
+    name = "loop-context-controlled"
+    severity = Severity.WARNING
+    origin = "lock"
+    summary = "A context variable decides a loop, instead of a loop-control artifact."
+    why = (
+        "The engine does not check variables: a misspelled or forgotten one keeps the loop running to `maxIterations`, "
+        "or ends it at once. A loop-control artifact is validated and recorded."
+    )
+    fix = "Let an artifact decide, and add its contract to the last step of the body."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        if decided_by(loop, workflow) != CONTEXT or from_named_condition(loop, workflow):
+            return
+        member = "conditionSource" if "conditionSource" in loop.loop else "condition"
+        report(
+            loop.at("loop", member),
+            f"loop {quoted(loop.id)}: a context variable, which the engine does not check, decides when the loop ends; "
+            f"end the body with a step that has the contract {LOOP_CONTROL}",
+            fix=self._fix(loop, member, workflow),
+        )
+
+    def _fix(self, loop: LoopStep, member: str, workflow: WorkflowContext) -> Fix | None:
+        body = workflow.body_of(loop)
+        # On any step but the last, a stop would skip the steps after it.
+        if not body or body[-1].kind != "standard" or body[-1].calls_template:
+            return None
+        # A contract replaces every other check, and a step that may be skipped can't decide every iteration.
+        if any(body[-1].raw.get(member) for member in _OTHER_CHECKS):
+            return None
+        if isinstance(loop.body, str) and not only_user(loop, workflow):
+            return None
+        pointer = loop.at("loop", member)
+        operations: list[Operation] = [Replace(pointer, artifact_source(loop.id))]
+        if member == "condition":
+            operations.append(Rename(pointer, "conditionSource"))
+        if loop.loop.type == "until":
+            operations.append(Replace(loop.at("loop", "type"), "while"))
+        operations.append(Insert(body[-1].pointer, "outputContract", None, {"contractRef": LOOP_CONTROL}))
+        return unsafe("let a loop-control artifact decide", *operations)
+
+    def examples(self) -> Iterable[Example]:
+        review = step("review", "Review the change and count the open findings: continue above 0, else stop.")
+        decides = {**review, "outputContract": {"contractRef": LOOP_CONTROL}}
+        legacy = loop(review, type="while", count=..., maxIterations=3, condition=_AGAIN)
+        good = workflow(controlled_loop(decides))
+        yield Example(bad=workflow(legacy), good=good, fixed=good)
+        until = {"kind": "context_variable", "condition": {"var": "openFindings", "equals": 0}}
+        written = loop(review, type="until", count=..., maxIterations=3, conditionSource=until)
+        yield Example(bad=workflow(written), good=good, fixed=good)
+
+
+class LoopConditionShadowed(LoopRule):
+    code = "LP019"
+    name = "loop-condition-shadowed"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop has a `condition` that is ignored, because something else decides the loop."
+    why = (
+        "A `conditionSource`, or else a step of the body with the loop-control contract, takes precedence over "
+        "`condition`, which is then never evaluated."
+    )
+    fix = "Replace the condition with the `conditionSource` that decides, or remove it if there is one."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        decided = decided_by(loop, workflow)
+        if "condition" not in loop.loop or decided is None:
+            return
+        pointer = loop.at("loop", "condition")
+        if "conditionSource" in loop.loop:
+            report(
+                pointer,
+                f"loop {quoted(loop.id)}: condition is ignored next to conditionSource; remove it",
+                fix=unsafe("remove the condition", Remove(pointer)),
+            )
+        elif decided == ARTIFACT:
+            report(
+                pointer,
+                f"loop {quoted(loop.id)}: condition is ignored, because a step of the body has the contract "
+                f"{LOOP_CONTROL}; replace it with a conditionSource of kind artifact_contract",
+                fix=unsafe(
+                    "replace the condition with a conditionSource",
+                    Replace(pointer, artifact_source(loop.id)),
+                    Rename(pointer, "conditionSource"),
+                ),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(conditionSource=..., condition=_AGAIN)), good=good, fixed=good)
+        yield Example(bad=workflow(controlled_loop(condition=_AGAIN)), good=good, fixed=good)
+
+
+class LoopUntilArtifact(LoopRule):
+    code = "LP020"
+    name = "loop-until-artifact"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop that an artifact decides has the type `until`."
+    why = (
+        "The decision `continue` or `stop` is never inverted: an `until` loop continues on `continue`, just like a "
+        "`while` loop. The type suggests the opposite."
+    )
+    fix = "Change the type to `while`, which behaves the same."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        if loop.loop.type == "until" and decided_by(loop, workflow) == ARTIFACT:
+            pointer = loop.at("loop", "type")
+            report(
+                pointer,
+                f"loop {quoted(loop.id)}: until does not invert an artifact's decision, so the loop continues on "
+                "'continue', like while; write while",
+                fix=unsafe("change until to while", Replace(pointer, "while")),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(type="until")), good=good, fixed=good)
+
+
+class LoopSourceContractIgnored(LoopRule):
+    code = "LP021"
+    name = "loop-source-contract-ignored"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "The `conditionSource` of a loop names a contract other than loop control."
+    why = "Only loop-control artifacts decide loops. The engine ignores the name, so another contract has no effect."
+    fix = "Use the loop-control contract."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        written = _authored_artifact(loop)
+        if written is None or "contractRef" not in written or written.contract_ref == LOOP_CONTROL:
+            return
+        pointer = written.at("contractRef")
+        report(
+            pointer,
+            f"loop {quoted(loop.id)}: artifacts of {quoted(written.contract_ref)} can't decide a loop; use "
+            f"{LOOP_CONTROL}",
+            fix=unsafe(f"use {LOOP_CONTROL}", Replace(pointer, LOOP_CONTROL)),
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        other = {**artifact_source("again"), "contractRef": "wr.contracts.review_verdict"}
+        yield Example(bad=workflow(controlled_loop(conditionSource=other)), good=good, fixed=good)
+
+
+class LoopSourceLoopIdMismatch(LoopRule):
+    code = "LP022"
+    name = "loop-source-loopid-mismatch"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "The `conditionSource` of a loop has no `loopId`, or one that is not the loop's id."
+    why = (
+        "A decision applies to the loop it names, by the id of the loop step. If a prompt tells the agent another id, "
+        "its decisions are rejected; as long as no prompt does, this is only advice."
+    )
+    fix = "Set `loopId` to the loop's id."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: WorkflowContext) -> bool:
+        return not workflow.engine  # the public engine ignores loopId
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        written = _authored_artifact(loop)
+        if written is None or written.loop_id == loop.id or not loop.id:
+            return
+        title = f"set loopId to {quoted(loop.id)}"
+        if written.loop_id is None:
+            report(
+                written.pointer,
+                f"loop {quoted(loop.id)}: conditionSource has no loopId; add {quoted(loop.id)}",
+                severity=Severity.INFO,
+                fix=unsafe(title, Insert(written.pointer, "loopId", None, loop.id)),
+            )
+            return
+        other = written.loop_id
+        using = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt_text, other)), None)
+        also = f", also in the prompt of step {quoted(using.id)}" if using else ""
+        report(
+            written.at("loopId"),
+            f"loop {quoted(loop.id)}: loopId of conditionSource is {quoted(other)}; use {quoted(loop.id)}{also}",
+            severity=Severity.WARNING if using else Severity.INFO,
+            fix=unsafe(title, Replace(written.at("loopId"), loop.id)),
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        named = artifact_source("again")
+        decides = decision() | {
+            "prompt": "Submit a wr.loop_control artifact for other: continue above 0 findings, else stop."
+        }
+        body = controlled_loop(step("inner-step"), decides)
+        yield Example(
+            bad=workflow(controlled_loop(step("inner-step"), decides, conditionSource={**named, "loopId": "other"})),
+            good=good,
+            fixed=workflow(body),
+            options={"target": "ir"},
+        )
+        unnamed = {member: value for member, value in named.items() if member != "loopId"}
+        yield Example(
+            bad=workflow(controlled_loop(conditionSource=unnamed)), good=good, fixed=good, options={"target": "ir"}
+        )
+
 
 # What decides the loops that no agent decides.
 _DECIDED_BY: dict[object, str] = {"for": "the count", "forEach": "the list"}
@@ -47,9 +265,8 @@ class LoopNoExitStep(WorkflowRule):
     )
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
-        decided = source(loop, workflow)
-        if decided is None or decided.get("kind") != "artifact_contract" or not workflow.body_of(loop):
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        if not is_artifact_decided(loop, workflow) or not workflow.body_of(loop):
             return
         if not decisions(loop, workflow):
             report(
@@ -72,11 +289,10 @@ class LoopExitStepNotLast(WorkflowRule):
     why = "A `stop` ends the loop at once, so the last iteration skips the steps after the decision."
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
-        found = decisions(loop, workflow)
-        body = workflow.body_of(loop)
-        if found and found[-1].step is not body[-1]:
-            last = found[-1]
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        places, body = decisions(loop, workflow), workflow.body_of(loop)
+        if places and places[-1].step is not body[-1]:
+            last = places[-1]
             report(
                 last.contract,
                 f"{label(last.step)}: decides before {quoted(body[-1].id)} runs, so a stop skips the steps after it; "
@@ -99,9 +315,8 @@ class LoopMultipleExitSteps(WorkflowRule):
     why = "Each of them can end the loop, and a later step can overrule the `continue` of an earlier one."
     needs = frozenset({LOOP})
 
-    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
-        # An empty condition is always true.
-        always = [found for found in decisions(loop, workflow) if not found.step.step.get("runCondition")]
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        always = [place for place in decisions(loop, workflow) if not place.step.is_conditional]
         for again in always[1:]:
             report(
                 again.contract,
@@ -131,19 +346,21 @@ class LoopExitOptional(WorkflowRule):
     needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if "outputContract" in step.step and step.decides_loop:
+        if step.kind == "standard" and step.decides_loop:
             # A routine's step may decide a loop of its caller.
             if (workflow.is_routine or step.pointer in workflow.loop_of) and not step.calls_template:
-                self._judge(step, step.step["outputContract"], step.at("outputContract"), report)
-        elif step.around is not None and step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
-            self._judge(step, step.step["synthesis"]["outputContract"], step.at("synthesis", "outputContract"), report)
+                self._check_contract(step, step.output_contract, report)
+        elif step.around is not None:
+            self._check_contract(step, synthesis_decision(step), report)
 
-    def _judge(self, step: Step, contract: dict[str, Any], pointer: str, report: Report) -> None:
-        if contract.get("required") is False:
+    @staticmethod
+    def _check_contract(step: Step, contract: OutputContract | None, report: Report) -> None:
+        if contract is not None and contract.required is False:
+            pointer = contract.at("required")
             report(
-                f"{pointer}/required",
+                pointer,
                 f"{label(step)}: the decision is optional, and without one the loop continues; remove required",
-                fix=unsafe("make the decision required", Remove(f"{pointer}/required")),
+                fix=unsafe("make the decision required", Remove(pointer)),
             )
 
     def examples(self) -> Iterable[Example]:
@@ -169,14 +386,15 @@ class LoopControlOutsideLoop(WorkflowRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if workflow.is_routine or step.calls_template:
             return
-        if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
-            self._judge(step, workflow.loop_of.get(step.pointer), step.at("outputContract"), True, workflow, report)
-        elif step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
-            removable = bool(step.step["synthesis"].get("prompt"))
-            self._judge(step, step.around, step.at("synthesis", "outputContract"), removable, workflow, report)
+        if step.kind == "standard" and step.decides_loop:
+            self._check(step, workflow.loop_of.get(step.pointer), step.at("outputContract"), True, workflow, report)
+        elif step.kind == "parallel" and (contract := synthesis_decision(step)) is not None:
+            removable = step.synthesis is not None and bool(step.synthesis.prompt)
+            self._check(step, step.around, contract.pointer, removable, workflow, report)
 
-    def _judge(
-        self, step: Step, loop: Step | None, pointer: str, removable: bool, workflow: WorkflowContext, report: Report
+    @staticmethod
+    def _check(
+        step: Step, loop: LoopStep | None, pointer: str, removable: bool, workflow: WorkflowContext, report: Report
     ) -> None:
         fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
         if loop is None:
@@ -186,10 +404,10 @@ class LoopControlOutsideLoop(WorkflowRule):
                 )
                 report(pointer, f"{label(step)}: {message}", fix=fix)
             return
-        decided = source(loop, workflow)
-        if decided is not None and decided.get("kind") == "artifact_contract":
+        decided = decided_by(loop, workflow)
+        if decided == ARTIFACT:
             return
-        by = "the context" if decided is not None else _DECIDED_BY.get(settings(loop).get("type"), "nothing")
+        by = "the context" if decided is not None else _DECIDED_BY.get(loop.loop.type, "nothing")
         report(
             pointer,
             f"{label(step)}: the decision has no effect, because {by} decides loop {quoted(loop.id)}; remove the "
@@ -212,18 +430,18 @@ def _decides_the_next(step: Step, workflow: WorkflowContext) -> bool:
 
     Steps generated for a verification or an audit come in between, with separate artifacts.
     """
-    if step.kind == "standard" and not {"verification", "audit"}.isdisjoint(step.step):
+    if step.kind == "standard" and ("verification" in step or "audit" in step):
         return False
     return any(is_artifact_decided(following, workflow) for following in may_come_next(step, workflow))
 
 
 def _between(loop: Step, following: Step, workflow: WorkflowContext) -> Iterator[Step]:
-    """The steps from a loop to a later step that are no loop's body."""
-    for found in steps_after(loop, workflow):
-        if found.index >= following.index:
+    """Yield the steps from a loop to a later step that are no loop's body."""
+    for between in steps_after(loop, workflow):
+        if between.index >= following.index:
             return
-        if found.pointer not in workflow.loop_of:
-            yield found
+        if between.pointer not in workflow.loop_of:
+            yield between
 
 
 class LoopStopSkipsNext(LoopRule):
@@ -237,18 +455,18 @@ class LoopStopSkipsNext(LoopRule):
         "loop, that is still the `stop` of the first one, so the second loop never starts."
     )
 
-    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         if loop.around is not None or not is_artifact_decided(loop, workflow) or not decisions(loop, workflow):
             return
         if not any(other.kind == "loop" for other in steps_after(loop, workflow)):
             return
         for following in may_come_next(loop, workflow):
-            if not is_artifact_decided(following, workflow):
+            if following.kind != "loop" or decided_by(following, workflow) != ARTIFACT:
                 continue
             skipped = list(islice(_between(loop, following, workflow), 2))
             when = f" when {quoted(skipped[0].id)} is skipped" if skipped else ""
             when = " when the steps between them are skipped" if len(skipped) > 1 else when
-            member = "conditionSource" if "conditionSource" in settings(following) else "type"
+            member = "conditionSource" if "conditionSource" in following.loop else "type"
             report(
                 following.at("loop", member),
                 f"loop {quoted(following.id)}: never starts{when}, because the engine reads the stop that ends loop "
@@ -262,6 +480,5 @@ class LoopStopSkipsNext(LoopRule):
 
 
 def _named_by_any_loop(step: Step, workflow: WorkflowContext) -> bool:
-    """Whether a loop names the step, even a loop without a view because something else is wrong with it."""
-    steps = workflow.definition.get("steps") or ()
-    return any(isinstance(item, dict) and item.get("type") == "loop" and item.get("body") == step.id for item in steps)
+    """Return whether a loop names the step, even a loop that is skipped because something else is wrong with it."""
+    return any(other.kind == "loop" and other.body == step.id for other in workflow.whole.steps)
