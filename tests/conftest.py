@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import pkgutil
+import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -25,6 +26,12 @@ pytest_plugins = ["pytester"]
 settings.register_profile("few", deadline=None, derandomize=True, print_blob=True, max_examples=FEW)
 settings.register_profile("deep", deadline=None, print_blob=True, max_examples=20 * FEW)
 settings.load_profile("few")
+
+
+def pytest_configure() -> None:
+    """Let an interrupt interrupt, also where a shell started the suite in the background, which ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

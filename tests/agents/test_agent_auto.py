@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from agent_workflows import by_artifact, compiled, decide, first_moment, loop, play, step, workflow
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -309,7 +310,7 @@ def drawn_workflows(draw: st.DrawFn) -> dict[str, Any]:
     return workflow(*steps, assessments=[READINESS])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(25, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn_workflows(), st.sampled_from(PROFILES))
 def test_drawn_workflows_complete_and_repeat_themselves(authored: dict[str, Any], profile: str) -> None:
     run = auto(authored, profile)
@@ -317,7 +318,7 @@ def test_drawn_workflows_complete_and_repeat_themselves(authored: dict[str, Any]
     assert auto(authored, profile).transcript == run.transcript
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(25, deep=600), deadline=None)
 @given(drawn_steps())
 def test_no_part_of_an_answer_can_be_left_out(members: dict[str, Any]) -> None:
     members = {name: value for name, value in members.items() if name != "runCondition"}

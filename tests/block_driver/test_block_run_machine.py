@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from block_runs import edge, group, node, run, workflow
+from effort import times
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -243,7 +244,7 @@ def test_whatever_happens_the_promises_hold() -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Runs,
         settings=settings(
-            max_examples=30,
+            max_examples=times(12, deep=200),
             stateful_step_count=8,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from covered import by_artifact, goal_names, loop, names, step, workflow
+from effort import times
 from explorer import explore
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -332,7 +333,7 @@ def is_passable(ir: dict[str, Any]) -> bool:
 
 
 @given(workflows(), st.sampled_from(BOTH))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(8, deep=200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_goal_of_any_workflow_can_be_reached(source: dict[str, Any], profile: ProfileName) -> None:
     ir = compiled(source)
     if ir is not None and is_passable(ir):
@@ -351,7 +352,7 @@ NOT_ALWAYS_GOALS = {LoopGoal, BlockerGoal, GapGoal}
     st.fixed_dictionaries({"a": VALUES, "b": VALUES, "loop_0_count": st.integers(0, 4)}),
     st.sampled_from(["guided", "full_auto_never_stop"]),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(40, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     source: dict[str, Any], profile: ProfileName, seed: int, context: dict[str, Any], mode: Any
 ) -> None:

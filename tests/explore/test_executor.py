@@ -129,3 +129,8 @@ def test_a_cluster_gives_what_one_process_gives(scheduler: str) -> None:
         assert gather(executor, TASK, PIECES) == gather(Inline(), TASK, PIECES)
         with pytest.raises(TypeError):
             gather(executor, "operator:neg", ["text"])
+
+
+def test_an_interrupt_is_not_ignored_here() -> None:
+    """A shell that starts the suite in the background ignores it, and processes that tests start would, too."""
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN

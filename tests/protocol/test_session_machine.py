@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from effort import times
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -345,7 +346,7 @@ def projections(events: tuple[Event, ...]) -> Any:
 
 
 TestSessions = Sessions.TestCase
-TestSessions.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestSessions.settings = settings(max_examples=times(25, deep=300), stateful_step_count=30, deadline=None)
 
 
 def test_the_same_on_a_real_disk(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import shared
 
 from pytest_workrail.golden.records import BUILD_MACHINE
 from tests.security.hostile import BAD, HOSTILE, MARKUP, WORKFLOW, acts, places, poisoned
@@ -212,6 +211,7 @@ def test_neutral_changes_nothing_else() -> None:
 
 TEST = """
 import pytest
+from forks import shared
 HOSTILE = {hostile!r}
 
 def test_run(workrail):
@@ -297,7 +297,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outside = {
         name: value for name, value in os.environ.items() if name not in BUILD_MACHINE
     }  # no golden is written there
-    subprocess.run([sys.executable, "-m", "pytest", *update], cwd=folder, env=outside, capture_output=True, check=True)
+    assert shared().run(["pytest", *update], folder, outside)[0] == 0
     golden.write_text(golden.read_text().replace("Again", "Once more \\u009b31m ##[error]"))
     return folder
 
@@ -318,10 +318,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=" ".join,
 )
 def test_nothing_that_pytest_shows_acts(options: list[str], suite: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", "--junitxml=out.xml", *options]
-    ran = subprocess.run(command, cwd=suite, capture_output=True, check=False)
-    text = ran.stdout.decode() + ran.stderr.decode()
-    assert ran.returncode in (0, 1), text
+    command = ["pytest", "-p", "no:cacheprovider", "--color=no", "--junitxml=out.xml", *options]
+    code, text = shared().run(command, suite, os.environ)
+    assert code in (0, 1), text
     assert "failed" in text or "collected" in text
     assert acts(text) == []
     if "--collect-only" in options:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 
 pytest.importorskip("pygls", reason="pygls is not installed")
 
@@ -220,9 +221,10 @@ def _edited(text: str, chance: random.Random) -> str:
             return text[:at] + text[at : at + 30] + text[at:]
 
 
+@pytest.mark.search
 def test_nothing_is_stale_after_many_edits(project: Path, start: Open) -> None:
     """The diagnostics after any number of edits are those of an editor that opens the text for the first time."""
-    edits = 1_000
+    edits = times(200, deep=1_000)
     editor, fresh = start(project), start(project)
     good = editor.open(WORKFLOW)
     fresh.open(WORKFLOW)

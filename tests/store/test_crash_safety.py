@@ -257,11 +257,12 @@ def test_what_a_second_process_has_seen_outlives_a_power_failure():
     assert list(second_life_violations(FileSessionStore)) == []
 
 
+@pytest.mark.search
 def test_a_crashed_writer_never_leaves_a_session_locked():
     files = RecordingFiles()
     story = record(files, tell_short)
     locks = set()
-    for state in crash_states(files.ops):
+    for state in crash_states(files.ops, times(13, deep=1)):
         lock = state.contents.get(layout.lock(story.session_id))
         if lock in locks:
             continue

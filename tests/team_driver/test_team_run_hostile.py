@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_plays import APPROVED, SESSION, blockers, codes, folder, full, gates, played, resumed, status, tasks
@@ -177,7 +178,7 @@ MEMBERS = [
     st.dictionaries(st.sampled_from(MEMBERS), ODD, max_size=4),
     st.dictionaries(st.sampled_from(["id", "status", "depends_on", "acceptance_checks", "goal", "context_files"]), ODD),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(30, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_session_is_too_odd_to_be_resumed(state: str, members: dict[str, Any], task: dict[str, Any]) -> None:
     """Whatever the files say, a run ends: in a state, with a reason, and with findings about what is odd."""
     found = status(state, *gates())
@@ -192,7 +193,7 @@ def test_no_session_is_too_odd_to_be_resumed(state: str, members: dict[str, Any]
 
 
 @given(st.dictionaries(st.sampled_from(["status", "summary", "artifacts", "gates", "next"]), ODD, min_size=1))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(20, deep=400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_reply_is_too_odd(output: dict[str, Any]) -> None:
     found = played(replies={"SpecAgent/meta#1": {"output": output}}, limits={"steps": 3})
     assert found.final_state in WorkflowState

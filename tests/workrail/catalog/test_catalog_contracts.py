@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -361,7 +362,7 @@ def _containers(value: Any) -> list[Any]:
 
 
 @given(mutants())
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=times(150, deep=4_000))
 def test_the_verdict_is_that_of_jsonschema(mutant: tuple[str, Any]) -> None:
     name, artifact = mutant
     found = validate_artifact(PACKS[name].schema, artifact)

@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 import pytest
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
@@ -47,7 +48,7 @@ def test_the_specimens_are_valid_for_everyone(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(100, deep=2_000), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_all_validators_agree_on_mutants(kind: str, data: st.DataObject) -> None:
     model, specimen = KINDS[kind]
@@ -64,7 +65,7 @@ def test_the_python_library_agrees_too(document: Any) -> None:
     assert PYTHON["workflow"].is_valid(document) == (not OURS["workflow"].violations(document))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(60, deep=1_500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(document=mutated(WORKFLOW))
 def test_the_design_form_takes_every_shipping_document(document: Any) -> None:
     if not OURS["workflow"].violations(document):
