@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from block_checks import check_files, check_folder, check_paths, settings, told, write
+from block_checks import check_files, check_folder, check_paths, check_text, settings, told, write
 from block_mutants import WORKFLOW, mutated
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -20,6 +20,7 @@ from workrail_lint.systems.blocks.check import check_unit
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.records import record_of
+from workrail_lint.systems.blocks.rules import samples
 from workrail_lint.systems.blocks.rules.folder_files import CHAIN, without
 from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
@@ -345,3 +346,12 @@ def test_no_unit_is_too_odd_to_check(data: st.DataObject) -> None:
     for finding in check_unit(unit):
         assert finding.path
         assert "\n" not in finding.message
+
+
+def test_a_gate_with_two_defaults_is_warned_about() -> None:
+    options = [{"label": name, "value": name, "isDefault": name != "c"} for name in "abc"]
+    gates = [{**samples.GATE, "options": options}]
+    findings = check_text(samples.workflow(gates=gates), samples.WORKFLOW_PATH)
+    (finding,) = [finding for finding in findings if finding.code == "BC319"]
+    assert finding.pointer == "/gates/0/options/1/isDefault"
+    assert finding.severity is Severity.WARNING

@@ -194,6 +194,17 @@ def test_cancelled_correction_members() -> None:
     ) == ["TC116"]
 
 
+def test_a_correction_has_the_task_meta_and_a_time() -> None:
+    dispatch = {"agent": "Architect", "task_id": "T-001", "at": 7}
+    tracking = samples.correction("dispatched", last_correction_dispatch=dispatch)
+    findings = lint_text(samples.status("APPROVE_DESIGN", gate_tracking=tracking), samples.STATUS, {})
+    messages = {finding.pointer.rpartition("/")[2]: finding.message for finding in findings if finding.code == "TC117"}
+    assert messages == {
+        "task_id": "a correction must have the task meta, not 'T-001'",
+        "at": "'at' must be a date-time, not a number",
+    }
+
+
 # ---------------------------------------------------------------------------------------------------------- tasks
 
 

@@ -51,6 +51,12 @@ def test_blank_blocks(sections: dict[str, Any], expected: list[str]) -> None:
     assert found == [f"/steps/0/promptBlocks/{place}" for place in expected]
 
 
+def test_a_blank_item_is_counted_from_one() -> None:
+    (finding,) = lint(prompt_shape.PromptBlockBlank, workflow(blocks(goal="Look.", verify=["Look again.", ""])))
+    assert finding.message.endswith(": item 2 of verify is blank; fill it in or remove it")
+    assert finding.pointer.endswith("/promptBlocks/verify/1")
+
+
 @pytest.mark.parametrize(("length", "count"), [(7372, 0), (7373, 1), (8192, 1), (8193, 0)])
 def test_near_the_limit_is_over_nine_tenths_of_it(length: int, count: int) -> None:
     assert len(places(prompt_parts.PromptNearLimit, step(prompt="é" * length))) == count
