@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -270,7 +269,7 @@ def test_a_scenario_that_does_not_hold_is_an_error(project: Path, capsys: pytest
     assert "wrong.scenario.json does not hold on the workflow as it is" in capsys.readouterr().err
 
 
-@pytest.mark.skipif("WORKRAIL_MUTATE" not in os.environ, reason="only with WORKRAIL_MUTATE=1")
+@pytest.mark.deep
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_runs_proposed_for_survivors_leave_none(path: Path) -> None:
     ir, injections = fixture(path)

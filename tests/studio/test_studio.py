@@ -337,7 +337,7 @@ def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
     assert len(names) == len(set(names)), "two modules use one name, and they become one script"
 
 
-@pytest.mark.skipif(shutil.which("tsc") is None, reason="no TypeScript compiler on this machine")
+@pytest.mark.skipif(shutil.which("tsc") is None, reason="TypeScript is not installed: npm install --global typescript")
 def test_the_types_of_the_scripts_fit() -> None:
     done = subprocess.run(["tsc", "-p", str(ROOT / "tools" / "studio")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -19,7 +19,7 @@ from workrail_lint.studio.page import page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 ROOT = Path(__file__).resolve().parents[2]
 _QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 
