@@ -52,7 +52,7 @@ def test_blank_blocks(sections: dict[str, Any], expected: list[str]) -> None:
 
 
 def test_a_blank_item_is_counted_from_one() -> None:
-    (finding,) = lint(prompt_shape.PromptBlockBlank, workflow(blocks(goal="Look.", verify=["Look again.", ""])))
+    (finding,) = lint(prompt_parts.PromptBlockBlank, workflow(blocks(goal="Look.", verify=["Look again.", ""])))
     assert finding.message.endswith(": item 2 of verify is blank; fill it in or remove it")
     assert finding.pointer.endswith("/promptBlocks/verify/1")
 
