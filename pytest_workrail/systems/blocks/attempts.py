@@ -1,4 +1,8 @@
-"""After a block: whether its output can be used, what takes its place if not, and how the node stands."""
+"""One run of one block: what it gets, what it does to its workspace, what it leaves behind, and what that is worth.
+
+An attempt has a beginning and an end, because lanes overlap in time. A scripted agent writes at the end; an agent in
+Python does its work at the beginning, and only its end is delayed.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +41,11 @@ from workrail_lint.systems.blocks.run_vocabulary import Enforcement, EventType
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synthetic
 from workrail_lint.systems.blocks.wording import shown
+
+OWN = "own"
+_ALLOWED = ("BC609", "BC610")
+_NOT_RELATIVE = "BC109"
+_ANOTHER_BLOCK = "BC118"
 
 
 class Killed(Exception):  # noqa: N818 - what happens to an agent, not an error of the harness
@@ -190,10 +199,7 @@ class Attempt:
         return changes(self._before, Snapshot(self.workspace, self._before))
 
 
-OWN = "own"
-_ALLOWED = ("BC609", "BC610")
-_NOT_RELATIVE = "BC109"
-_ANOTHER_BLOCK = "BC118"
+# -------------------------------------------------------------------------------------------------------------- outcome
 
 
 class BlockOutcome(NamedTuple):
@@ -325,6 +331,9 @@ def _blocker(node: str, reason: Synthetic, output: dict[str, Any], first: Findin
             return blockers.timed_out(node)
         case Synthetic.ABORTED:
             return blockers.aborted(node)
+
+
+# -------------------------------------------------------------------------------------------------------------- retries
 
 
 def note_start(stage: Stage, node: Node) -> None:

@@ -1,4 +1,4 @@
-"""Runs of blocks from Python: a scenario as data or as a file, with agents that are functions."""
+"""Runs of blocks from Python: a scenario as data or as a file, played once, or several times to compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the way of a run, told so that somebody can do something about it."""
+"""The blockers of a run of blocks, each with what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run from its start to where it ends, pauses or waits."""
+"""A run from its start to where it ends, pauses or waits: nodes, control nodes and the questions about them."""
 
 from __future__ import annotations
 
@@ -34,6 +34,89 @@ from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, REVISE,
 from workrail_lint.systems.blocks.transitions import node_runs, transition_holds
 from workrail_lint.systems.blocks.vocabulary import ControlType, ExecutionStatus, NodeStatus, Synthetic
 
+_ENDS = {
+    ExecutionStatus.COMPLETED: EventType.EXECUTION_COMPLETED,
+    ExecutionStatus.FAILED: EventType.EXECUTION_FAILED,
+    ExecutionStatus.ABORTED: EventType.EXECUTION_ABORTED,
+}
+
+
+def drive(shared: SharedState) -> tuple[ExecutionStatus, Stage | None]:
+    """Run a definition. Return how that ended, and the definition as it stands; None if it never started."""
+    shared.log.emit(EventType.EXECUTION_STARTED)
+    stage = _stage(shared)
+    status = ExecutionStatus.FAILED
+    if stage is not None:
+        shared.main.make_output_folder()
+        shared.log.emit(EventType.FOLDER_CREATED)
+        status = walk(stage) or (ExecutionStatus.FAILED if stage.failed else ExecutionStatus.COMPLETED)
+    shared.pool.teardown()
+    if status in _ENDS:
+        shared.log.emit(_ENDS[status], executionStatus=status.value)
+    return status, stage
+
+
+def _stage(shared: SharedState) -> Stage | None:
+    """Return the definition ready to run; None if a blocker prevents it."""
+    definition = shared.setup.definition
+    plan = make_plan(definition)
+    if isinstance(plan, Err):
+        shared.blockers.append(blockers.plan_cycle(definition, plan.error))
+        return None
+    groups = [group for each in (definition, *shared.setup.workflows.values()) for group in each.parallel_groups]
+    if shared.setup.containers is Containers.NONE and groups:
+        shared.blockers += [blockers.runtime_missing(group) for group in groups]
+        return None
+    return Stage(shared, definition, plan.value, start_variables(definition, dict(shared.setup.variables)))
+
+
+def walk(stage: Stage) -> Halt:
+    """Run the entries of a plan, one after the other, until one of them stops the run."""
+    for entry in stage.plan.entries:
+        halted = _pause(stage, entry)
+        if halted is None:
+            halted = (
+                run_group(stage, entry)
+                if isinstance(entry, Lanes)
+                else run_node(stage, stage.definition.by_id[entry.node])
+            )
+        if halted is not None:
+            return halted
+    return None
+
+
+def run_node(stage: Stage, node: Node) -> Halt:
+    """Run a node, or skip it without leaving anything behind."""
+    # In the body of a forEach only transitions inside it count, and those were judged there.
+    in_body = node.id in stage.definition.body_of
+    if not in_body and not node_runs(stage.definition, node.id, stage.statuses, stage.variables):
+        stage.skips.setdefault(node.id, "condition")
+    if node.id in stage.skips:
+        stage.statuses[node.id] = NodeStatus.SKIPPED
+        stage.shared.log.emit(EventType.NODE_SKIPPED, node.id, reason=stage.skips[node.id])
+        return None
+    halted = ask_before(stage, node)
+    if halted is not None:
+        return halted
+    return _run_control(stage, node) if node.is_control else run_agent(stage, node)
+
+
+def _pause(stage: Stage, entry: Entry) -> Halt:
+    """Pause the run here if the user wants it, and follow the answer."""
+    shared = stage.shared
+    answer = shared.answers.pause(entry.group if isinstance(entry, Lanes) else entry.node)
+    if answer is None:
+        return None
+    shared.log.emit(EventType.EXECUTION_PAUSED, cause="user")
+    if answer == PauseAnswer.ABORT.value:
+        shared.blockers.append(blockers.aborted(nodes_of(entry)[0]))
+        return ExecutionStatus.ABORTED
+    shared.log.emit(EventType.EXECUTION_RESUMED, cause="user")
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------------- blocks
+
 
 def run_agent(stage: Stage, node: Node) -> Halt:
     """Run the block, ask, and run it again as often as that is the answer."""
@@ -50,9 +133,6 @@ def run_agent(stage: Stage, node: Node) -> Halt:
             return answer
         revisions, feedback = revisions + 1, answer.feedback
         stage.shared.log.emit(EventType.BLOCK_REVISION, node.id, revisionCount=revisions, feedback=feedback)
-
-
-# ------------------------------------------------------------------------------------------------------ the block
 
 
 def _run_block(stage: Stage, node: Node, feedback: str | None) -> tuple[BlockOutcome, bool]:
@@ -182,8 +262,11 @@ def _answer(stage: Stage, node: Node, possible: tuple[str, ...], *, revisable: b
     return answer
 
 
+# ------------------------------------------------------------------------------------------------------------- controls
+
+
 def _run_control(stage: Stage, node: Node) -> Halt:
-    """Do what a control says, with the ways to run a node and a whole definition."""
+    """Run a node that steers the run: it starts no block, leaves no file and emits nothing."""
     match node.control:
         case ControlType.CONDITION:
             return _condition(stage, node)
@@ -281,84 +364,3 @@ def _sub_workflow(stage: Stage, node: Node) -> Halt:
 def _mapped(mappings: Mapping[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """Return variables under other names; those that the source does not have are left out."""
     return {name: source[origin] for name, origin in mappings.items() if isinstance(origin, str) and origin in source}
-
-
-_ENDS = {
-    ExecutionStatus.COMPLETED: EventType.EXECUTION_COMPLETED,
-    ExecutionStatus.FAILED: EventType.EXECUTION_FAILED,
-    ExecutionStatus.ABORTED: EventType.EXECUTION_ABORTED,
-}
-
-
-def drive(shared: SharedState) -> tuple[ExecutionStatus, Stage | None]:
-    """Run the definition of a bench; how that ended, and where it stands (None when it never started)."""
-    shared.log.emit(EventType.EXECUTION_STARTED)
-    stage = _stage(shared)
-    status = ExecutionStatus.FAILED
-    if stage is not None:
-        shared.main.make_output_folder()
-        shared.log.emit(EventType.FOLDER_CREATED)
-        status = walk(stage) or (ExecutionStatus.FAILED if stage.failed else ExecutionStatus.COMPLETED)
-    shared.pool.teardown()
-    if status in _ENDS:
-        shared.log.emit(_ENDS[status], executionStatus=status.value)
-    return status, stage
-
-
-def _stage(shared: SharedState) -> Stage | None:
-    """Return the definition ready to run; None if a blocker prevents it."""
-    definition = shared.setup.definition
-    plan = make_plan(definition)
-    if isinstance(plan, Err):
-        shared.blockers.append(blockers.plan_cycle(definition, plan.error))
-        return None
-    groups = [group for each in (definition, *shared.setup.workflows.values()) for group in each.parallel_groups]
-    if shared.setup.containers is Containers.NONE and groups:
-        shared.blockers += [blockers.runtime_missing(group) for group in groups]
-        return None
-    return Stage(shared, definition, plan.value, start_variables(definition, dict(shared.setup.variables)))
-
-
-def walk(stage: Stage) -> Halt:
-    """Run the entries of a plan, one after the other, until one of them stops the run."""
-    for entry in stage.plan.entries:
-        halted = _pause(stage, entry)
-        if halted is None:
-            halted = (
-                run_group(stage, entry)
-                if isinstance(entry, Lanes)
-                else run_node(stage, stage.definition.by_id[entry.node])
-            )
-        if halted is not None:
-            return halted
-    return None
-
-
-def run_node(stage: Stage, node: Node) -> Halt:
-    """Run a node, or skip it without leaving anything behind."""
-    # In the body of a forEach only transitions inside it count, and those were judged there.
-    in_body = node.id in stage.definition.body_of
-    if not in_body and not node_runs(stage.definition, node.id, stage.statuses, stage.variables):
-        stage.skips.setdefault(node.id, "condition")
-    if node.id in stage.skips:
-        stage.statuses[node.id] = NodeStatus.SKIPPED
-        stage.shared.log.emit(EventType.NODE_SKIPPED, node.id, reason=stage.skips[node.id])
-        return None
-    halted = ask_before(stage, node)
-    if halted is not None:
-        return halted
-    return _run_control(stage, node) if node.is_control else run_agent(stage, node)
-
-
-def _pause(stage: Stage, entry: Entry) -> Halt:
-    """Pause the run here if the user wants it, and follow the answer."""
-    shared = stage.shared
-    answer = shared.answers.pause(entry.group if isinstance(entry, Lanes) else entry.node)
-    if answer is None:
-        return None
-    shared.log.emit(EventType.EXECUTION_PAUSED, cause="user")
-    if answer == PauseAnswer.ABORT.value:
-        shared.blockers.append(blockers.aborted(nodes_of(entry)[0]))
-        return ExecutionStatus.ABORTED
-    shared.log.emit(EventType.EXECUTION_RESUMED, cause="user")
-    return None

@@ -1,4 +1,4 @@
-"""The lanes of a parallel group: a workspace each, all at work at once, until the last one has settled."""
+"""The lanes of a parallel group: a workspace each, all running at once, and the merge when the last has settled."""
 
 from __future__ import annotations
 
@@ -107,6 +107,9 @@ def _apply(
 
 def _hashes(workspace: Workspace, paths: Sequence[str]) -> dict[str, str]:
     return {path: digest for path in paths if (digest := workspace.hash_of(path)) is not None}
+
+
+# ---------------------------------------------------------------------------------------------------------------- lanes
 
 
 @dataclass(slots=True)

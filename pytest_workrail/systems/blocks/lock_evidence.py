@@ -1,4 +1,4 @@
-"""What a run has to show before it counts as evidence for a lock."""
+"""The locks of the block contract: what a run must show to demonstrate each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The golden of a run: what has to be the same every time, and nothing else."""
+"""What is kept of a run: its trace, the records beside the output folder, all findings, and the golden."""
 
 from __future__ import annotations
 

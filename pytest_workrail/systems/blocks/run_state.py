@@ -1,4 +1,4 @@
-"""What all parts of a run share: the clock, the log, the workspace, and everything that is kept of it."""
+"""What all parts of a run of blocks share: its log, its containers, the answers of people, and its definitions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.plan import Plan
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, Containers, EventType, GitState
 from workrail_lint.systems.blocks.vocabulary import ContainerState, ExecutionStatus, NodeStatus, Synthetic
+
+WORKSPACE = "workspace"
+Memory = dict[str, Any]
+SkipReason: TypeAlias = Literal["condition", "branch"]
+Halt: TypeAlias = ExecutionStatus | None
+"""How a run stands that does not go on; None when it does."""
 
 
 class BlockLog(EventLog):
@@ -52,7 +58,7 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-Memory = dict[str, Any]
+# ----------------------------------------------------------------------------------------------------------- containers
 
 
 class Container:
@@ -108,6 +114,9 @@ class Pool:
 
     def _in_state(self, state: ContainerState) -> Container | None:
         return next((each for each in self._all if each.state is state), None)
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
 
 
 class UserAnswers:
@@ -183,10 +192,7 @@ class UserAnswers:
                 yield Fault(f"this pause was not used: the run did not reach {name}", child("/block/pauses", name))
 
 
-WORKSPACE = "workspace"
-SkipReason: TypeAlias = Literal["condition", "branch"]
-Halt: TypeAlias = ExecutionStatus | None
-"""How a run stands that does not go on; None when it does."""
+# ---------------------------------------------------------------------------------------------------------------- state
 
 
 @dataclass(slots=True)

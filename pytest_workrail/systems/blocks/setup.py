@@ -1,4 +1,4 @@
-"""From a scenario, as a file or as data, to something that can be run."""
+"""What a run is given, read from a scenario: definitions, a repository, what agents do and what people answer."""
 
 from __future__ import annotations
 
@@ -89,6 +89,9 @@ class Setup:
     finish: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+# -------------------------------------------------------------------------------------------------- replies and answers
+
+
 def reply_of(value: Reply | Mapping[str, Any] | None) -> Reply:
     """Return a reply from what a scenario or an agent gives. Raise TypeError for anything else."""
     if isinstance(value, Reply):
@@ -142,6 +145,9 @@ def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dic
             return {"blockType": kind.value, "summary": summary}
         case _:
             return {"blockType": kind.value}
+
+
+# ------------------------------------------------------------------------------------------------------------ scenarios
 
 
 def scenario_options(block: Mapping[str, Any], folder: str) -> Ok[BlockOptions] | Err[list[Finding]]:

@@ -1,7 +1,7 @@
-"""What a workspace holds at a moment, and what changed between two.
+"""A workspace on disk, and what changed in it between two snapshots.
 
-Content decides. Yet a file whose status is as it was is not read again, unless it was so young when it was looked at
-that a second write could have left the same status behind.
+Files are written below its root and nowhere else. No link is followed, neither as the file itself nor as a folder on
+the way to it: writing through one is refused. A file with a second name elsewhere is replaced, not written to.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from workrail_lint.systems.blocks.paths import (
     is_agents_path,
     output_name,
 )
+
+_YOUNG_NS = 100_000_000
+_Status = tuple[int, int, int, int]
 
 _OURS = (OUTPUT_FOLDER, RUN_FOLDER)
 
@@ -283,8 +286,7 @@ def _text_digest(place: str) -> str:
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
-_YOUNG_NS = 100_000_000
-_Status = tuple[int, int, int, int]
+# ------------------------------------------------------------------------------------------------------------ snapshots
 
 
 class _Seen(NamedTuple):

@@ -1,4 +1,4 @@
-"""Why a session can't go on, in the words of the team contract and in those that all contracts share."""
+"""The blockers of a team session, with the codes that all contracts share, and how a run halts."""
 
 from __future__ import annotations
 

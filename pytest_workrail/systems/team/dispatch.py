@@ -1,4 +1,4 @@
-"""Sending an agent off and taking its reply: read the status, send, judge the reply, send again where it failed."""
+"""Dispatching an agent: make its input, send it, check the reply, and send it again if that failed."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ from workrail_lint.systems.team.vocabulary import (
     members_of,
     session_parts,
 )
+
+Check = Callable[[AgentOutput], list[Blocker]]
+_PLAN_RULES = "TC56"
+_CREATE = "Create the file or drop it from the context files"
+_RISKY = (FindingSeverity.HIGH.value, FindingSeverity.CRITICAL.value)
 
 A = AgentName
 S = WorkflowState
@@ -190,10 +195,7 @@ def message(stage: Stage, agent: AgentName, given: bytes, *, conventions: bool) 
     return [(part.name, parts[part.name]) for part in machine.MESSAGE_PARTS if not part.optional or conventions]
 
 
-Check = Callable[[AgentOutput], list[Blocker]]
-_PLAN_RULES = "TC56"
-_CREATE = "Create the file or drop it from the context files"
-_RISKY = (FindingSeverity.HIGH.value, FindingSeverity.CRITICAL.value)
+# ----------------------------------------------------------------------------------------------------------- dispatches
 
 
 def nothing(_: AgentOutput) -> list[Blocker]:

@@ -1,4 +1,4 @@
-"""Which locks a run bears witness to: for each, what must be seen in the trace."""
+"""The locks of the team contract: what a trace must show to demonstrate each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least that is right: the smallest valid output of every role, and the artifacts it writes with it."""
+"""The smallest valid output of every role, and the artifacts that come with it."""
 
 from __future__ import annotations
 

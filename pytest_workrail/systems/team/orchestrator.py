@@ -1,4 +1,4 @@
-"""The simulated Orchestrator: enters a state, does what is to be done there, and goes where that leads."""
+"""The simulated Orchestrator: runs a session state by state, and resumes one from what is on disk."""
 
 from __future__ import annotations
 
@@ -68,6 +68,57 @@ _SHAPE = (
     *(f"TC1{number:02d}" for number in (3, 5, 6, 10, 11, 12, 13, 14, 15, 20)),
     *(f"TC2{number:02d}" for number in (1, 2, 6, 7)),
 )
+# The states that a run goes through; the others interrupt one of these.
+_HANDLERS: dict[WorkflowState, Callable[[Stage], Step]] = {
+    S.INTAKE: intake,
+    S.INTAKE_LEAN: intake_lean,
+    S.DESIGN: design,
+    S.APPROVE_DESIGN: approve_design,
+    S.PLAN: plan,
+    S.REVIEW_STRATEGY: review_strategy,
+    S.IMPLEMENT_LOOP: implement,
+    S.INTEGRATE: integrate,
+    S.FIX_BUILD: fix_build,
+    S.RELEASE: release,
+}
+
+
+def orchestrate(stage: Stage) -> Halt | None:
+    """Play a session to its end. What is given back is why it stopped short, if it did."""
+    start = stage.team.start
+    if isinstance(start, Resume):
+        step = resume(stage, start)
+        if not isinstance(step, Err) and step.value is S.DONE and stage.state is S.DONE:
+            stage.log.emit("end")
+            return None
+    else:
+        step = _handled(stage, S.INTAKE_LEAN if stage.mode is Mode.LEAN else S.INTAKE)
+    while not isinstance(step, Err) and step.value not in TERMINAL_STATES:
+        step = _handled(stage, step.value)
+    if isinstance(step, Err):
+        return _halted(stage, step.error)
+    stage.enter(step.value)
+    stage.log.emit("end")
+    return None
+
+
+def _handled(stage: Stage, state: WorkflowState) -> Step:
+    stage.arrive(state)
+    return _HANDLERS[state](stage)
+
+
+def _halted(stage: Stage, halt: Halt) -> Halt:
+    """Block the session for a reason that is stored, or leave it as it is if the scenario ends."""
+    if halt.slug is not None:
+        stage.blockers += halt.blockers
+        stage.enter(S.BLOCKED, halt.slug)
+        for blocker in halt.blockers:
+            stage.log.emit("blocker", code=blocker.code.value)
+        stage.log.emit("end")
+    return halt
+
+
+# ------------------------------------------------------------------------------------------------------------- resuming
 
 
 def resume(stage: Stage, start: Resume) -> Step:
@@ -244,53 +295,3 @@ def _is_evidence(stage: Stage, file: str, at: object) -> bool:
     if moment(at) is None or stage.linter.errors(file):
         return False
     return stage.store.age(file) > parse_time(str(at)).timestamp()
-
-
-# The states that a run goes through; the others interrupt one of these.
-_HANDLERS: dict[WorkflowState, Callable[[Stage], Step]] = {
-    S.INTAKE: intake,
-    S.INTAKE_LEAN: intake_lean,
-    S.DESIGN: design,
-    S.APPROVE_DESIGN: approve_design,
-    S.PLAN: plan,
-    S.REVIEW_STRATEGY: review_strategy,
-    S.IMPLEMENT_LOOP: implement,
-    S.INTEGRATE: integrate,
-    S.FIX_BUILD: fix_build,
-    S.RELEASE: release,
-}
-
-
-def orchestrate(stage: Stage) -> Halt | None:
-    """Play a session to its end. What is given back is why it stopped short, if it did."""
-    start = stage.team.start
-    if isinstance(start, Resume):
-        step = resume(stage, start)
-        if not isinstance(step, Err) and step.value is S.DONE and stage.state is S.DONE:
-            stage.log.emit("end")
-            return None
-    else:
-        step = _handled(stage, S.INTAKE_LEAN if stage.mode is Mode.LEAN else S.INTAKE)
-    while not isinstance(step, Err) and step.value not in TERMINAL_STATES:
-        step = _handled(stage, step.value)
-    if isinstance(step, Err):
-        return _halted(stage, step.error)
-    stage.enter(step.value)
-    stage.log.emit("end")
-    return None
-
-
-def _handled(stage: Stage, state: WorkflowState) -> Step:
-    stage.arrive(state)
-    return _HANDLERS[state](stage)
-
-
-def _halted(stage: Stage, halt: Halt) -> Halt:
-    """Block the session for a reason that is stored, or leave it as it is if the scenario ends."""
-    if halt.slug is not None:
-        stage.blockers += halt.blockers
-        stage.enter(S.BLOCKED, halt.slug)
-        for blocker in halt.blockers:
-            stage.log.emit("blocker", code=blocker.code.value)
-        stage.log.emit("end")
-    return halt

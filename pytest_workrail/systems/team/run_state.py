@@ -1,4 +1,4 @@
-"""What the parts of a simulated session share: its files, its events, who answers, and what is kept in memory.
+"""What the parts of a simulated session share: its files, its log, who answers, and what is kept in memory.
 
 Memory holds only what the contract lets an Orchestrator remember. Whatever has to survive a break is read from disk.
 """
@@ -34,6 +34,9 @@ from workrail_lint.systems.team.vocabulary import (
     members_of,
 )
 
+S = WorkflowState
+Status = dict[str, Any]
+
 # What an event knows for the rules alone: it follows from the rest, or would only make a golden longer.
 FOR_RULES = ("input", "parts", "conventions", "context")
 
@@ -57,10 +60,6 @@ class TeamLog(EventLog):
     def dispatched(self, agent: AgentName) -> bool:
         """Return whether an agent was dispatched in this run."""
         return any(e["event"] == "dispatch" and e["agent"] == agent.value for e in self.events)
-
-
-S = WorkflowState
-Status = dict[str, Any]
 
 
 @dataclass(slots=True)

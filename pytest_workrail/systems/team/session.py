@@ -1,4 +1,8 @@
-"""What the linter says about a run: the same rules that judge recorded sessions, over the files of this one."""
+"""The temporary repository of a run, and what the linter finds in it.
+
+The files are real, and writes can be made to fail. `write` and `append` are the writes that a trace shows; faults apply
+to them. `put` is for writes that other events stand for. All are confined to the repository, whatever the path says.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +42,9 @@ from workrail_lint.systems.team.vocabulary import (
     machine_reason,
     strings_of,
 )
+
+# A reply with one of these is no reply: it is no single object, lacks members, or contradicts itself.
+_UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
 
 REPO = "repo:"
 STATUS = "status.json"
@@ -252,8 +259,7 @@ def content_bytes(content: Any) -> bytes:
     return text_bytes(content) if type(content) is str else json_bytes(content)
 
 
-# A reply with one of these is no reply: it is no single object, lacks members, or contradicts itself.
-_UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
+# -------------------------------------------------------------------------------------------------------------- linting
 
 
 class SessionLinter:

@@ -1,4 +1,4 @@
-"""The simulated agents and the simulated user: they do what the scenario says, else the least that is right."""
+"""The simulated agents and the simulated user: they do what the scenario says, or else the minimum that is valid."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from workrail_lint.systems.team.vocabulary import (
     members_of,
     strings_of,
 )
+
+Answer: TypeAlias = str | Refusal | Moot | None
 
 A = AgentName
 _REPLIES = "/team/replies"
@@ -217,9 +219,6 @@ def _files(reply: Reply) -> tuple[File, ...]:
 
 def _text(path: str, text: str) -> File:
     return File(path, text.encode("utf-8", "surrogatepass"))
-
-
-Answer: TypeAlias = str | Refusal | Moot | None
 
 
 class SimulatedUser:

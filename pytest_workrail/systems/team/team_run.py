@@ -1,4 +1,4 @@
-"""From a scenario to a run: set the repository up, let the Orchestrator play, and look at what is left behind."""
+"""From a scenario to a run: set up the repository, let the Orchestrator play, and keep what matters for a golden."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ from workrail_lint.systems.team.vocabulary import (
     moment,
 )
 
+Files = dict[str, bytes]
+_LAST_YEAR = 9000
+_FINDING_ORDER = ("file", "pointer", "code")
+
 PACK = "team"
 _TIME = re.compile(rf"(?<![0-9]){TIMESTAMP[1:-1]}(?![0-9:])", re.ASCII)
 _ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|~/)\S.*", re.DOTALL)
@@ -86,9 +90,6 @@ def _digest(text: str, normalizer: SessionNormalizer) -> dict[str, str]:
 def event_shown(event: dict[str, Any]) -> dict[str, Any]:
     """Return an event without what only the rules read."""
     return {name: value for name, value in event.items() if name not in FOR_RULES}
-
-
-_FINDING_ORDER = ("file", "pointer", "code")
 
 
 @dataclass(frozen=True)
@@ -187,10 +188,6 @@ def _event_line(event: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-Files = dict[str, bytes]
-_LAST_YEAR = 9000
 
 
 def run(
