@@ -16,9 +16,9 @@ LIMITS = "workrail_lint.systems.team.state_machine:LIMITS"
 def questions_are_stored_with_their_answers(original):
     """What is about to be asked is not written down."""
 
-    def commit(stage, wanted):
+    def commit(session, wanted):
         is_question = all(label.endswith("=pending") for label in wanted.labels)
-        return Ok(None) if is_question else original(stage, wanted)
+        return Ok(None) if is_question else original(session, wanted)
 
     return commit
 
@@ -26,19 +26,19 @@ def questions_are_stored_with_their_answers(original):
 @breaks("team-verify-before-leave", at=f"{TEAM}.user_gate:_read_back")
 def nothing_is_read_back(original):
     """A write that no error came back from counts as stored."""
-    return lambda stage, data, history: True
+    return lambda session, data, history: True
 
 
 @breaks("team-rewrite-without-reask", at=f"{TEAM}.user_gate:commit")
 def the_user_pays_for_the_disk(original):
     """Whoever gave an answer that could not be stored is asked again."""
 
-    def commit(stage, wanted):
-        known = len(stage.log.events)
-        stored = original(stage, wanted)
-        failed = [e for e in stage.log.events[known:] if e["event"] == "write_error" or e.get("ok") is False]
+    def commit(session, wanted):
+        known = len(session.log.events)
+        stored = original(session, wanted)
+        failed = [e for e in session.log.events[known:] if e["event"] == "write_error" or e.get("ok") is False]
         if failed:
-            stage.log.emit("ask", decisions=[wanted.labels[0].partition("=")[0]])
+            session.log.emit("ask", decisions=[wanted.labels[0].partition("=")[0]])
         return stored
 
     return commit
@@ -56,13 +56,13 @@ def a_resumed_gate_has_one_try(original):
     from pytest_workrail.systems.team import user_gate as asking
     from workrail_lint.systems.team import state_machine as machine
 
-    def ask_gate(stage, ident, question):
-        entry = machine.decision(stage.store.status() or {}, ident)
+    def ask_gate(session, ident, question):
+        entry = machine.decision(session.store.status() or {}, ident)
         limits = asking.LIMITS
         if entry is not None and entry["status"] == "pending":
             asking.LIMITS = limits._replace(reasks=0)
         try:
-            return original(stage, ident, question)
+            return original(session, ident, question)
         finally:
             asking.LIMITS = limits
 
@@ -79,13 +79,13 @@ def every_question_gets_a_new_entry(original):
 def the_history_comes_last(original):
     """The decision is overwritten before the request is in the history."""
 
-    def commit(stage, wanted):
-        stored = original(stage, wanted._replace(request=None))
+    def commit(session, wanted):
+        stored = original(session, wanted._replace(request=None))
         if wanted.request is not None:
             file = "approve-design-history.jsonl"
-            kept = stage.store.read(file) or b""
-            stage.store.append(file, kept, json.dumps(wanted.request).encode() + b"\n")
-            stage.log.emit("write", file=file, lines=1)
+            kept = session.store.read(file) or b""
+            session.store.append(file, kept, json.dumps(wanted.request).encode() + b"\n")
+            session.log.emit("write", file=file, lines=1)
         return stored
 
     return commit
@@ -96,13 +96,13 @@ def corrections_are_sent_again(original):
     """A correction that was sent out before a break is sent once more."""
     from pytest_workrail.systems.team.states import correct
 
-    return lambda stage, status: correct(stage)
+    return lambda session, status: correct(session)
 
 
 @breaks("team-correction-default-none", at=f"{TEAM}.orchestrator:_correction")
 def untracked_corrections_are_forgotten(original):
     """A change request without tracking counts as made."""
-    return lambda stage, status, correction: Ok(None)
+    return lambda session, status, correction: Ok(None)
 
 
 @breaks("team-strategy-canonical", at=f"{TEAM}.user_gate:parse_answer")
@@ -115,9 +115,9 @@ def answers_are_stored_as_they_come(original):
 def the_status_is_read_once(original):
     """A dispatch goes by what is remembered."""
 
-    def read_status(stage):
-        is_first = not any(event["event"] == "read_status" for event in stage.log.events)
-        return original(stage) if is_first else stage.store.status()
+    def read_status(session):
+        is_first = not any(event["event"] == "read_status" for event in session.log.events)
+        return original(session) if is_first else session.store.status()
 
     return read_status
 
@@ -141,7 +141,7 @@ def what_is_not_answered_is_asked_again(original):
     return lambda ident, topic, reply: None if reply is None else original(ident, topic, reply)
 
 
-@breaks("team-return-by-context", at=f"{TEAM}.run_state:Stage.enter")
+@breaks("team-return-by-context", at=f"{TEAM}.run_state:SessionState.enter")
 def questions_lead_to_the_beginning(original):
     """After a question the session starts over."""
 
@@ -170,10 +170,10 @@ def the_orchestrator_does_it_itself(original):
     from pytest_workrail.systems.team import minimal_outputs as minimal
     from pytest_workrail.systems.team.simulated_agents import AgentOutput
 
-    def dispatch(stage, agent, task, *check):
-        done = original(stage, agent, task, *check)
+    def dispatch(session, agent, task, *check):
+        done = original(session, agent, task, *check)
         if isinstance(done, Err) and done.error.slug is BlockerSlug.SUBAGENT_FAILURE and agent is AgentName.ARCHITECT:
-            stage.write_file("architecture.md", minimal.architecture().encode())
+            session.write_file("architecture.md", minimal.architecture().encode())
             return Ok(AgentOutput())
         return done
 
@@ -193,7 +193,7 @@ def anybody_completes_tasks(original):
 @breaks("team-final-review", at=f"{TEAM}.states:_final_review")
 def nobody_looks_across(original):
     """Per-batch ends with the last task."""
-    return lambda stage: Ok(None)
+    return lambda session: Ok(None)
 
 
 @breaks("team-core-agents", at=f"{TEAM}.states:_final_review")
@@ -201,8 +201,8 @@ def the_final_review_is_all_there_is(original):
     """QA and Security work only where a task calls for them."""
     from pytest_workrail.systems.team import states as building
 
-    def final_review(stage):
-        passed = building._pass(stage, AgentName.REVIEWER, "meta")
+    def final_review(session):
+        passed = building._pass(session, AgentName.REVIEWER, "meta")
         return passed if isinstance(passed, Err) else Ok(None)
 
     return final_review
@@ -213,9 +213,9 @@ def lean_work_is_not_reviewed(original):
     """A small change needs no review."""
     from pytest_workrail.systems.team.states import GateOutcome
 
-    def gate(stage, agent, task):
-        is_skipped = stage.mode is Mode.LEAN and agent is AgentName.REVIEWER
-        return Ok(GateOutcome.PASSED) if is_skipped else original(stage, agent, task)
+    def gate(session, agent, task):
+        is_skipped = session.mode is Mode.LEAN and agent is AgentName.REVIEWER
+        return Ok(GateOutcome.PASSED) if is_skipped else original(session, agent, task)
 
     return gate
 
@@ -223,7 +223,7 @@ def lean_work_is_not_reviewed(original):
 @breaks("team-lean-exit", at=f"{TEAM}.dispatch:leaves_lean")
 def lean_runs_stay_lean(original):
     """A Coder that finds more is simply blocked."""
-    return lambda stage, agent, output: False
+    return lambda session, agent, output: False
 
 
 @breaks("team-json-only", at=f"{TEAM}.dispatch:_Dispatch._accept_reaction")

@@ -50,11 +50,11 @@ def test_the_parts_of_a_message() -> None:
 def test_the_text_of_a_message(tmp_path: Path) -> None:
     from pytest_workrail.scenarios.clock import SimulatedClock
     from pytest_workrail.systems.team.dispatch import message
-    from pytest_workrail.systems.team.run_state import Stage
+    from pytest_workrail.systems.team.run_state import SessionState
     from workrail_lint.systems.team.scenario import Team
     from workrail_lint.systems.team.vocabulary import AgentName, Mode
 
-    stage = Stage(tmp_path, SESSION, Team.model_validate({}), Mode.FULL, SimulatedClock())
+    stage = SessionState(tmp_path, SESSION, Team.model_validate({}), Mode.FULL, SimulatedClock())
     texts = dict(message(stage, AgentName.CODER, b'{"task": 1}', conventions=True))
     assert ".github/agents/04-coder.md" in texts["role"]
     assert f".agents-work/{SESSION}/" in texts["session"]

@@ -125,13 +125,13 @@ def other_input(patch: pytest.MonkeyPatch) -> None:
 
 
 def skipped_state(patch: pytest.MonkeyPatch) -> None:
-    original = stage.Stage.enter
+    original = stage.SessionState.enter
 
     def enter(self: Any, state: WorkflowState, slug: Any = None) -> None:
         if state is not WorkflowState.APPROVE_DESIGN:
             original(self, state, slug)
 
-    patch.setattr(stage.Stage, "enter", enter)
+    patch.setattr(stage.SessionState, "enter", enter)
 
 
 def promoted_first(patch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from pytest_workrail.systems.team.blockers import (
     about_task,
     blocked,
 )
-from pytest_workrail.systems.team.run_state import Stage, Status
+from pytest_workrail.systems.team.run_state import SessionState, Status
 from pytest_workrail.systems.team.session import REPO, STATUS, TASKS, Task, is_unusable, without_advice
 from pytest_workrail.systems.team.simulated_agents import AgentOutput, Call, File, Reaction
 from workrail_lint.base.result import Err, Ok
@@ -61,118 +61,118 @@ CONTRACT = ".github/agents/CONTRACT.md"
 _SETS_STATUS = (A.SPEC_AGENT, A.PLANNER, A.CODER)
 
 
-def agent_input(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
+def agent_input(session: SessionState, agent: AgentName, task: str) -> dict[str, Any]:
     """Return the complete input of a dispatch."""
-    status = stage.status
-    repo = stage.request.repo_state
+    status = session.status
+    repo = session.request.repo_state
     ci = status.get("last_ci_result", repo.ci_status.value if repo and repo.ci_status else CiStatus.UNKNOWN.value)
     document: dict[str, Any] = {
-        "task": _task(stage, agent, task),
-        "project_type": _project_type(stage),
+        "task": _task(session, agent, task),
+        "project_type": _project_type(session),
         "repo_state": {
             "branch": (repo.branch if repo else None) or "main",
             "ci_status": ci if is_member(ci, CiStatus) else CiStatus.UNKNOWN.value,
-            "last_failed_step": stage.memory.last_failed,
+            "last_failed_step": session.memory.last_failed,
         },
-        "tools_available": stage.tools,
+        "tools_available": session.tools,
     }
     if agent is A.RESEARCHER:
-        document["research_question"] = research_question(stage)
-    if agent is A.SPEC_AGENT and stage.state is S.INTAKE_LEAN:
+        document["research_question"] = research_question(session)
+    if agent is A.SPEC_AGENT and session.state is S.INTAKE_LEAN:
         document["lean"] = True
     return document
 
 
-def _project_type(stage: Stage) -> str:
-    return (stage.request.project_type or ProjectType.WEB).value
+def _project_type(session: SessionState) -> str:
+    return (session.request.project_type or ProjectType.WEB).value
 
 
-def research_question(stage: Stage) -> str:
-    return f"Research what this needs: {stage.goal}"
+def research_question(session: SessionState) -> str:
+    return f"Research what this needs: {session.goal}"
 
 
-def _task(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
-    planned = stage.task(task)
+def _task(session: SessionState, agent: AgentName, task: str) -> dict[str, Any]:
+    planned = session.task(task)
     flags = [flag for flag in planned.strings("risk_flags") if is_member(flag, RiskFlag)]
     title, goal = planned.text("title"), planned.text("goal")
     document: dict[str, Any] = {
         "id": task,
-        "title": stage.goal if title is None else title,
-        "goal": _goal(stage, agent) if goal is None else goal,
+        "title": session.goal if title is None else title,
+        "goal": _goal(session, agent) if goal is None else goal,
         "non_goals": planned.strings("non_goals"),
-        "constraints": list(stage.request.constraints or ()),
-        "context_files": context_files(stage, agent, planned),
+        "constraints": list(session.request.constraints or ()),
+        "context_files": context_files(session, agent, planned),
         "acceptance_checks": list(filter(is_check, planned.strings("acceptance_checks"))),
         "risk_flags": flags or [RiskFlag.NONE.value],
     }
     if agent is A.REVIEWER:
-        document["session_changed_files"] = changed_files(stage, task)
+        document["session_changed_files"] = changed_files(session, task)
     return document
 
 
-def _goal(stage: Stage, agent: AgentName) -> str:
+def _goal(session: SessionState, agent: AgentName) -> str:
     if agent is A.REVIEWER:
-        return machine.FINAL_REVIEW_GOAL[stage.strategy]
-    if stage.state is S.APPROVE_DESIGN:
-        entry = machine.decision(stage.status, APPROVE_DESIGN_ID) or {}
+        return machine.FINAL_REVIEW_GOAL[session.strategy]
+    if session.state is S.APPROVE_DESIGN:
+        entry = machine.decision(session.status, APPROVE_DESIGN_ID) or {}
         return f"Change the design: {str(entry.get('answer') or '').removeprefix(CHANGES_REQUESTED).strip()}"
-    return stage.goal
+    return session.goal
 
 
-def context_files(stage: Stage, agent: AgentName, planned: Task) -> list[str]:
+def context_files(session: SessionState, agent: AgentName, planned: Task) -> list[str]:
     """Return what the role always reads, what it reads if it exists, and what the task names."""
     role = ROLES[agent]
     files = list(role.context)
     for name in role.context_if_there:
-        files += stage.store.below(name) if name.endswith("/") else [name] if stage.store.exists(name) else []
-    prefix = f"{SESSIONS_FOLDER}/{stage.store.session}/"
+        files += session.store.below(name) if name.endswith("/") else [name] if session.store.exists(name) else []
+    prefix = f"{SESSIONS_FOLDER}/{session.store.session}/"
     paths = [prefix + file for file in files]
     if agent is A.CODER:
         paths += planned.strings("context_files")
     return list(dict.fromkeys(paths))
 
 
-def changed_files(stage: Stage, task: str) -> list[dict[str, str]]:
+def changed_files(session: SessionState, task: str) -> list[dict[str, str]]:
     """Return what was changed for a task, or in the whole session."""
-    memory = stage.memory.changed
+    memory = session.memory.changed
     if task != META:
-        paths = memory.get(task, []) or planned_files(stage, [stage.task(task)])
+        paths = memory.get(task, []) or planned_files(session, [session.task(task)])
     else:
-        paths = [path for files in memory.values() for path in files] or planned_files(stage, stage.store.tasks())
-    return [{"path": path, "change_type": _change(stage, path).value} for path in dict.fromkeys(paths)]
+        paths = [path for files in memory.values() for path in files] or planned_files(session, session.store.tasks())
+    return [{"path": path, "change_type": _change(session, path).value} for path in dict.fromkeys(paths)]
 
 
-def planned_files(stage: Stage, tasks: list[Task]) -> list[str]:
+def planned_files(session: SessionState, tasks: list[Task]) -> list[str]:
     """Return the files that the plan expects and that exist; after a break nothing else is known."""
     started = [task for task in tasks if task.status not in (TaskStatus.NOT_STARTED.value, "")]
     expected = [path for task in started for path in task.strings("files_expected")]
-    return [path for path in expected if _is_there(stage, path)]
+    return [path for path in expected if _is_there(session, path)]
 
 
-def _is_there(stage: Stage, path: str) -> bool:
-    return stage.store.refusal(f"{REPO}{path}") is None and stage.store.exists(f"{REPO}{path}")
+def _is_there(session: SessionState, path: str) -> bool:
+    return session.store.refusal(f"{REPO}{path}") is None and session.store.exists(f"{REPO}{path}")
 
 
-def _change(stage: Stage, path: str) -> ChangeType:
-    if not _is_there(stage, path):
+def _change(session: SessionState, path: str) -> ChangeType:
+    if not _is_there(session, path):
         return ChangeType.DELETED
-    return ChangeType.MODIFIED if path in (stage.team.repository or {}) else ChangeType.ADDED
+    return ChangeType.MODIFIED if path in (session.team.repository or {}) else ChangeType.ADDED
 
 
-def note_changes(stage: Stage, task: str, output: AgentOutput) -> None:
+def note_changes(session: SessionState, task: str, output: AgentOutput) -> None:
     """Keep in mind which files of the repository an agent says it changed."""
-    known = stage.memory.changed.setdefault(task, [])
+    known = session.memory.changed.setdefault(task, [])
     known += [path for path in output.strings(*WRITTEN_KEYS) if session_parts(path) is None and path not in known]
 
 
-def dispatch_plan(stage: Stage, agent: AgentName, given: dict[str, Any]) -> dict[str, Any]:
+def dispatch_plan(session: SessionState, agent: AgentName, given: dict[str, Any]) -> dict[str, Any]:
     """Return the plan with which the Orchestrator dispatches an agent."""
     item = {"agent": agent.value, "task": given["task"], "project_type": given["project_type"]}
-    why = f"{agent.value} is next in {stage.state.value}."
-    return {"state": stage.state.value, "dispatch": [item], "why": why, "blockers": []}
+    why = f"{agent.value} is next in {session.state.value}."
+    return {"state": session.state.value, "dispatch": [item], "why": why, "blockers": []}
 
 
-def message(stage: Stage, agent: AgentName, given: bytes, *, conventions: bool) -> list[tuple[str, str]]:
+def message(session: SessionState, agent: AgentName, given: bytes, *, conventions: bool) -> list[tuple[str, str]]:
     """Return the parts of the message in order, each with its name."""
     role = machine.role_file(agent)
     ledger = ["set the status of your task in tasks.yaml"] if agent in _SETS_STATUS else []
@@ -188,7 +188,7 @@ def message(stage: Stage, agent: AgentName, given: bytes, *, conventions: bool) 
         "role": f"You are {agent.value}; your role is described in {role}.",
         "contract": f"You are bound by the contract in {CONTRACT}.",
         "conventions": f"Read {CONVENTIONS}; it ranks below the contract, your role and the workflow.",
-        "session": f"The session folder is {SESSIONS_FOLDER}/{stage.store.session}/.",
+        "session": f"The session folder is {SESSIONS_FOLDER}/{session.store.session}/.",
         "input": f"Your input: {given.decode('utf-8', 'replace')}",
         "first-steps": "First steps: " + "; ".join(steps) + ".",
     }
@@ -203,16 +203,16 @@ def nothing(_: AgentOutput) -> list[Blocker]:
     return []
 
 
-def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) -> Ok[AgentOutput] | Err[Halt]:
+def dispatch(session: SessionState, agent: AgentName, task: str, check: Check = nothing) -> Ok[AgentOutput] | Err[Halt]:
     """Return the output of an agent, which is dispatched at most three times.
 
     What is handed back is OK, a verdict of Reviewer, QA or Security, or a question; everything else halts the run.
     `check` says what stands against an OK.
     """
-    halt = stage.out_of_steps()
+    halt = session.out_of_steps()
     if halt is not None:
         return Err(halt)
-    sent = _Dispatch(stage, agent, task)
+    sent = _Dispatch(session, agent, task)
     failures: list[Blocker] = []
     for attempt in range(1, LIMITS.dispatch_retries + 2):
         tried = sent.attempt(attempt, check)
@@ -221,7 +221,7 @@ def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) 
         if isinstance(tried.value, list):
             failures = tried.value
             continue
-        return _check_reply(stage, agent, task, tried.value)
+        return _check_reply(session, agent, task, tried.value)
     text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times"
     fix = f"Dispatch {agent.value} with {task} again"
     failed = about_agent(TeamBlocker.SUBAGENT_FAILED, agent, task, text, fix)
@@ -231,34 +231,34 @@ def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) 
 class _Dispatch:
     """One dispatch; its input is made once, so that what is sent again is the same."""
 
-    def __init__(self, stage: Stage, agent: AgentName, task: str) -> None:
-        self.stage = stage
+    def __init__(self, session: SessionState, agent: AgentName, task: str) -> None:
+        self.session = session
         self.agent = agent
         self.task = task
         self._input: bytes | None = None
 
     def attempt(self, number: int, check: Check) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
         """Return the output, or the blockers against it; Err if another attempt is pointless."""
-        stage, agent, task = self.stage, self.agent, self.task
-        before = stage.store.status()
+        session, agent, task = self.session, self.agent, self.task
+        before = session.store.status()
         if before is not None:
-            before = read_status(stage)
-        conventions = _has_conventions(stage, before)
+            before = read_status(session)
+        conventions = _has_conventions(session, before)
         refused = self._prepare()
         if refused is not None:
             return Err(refused)
         given = self._input or b""
-        stage.log.emit(
+        session.log.emit(
             "dispatch",
             agent=agent.value,
             task=task,
             attempt=number,
             input=hashlib.sha256(given).hexdigest(),
-            parts=[name for name, _ in message(stage, agent, given, conventions=conventions)],
+            parts=[name for name, _ in message(session, agent, given, conventions=conventions)],
             conventions=conventions,
             context=json.loads(given)["task"]["context_files"],
         )
-        reaction = stage.agents.react(self._call())
+        reaction = session.agents.react(self._call())
         if isinstance(reaction, Err):
             return reaction
         return self._accept_reaction(reaction.value, number, before, check)
@@ -267,15 +267,17 @@ class _Dispatch:
         """Make the input, unless it is made; a context file that is not there stops the dispatch."""
         if self._input is not None:
             return None
-        stage = self.stage
-        stage.memory.exchanges += 1
-        given = agent_input(stage, self.agent, self.task)
+        session = self.session
+        session.memory.exchanges += 1
+        given = agent_input(session, self.agent, self.task)
         self._input = json_bytes(given)
-        number = stage.memory.exchanges
-        findings = stage.linter.input(number, self.agent, self.task, self._input)
-        planned = stage.linter.plan(number, json_bytes(dispatch_plan(stage, self.agent, given)))
+        number = session.memory.exchanges
+        findings = session.linter.input(number, self.agent, self.task, self._input)
+        planned = session.linter.plan(number, json_bytes(dispatch_plan(session, self.agent, given)))
         # What is wrong with the task itself the input has said already.
-        stage.findings += without_advice([*findings, *(each for each in planned if each.code.startswith(_PLAN_RULES))])
+        session.findings += without_advice(
+            [*findings, *(each for each in planned if each.code.startswith(_PLAN_RULES))]
+        )
         absent = [
             about_artifact(TeamBlocker.CONTEXT_FILE_MISSING, _context(given, each), each.message, _CREATE)
             for each in findings
@@ -284,59 +286,59 @@ class _Dispatch:
         return blocked(BlockerSlug.ARTIFACT_INVALID, *absent) if absent else None
 
     def _call(self) -> Call:
-        stage = self.stage
+        session = self.session
         return Call(
             self.agent,
             self.task,
-            stage.state,
-            stage.mode,
-            stage.goal,
-            research_question(stage),
-            stage.clock.timestamp,
+            session.state,
+            session.mode,
+            session.goal,
+            research_question(session),
+            session.clock.timestamp,
             self._obstacle(),
         )
 
     def _obstacle(self) -> str:
         """Return why a conscientious agent must stop before it starts; empty if it can work."""
-        stage, role = self.stage, ROLES[self.agent]
+        session, role = self.session, ROLES[self.agent]
         for file in role.context:
-            for each in stage.linter.errors(file):
+            for each in session.linter.errors(file):
                 return f"{file} can't be used: {each.message}"
-        if tests_cannot_run(stage, self.agent, self.task):
+        if tests_cannot_run(session, self.agent, self.task):
             return "The tests can't be run: there is no run_cmd."
         return ""
 
     def _accept_reaction(
         self, reaction: Reaction, number: int, before: Status | None, check: Check
     ) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
-        stage, agent, task = self.stage, self.agent, self.task
-        violations = _AgentWrites(stage, agent, before).write(reaction.files)
+        session, agent, task = self.session, self.agent, self.task
+        violations = _AgentWrites(session, agent, before).write(reaction.files)
 
         def failed(reason: str, *blockers: Blocker) -> Ok[AgentOutput | list[Blocker]]:
-            stage.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason)
+            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason)
             return Ok(list(blockers))
 
         if reaction.fault is not None:
-            return Err(_violation(stage, violations)) if violations else failed(reaction.fault.value)
-        findings = stage.linter.output(stage.memory.exchanges, agent, task, reaction.text)
-        stage.findings += without_advice(findings)
+            return Err(_violation(session, violations)) if violations else failed(reaction.fault.value)
+        findings = session.linter.output(session.memory.exchanges, agent, task, reaction.text)
+        session.findings += without_advice(findings)
         if any(map(is_unusable, findings)):
-            return Err(_violation(stage, violations)) if violations else failed("invalid")
+            return Err(_violation(session, violations)) if violations else failed("invalid")
         output = AgentOutput.read(reaction.text)
-        stage.findings += self._beyond_reach(reaction.files, output)
-        stage.log.emit("reply", agent=agent.value, status=output.status.value)
+        session.findings += self._beyond_reach(reaction.files, output)
+        session.log.emit("reply", agent=agent.value, status=output.status.value)
         if violations:
-            return Err(_violation(stage, violations))
+            return Err(_violation(session, violations))
         if output.status is OutputStatus.OK:
             against = check(output)
             if against:
                 return failed("guard", *against)
-            note_changes(stage, task, output)
+            note_changes(session, task, output)
         return Ok(output)
 
     def _beyond_reach(self, files: tuple[File, ...], output: AgentOutput) -> list[Finding]:
         """Return findings about writes outside the role that the output does not name, so no rule saw them."""
-        stage, agent = self.stage, self.agent
+        session, agent = self.session, self.agent
         named = set(output.strings(*output.artifacts))
         rule = RULES.by_name["write-outside-role"]
         return [
@@ -346,10 +348,10 @@ class _Dispatch:
                 rule.severity,
                 f"{agent.value} may write {ROLES[agent].reach.value}, but not '{path}'",
                 "/artifacts",
-                path=f"{stage.memory.exchanges:04d}-{agent.value}-{self.task}.output.json",
+                path=f"{session.memory.exchanges:04d}-{agent.value}-{self.task}.output.json",
             )
-            for path in (stage.store.repo_path(file.path) for file in files)
-            if path not in named and not may_write(agent, path, stage.store.session, is_exact=True)
+            for path in (session.store.repo_path(file.path) for file in files)
+            if path not in named and not may_write(agent, path, session.store.session, is_exact=True)
         ]
 
 
@@ -361,21 +363,21 @@ def _context(given: dict[str, Any], finding: Finding) -> str:
     return path if parts is None else parts[1]
 
 
-def read_status(stage: Stage) -> Status | None:
+def read_status(session: SessionState) -> Status | None:
     """Read status.json and say so; what it must hold before a dispatch and lacks is found out and stored."""
-    stage.log.emit("read_status")
-    status = stage.store.status()
+    session.log.emit("read_status")
+    status = session.store.status()
     if status is not None and "runtime_flags" not in status:
-        exists = stage.store.exists(f"{REPO}{CONVENTIONS}")
-        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.timestamp}
-        stage.save(lambda stored: stored.update(runtime_flags=flags))
-        status = stage.store.status()
+        exists = session.store.exists(f"{REPO}{CONVENTIONS}")
+        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": session.clock.timestamp}
+        session.save(lambda stored: stored.update(runtime_flags=flags))
+        status = session.store.status()
     return status
 
 
-def _has_conventions(stage: Stage, status: Status | None) -> bool:
+def _has_conventions(session: SessionState, status: Status | None) -> bool:
     if status is None:
-        return stage.store.exists(f"{REPO}{CONVENTIONS}")
+        return session.store.exists(f"{REPO}{CONVENTIONS}")
     return members_of(status.get("runtime_flags")).get("copilot_instructions_exists") is True
 
 
@@ -389,8 +391,8 @@ class _Violation(NamedTuple):
 class _AgentWrites:
     """What an agent writes, with an eye on what it may not."""
 
-    def __init__(self, stage: Stage, agent: AgentName, before: Status | None) -> None:
-        self.stage = stage
+    def __init__(self, session: SessionState, agent: AgentName, before: Status | None) -> None:
+        self.session = session
         self.agent = agent
         self.before = before
 
@@ -399,43 +401,43 @@ class _AgentWrites:
         return [breach for file in files if (breach := self._one(file)) is not None]
 
     def _one(self, file: File) -> _Violation | None:
-        stage, agent = self.stage, self.agent.value
-        reason = stage.store.refusal(file.path)
+        session, agent = self.session, self.agent.value
+        reason = session.store.refusal(file.path)
         if reason is None:
-            tasks = {task.id: task.status for task in stage.store.tasks()}
+            tasks = {task.id: task.status for task in session.store.tasks()}
             try:
-                stage.store.put(file.path, file.data)
+                session.store.put(file.path, file.data)
             except OSError:
                 reason = "can't be written"
         if reason is not None:
-            stage.log.emit("write_error", file=file.path, by=agent)
-            rule = "previous-session-touched" if session_parts(stage.store.repo_path(file.path)) else ""
+            session.log.emit("write_error", file=file.path, by=agent)
+            rule = "previous-session-touched" if session_parts(session.store.repo_path(file.path)) else ""
             return _Violation(f"{agent} tried to write {file.path}, which {reason}", rule)
-        path = stage.store.repo_path(file.path)
-        if not may_write(self.agent, path, stage.store.session, is_exact=True):
-            stage.log.emit("write", file=file.path, by=agent)
+        path = session.store.repo_path(file.path)
+        if not may_write(self.agent, path, session.store.session, is_exact=True):
+            session.log.emit("write", file=file.path, by=agent)
         if file.path == TASKS:
             return self._moved(tasks)
         return self._decided() if file.path == STATUS else None
 
     def _moved(self, before: dict[str, str]) -> _Violation | None:
         broken = None
-        for task in self.stage.store.tasks():
+        for task in self.session.store.tasks():
             if task.status and before.get(task.id, task.status) != task.status:
-                self.stage.log.emit("task_status", task=task.id, status=task.status, by=self.agent.value)
+                self.session.log.emit("task_status", task=task.id, status=task.status, by=self.agent.value)
                 if task.status == TaskStatus.COMPLETED:
                     broken = _Violation(f"{self.agent.value} set {task.id} to completed", "coder-set-completed")
         return broken
 
     def _decided(self) -> _Violation | None:
         """Return the violation of an agent that changed decisions of the user; it may only add to status.json."""
-        stage = self.stage
-        after = stage.store.status()
+        session = self.session
+        after = session.store.status()
         known = self.before or {}
         if after is None:
             if self.before is None:
                 return None  # it is not a status; the guard reports that
-            stage.store.save_status(known)
+            session.store.save_status(known)
             return _Violation(f"{self.agent.value} left a status.json that can't be read")
         old = {str(entry.get("decision_id")): entry for entry in decisions_of(known)}
         new = {str(entry.get("decision_id")): entry for entry in decisions_of(after)}
@@ -443,25 +445,27 @@ class _AgentWrites:
         if not changed:
             return None
         labels = [f"{ident}={new[ident].get('status') if ident in new else 'gone'}" for ident in sorted(changed)]
-        stage.log.emit("write", file=STATUS, set=labels, by=self.agent.value)
+        session.log.emit("write", file=STATUS, set=labels, by=self.agent.value)
         after["user_decisions"] = known.get("user_decisions", [])
-        stage.store.save_status(after)
+        session.store.save_status(after)
         text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
         return _Violation(text, "foreign-decision-write")
 
 
-def _violation(stage: Stage, broken: list[_Violation]) -> Halt:
+def _violation(session: SessionState, broken: list[_Violation]) -> Halt:
     reasons = []
     for text, name in broken:
         rule = RULES.by_name.get(name)
         message = text if rule is None else f"{rule.code} {text}"
-        fix = f"Make the agent follow its role, then resume in {stage.state.value}"
+        fix = f"Make the agent follow its role, then resume in {session.state.value}"
         fix = fix if rule is None else f"{rule.summary} {fix}"
-        reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, message, fix))
+        reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, session.state, message, fix))
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 
 
-def _check_reply(stage: Stage, agent: AgentName, task: str, output: AgentOutput) -> Ok[AgentOutput] | Err[Halt]:
+def _check_reply(
+    session: SessionState, agent: AgentName, task: str, output: AgentOutput
+) -> Ok[AgentOutput] | Err[Halt]:
     """Return the output of a valid reply, or a reason to stop."""
     if output.status is OutputStatus.FAIL:
         risk = next((each for each in output.objects("findings") if each.get("severity") in _RISKY), None)
@@ -474,23 +478,23 @@ def _check_reply(stage: Stage, agent: AgentName, task: str, output: AgentOutput)
         return Err(blocked(BlockerSlug.AGENT_FAILED, failed))
     if output.status is not OutputStatus.BLOCKED:
         return Ok(output)
-    if tests_cannot_run(stage, agent, task):
+    if tests_cannot_run(session, agent, task):
         text = f"{task} needs tests, but run_cmd is not available"
         fix = "Provide run_cmd, or waive the tests"
         return Err(blocked(BlockerSlug.AGENT_BLOCKED, about_task(TeamBlocker.TESTS_NOT_RUNNABLE, task, text, fix)))
-    if agent in LOOP_OF or leaves_lean(stage, agent, output):
+    if agent in LOOP_OF or leaves_lean(session, agent, output):
         return Ok(output)
     text = f"{agent.value} is blocked with {task}"
     stopped = about_agent(TeamBlocker.AGENT_BLOCKED, agent, task, text, output.reason or "See the reply")
     return Err(blocked(BlockerSlug.AGENT_BLOCKED, stopped))
 
 
-def leaves_lean(stage: Stage, agent: AgentName, output: AgentOutput) -> bool:
+def leaves_lean(session: SessionState, agent: AgentName, output: AgentOutput) -> bool:
     """Return whether the Coder of a lean run reports that the work is larger than that."""
-    is_here = stage.mode is Mode.LEAN and stage.state is WorkflowState.IMPLEMENT_LOOP
+    is_here = session.mode is Mode.LEAN and session.state is WorkflowState.IMPLEMENT_LOOP
     is_blocked = agent is A.CODER and output.status is OutputStatus.BLOCKED
     return is_here and is_blocked and output.next_agent is A.SPEC_AGENT
 
 
-def tests_cannot_run(stage: Stage, agent: AgentName, task: str) -> bool:
-    return agent is A.QA and "run_cmd" not in stage.tools and bool(stage.task(task).commands)
+def tests_cannot_run(session: SessionState, agent: AgentName, task: str) -> bool:
+    return agent is A.QA and "run_cmd" not in session.tools and bool(session.task(task).commands)

@@ -17,7 +17,7 @@ from pytest_workrail.systems.team.blockers import (
 )
 from pytest_workrail.systems.team.dispatch import dispatch
 from pytest_workrail.systems.team.questions import Kind
-from pytest_workrail.systems.team.run_state import Stage, Status
+from pytest_workrail.systems.team.run_state import SessionState, Status
 from pytest_workrail.systems.team.session import STATUS
 from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.states import (
@@ -69,7 +69,7 @@ _SHAPE = (
     *(f"TC2{number:02d}" for number in (1, 2, 6, 7)),
 )
 # The states that a run goes through; the others interrupt one of these.
-_HANDLERS: dict[WorkflowState, Callable[[Stage], Step]] = {
+_HANDLERS: dict[WorkflowState, Callable[[SessionState], Step]] = {
     S.INTAKE: intake,
     S.INTAKE_LEAN: intake_lean,
     S.DESIGN: design,
@@ -83,50 +83,50 @@ _HANDLERS: dict[WorkflowState, Callable[[Stage], Step]] = {
 }
 
 
-def orchestrate(stage: Stage) -> Halt | None:
+def orchestrate(session: SessionState) -> Halt | None:
     """Play a session to its end. What is given back is why it stopped short, if it did."""
-    start = stage.team.start
+    start = session.team.start
     if isinstance(start, Resume):
-        step = resume(stage, start)
-        if not isinstance(step, Err) and step.value is S.DONE and stage.state is S.DONE:
-            stage.log.emit("end")
+        step = resume(session, start)
+        if not isinstance(step, Err) and step.value is S.DONE and session.state is S.DONE:
+            session.log.emit("end")
             return None
     else:
-        step = _handled(stage, S.INTAKE_LEAN if stage.mode is Mode.LEAN else S.INTAKE)
+        step = _handled(session, S.INTAKE_LEAN if session.mode is Mode.LEAN else S.INTAKE)
     while not isinstance(step, Err) and step.value not in TERMINAL_STATES:
-        step = _handled(stage, step.value)
+        step = _handled(session, step.value)
     if isinstance(step, Err):
-        return _halted(stage, step.error)
-    stage.enter(step.value)
-    stage.log.emit("end")
+        return _halted(session, step.error)
+    session.enter(step.value)
+    session.log.emit("end")
     return None
 
 
-def _handled(stage: Stage, state: WorkflowState) -> Step:
-    stage.arrive(state)
-    return _HANDLERS[state](stage)
+def _handled(session: SessionState, state: WorkflowState) -> Step:
+    session.arrive(state)
+    return _HANDLERS[state](session)
 
 
-def _halted(stage: Stage, halt: Halt) -> Halt:
+def _halted(session: SessionState, halt: Halt) -> Halt:
     """Block the session for a reason that is stored, or leave it as it is if the scenario ends."""
     if halt.slug is not None:
-        stage.blockers += halt.blockers
-        stage.enter(S.BLOCKED, halt.slug)
+        session.blockers += halt.blockers
+        session.enter(S.BLOCKED, halt.slug)
         for blocker in halt.blockers:
-            stage.log.emit("blocker", code=blocker.code.value)
-        stage.log.emit("end")
+            session.log.emit("blocker", code=blocker.code.value)
+        session.log.emit("end")
     return halt
 
 
 # ------------------------------------------------------------------------------------------------------------- resuming
 
 
-def resume(stage: Stage, start: Resume) -> Step:
+def resume(session: SessionState, start: Resume) -> Step:
     """Enter the state of a session and do what is left to do there. Returns the next state."""
-    status = stage.store.status()
+    status = session.store.status()
     state = _state_of(status)
-    stage.log.state = S.BLOCKED if state is None else state
-    stage.log.emit("read_status")
+    session.log.state = S.BLOCKED if state is None else state
+    session.log.emit("read_status")
     if status is None or state is None:
         text = "status.json can't be read, so the state of the session is unknown"
         fix = "Restore status.json, then resume"
@@ -134,13 +134,13 @@ def resume(stage: Stage, start: Resume) -> Step:
         return Err(blocked(BlockerSlug.PERSISTENCE_ERROR, lost))
     if state is S.DONE:
         return Ok(S.DONE)
-    misshapen = stage.linter.errors(STATUS, _SHAPE)
+    misshapen = session.linter.errors(STATUS, _SHAPE)
     if misshapen:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *misshapen))
     target = _target(status, state, start)
     if isinstance(target, Err):
         return target
-    return _continue(stage, status, target.value)
+    return _continue(session, status, target.value)
 
 
 def _state_of(status: Status | None) -> WorkflowState | None:
@@ -161,13 +161,13 @@ def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
     return Ok(start.as_)
 
 
-def _continue(stage: Stage, status: Status, state: WorkflowState) -> Step:
-    absent = machine.required_artifacts(state, stage.mode, machine.return_state(status))
-    lacking = [missing(file, stage.mode) for file in absent if not stage.store.exists(file)]
+def _continue(session: SessionState, status: Status, state: WorkflowState) -> Step:
+    absent = machine.required_artifacts(state, session.mode, machine.return_state(status))
+    lacking = [missing(file, session.mode) for file in absent if not session.store.exists(file)]
     if lacking:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *lacking))
     if state in GATES.values():
-        return _at(stage, state)
+        return _at(session, state)
     pending = [
         entry
         for entry in machine.decisions_of(status)
@@ -178,23 +178,23 @@ def _continue(stage: Stage, status: Status, state: WorkflowState) -> Step:
         back = machine.return_state(status)
         if back is None or WorkflowState(back) in machine.NOT_RETURNABLE:
             return Err(_unknown_return_state(str(pending[0]["decision_id"]) if pending else "UD-1"))
-        stage.enter(state)
-    return _pending(stage, pending, WorkflowState(back)) if pending else _at(stage, WorkflowState(back))
+        session.enter(state)
+    return _pending(session, pending, WorkflowState(back)) if pending else _at(session, WorkflowState(back))
 
 
-def _at(stage: Stage, state: WorkflowState) -> Step:
+def _at(session: SessionState, state: WorkflowState) -> Step:
     """Do what is left to do in a state that is neither a question nor an end."""
-    status = stage.status
+    status = session.status
     if state is S.APPROVE_DESIGN:
-        stage.arrive(state)
-        return _approval(stage, status)
+        session.arrive(state)
+        return _approval(session, status)
     if state is S.REVIEW_STRATEGY and machine.strategy_of(status) is not None:
-        stage.arrive(state)
-        stage.log.emit("verify", ok=True)
+        session.arrive(state)
+        session.log.emit("verify", ok=True)
         return Ok(S.IMPLEMENT_LOOP)
     if is_member(state.value, FixLoop):
-        stage.arrive(state)
-        return _repair(stage, FixLoop(state.value))
+        session.arrive(state)
+        return _repair(session, FixLoop(state.value))
     return Ok(state)
 
 
@@ -206,74 +206,74 @@ def _unknown_return_state(ident: str) -> Halt:
     return blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, unknown)
 
 
-def _pending(stage: Stage, entries: list[dict[str, Any]], state: WorkflowState) -> Step:
+def _pending(session: SessionState, entries: list[dict[str, Any]], state: WorkflowState) -> Step:
     """Ask what is open, and only that; then go on in a state, or where the answers lead."""
-    asked = ask_pending(stage, entries)
+    asked = ask_pending(session, entries)
     if isinstance(asked, Err):
         return asked
     builds = [
         each for each in asked.value if each.topic.kind is Kind.EXHAUSTED and each.topic.loop is FixLoop.FIX_BUILD
     ]
     if builds:
-        return Ok(after_build_question(stage, builds, state))
-    followed = follow_answers(stage, asked.value, state, AgentOutput(), GateOutcome.PASSED)
+        return Ok(after_build_question(session, builds, state))
+    followed = follow_answers(session, asked.value, state, AgentOutput(), GateOutcome.PASSED)
     if isinstance(followed, Err):
         return followed
-    return Ok(stage.state) if followed.value is GateOutcome.REPAIRED else _at(stage, state)
+    return Ok(session.state) if followed.value is GateOutcome.REPAIRED else _at(session, state)
 
 
-def _repair(stage: Stage, loop: FixLoop) -> Step:
+def _repair(session: SessionState, loop: FixLoop) -> Step:
     """Continue a repair that was interrupted: its round is counted already, so only the work is done again."""
     if loop is FixLoop.FIX_BUILD:
-        return fix_build(stage, is_counted=True)
-    tasks = stage.store.tasks()
+        return fix_build(session, is_counted=True)
+    tasks = session.store.tasks()
     begun = [task.id for task in tasks if task.status == TaskStatus.IN_PROGRESS]
     waiting = [task for task in tasks if task.status == TaskStatus.IMPLEMENTED]
-    if not begun and waiting and stage.repairs(loop, META) == 0:
+    if not begun and waiting and session.repairs(loop, META) == 0:
         return Ok(S.IMPLEMENT_LOOP)  # the repair is done; what is left is the review
-    worked = dispatch(stage, AgentName.CODER, begun[0] if begun else META)
+    worked = dispatch(session, AgentName.CODER, begun[0] if begun else META)
     return worked if isinstance(worked, Err) else Ok(S.IMPLEMENT_LOOP)
 
 
 # ------------------------------------------------------------------------------------------------- the design
 
 
-def _approval(stage: Stage, status: Status) -> Step:
+def _approval(session: SessionState, status: Status) -> Step:
     """Do what is left to do at the gate about the design."""
     entry = machine.decision(status, APPROVE_DESIGN_ID) or {}
     is_answered = entry.get("status") == DecisionStatus.ANSWERED
     correction = machine.correction_of(status)
     if is_answered and machine.is_approval(entry.get("answer")) and correction not in machine.OPEN_CORRECTION:
-        stage.log.emit("verify", ok=True)
+        session.log.emit("verify", ok=True)
         return Ok(S.PLAN)
     if is_answered and machine.is_change_request(entry.get("answer")):
-        done = _correction(stage, status, correction)
+        done = _correction(session, status, correction)
         if isinstance(done, Err):
             return done
-    return approve_design(stage)
+    return approve_design(session)
 
 
-def _correction(stage: Stage, status: Status, correction: CorrectionStatus | None) -> Ok[None] | Err[Halt]:
+def _correction(session: SessionState, status: Status, correction: CorrectionStatus | None) -> Ok[None] | Err[Halt]:
     match correction:
         case C.COMPLETED:
             return Ok(None)
         case C.DISPATCHED:
-            return _verified(stage, status)
+            return _verified(session, status)
         case C.QUEUED:
-            return correct(stage)
+            return correct(session)
         case _:
-            move_correction(stage, C.QUEUED)
-            return correct(stage)
+            move_correction(session, C.QUEUED)
+            return correct(session)
 
 
-def _verified(stage: Stage, status: Status) -> Ok[None] | Err[Halt]:
+def _verified(session: SessionState, status: Status) -> Ok[None] | Err[Halt]:
     """Look for the result of a correction that was dispatched; it is never dispatched again."""
     gate = members_of(members_of(status.get("gate_tracking")).get(S.APPROVE_DESIGN.value))
     sent = members_of(gate.get("last_correction_dispatch"))
     agent = sent.get("agent")
     owned = CORRECTION_EVIDENCE.get(AgentName(agent), ()) if is_member(agent, AgentName) else ()
-    if any(_is_evidence(stage, file, sent.get("at")) for file in _files(stage, owned)):
-        move_correction(stage, C.COMPLETED)
+    if any(_is_evidence(session, file, sent.get("at")) for file in _files(session, owned)):
+        move_correction(session, C.COMPLETED)
         return Ok(None)
     file = owned[0] if owned else STATUS
     text = f"a correction was dispatched to {agent or 'no agent'}, but {file} does not show that it was made"
@@ -283,15 +283,15 @@ def _verified(stage: Stage, status: Status) -> Ok[None] | Err[Halt]:
     )
 
 
-def _files(stage: Stage, owned: tuple[str, ...]) -> list[str]:
+def _files(session: SessionState, owned: tuple[str, ...]) -> list[str]:
     return [
         file
         for name in owned
-        for file in (stage.store.below(name) if name.endswith("/") else [name] if stage.store.exists(name) else [])
+        for file in (session.store.below(name) if name.endswith("/") else [name] if session.store.exists(name) else [])
     ]
 
 
-def _is_evidence(stage: Stage, file: str, at: object) -> bool:
-    if moment(at) is None or stage.linter.errors(file):
+def _is_evidence(session: SessionState, file: str, at: object) -> bool:
+    if moment(at) is None or session.linter.errors(file):
         return False
-    return stage.store.age(file) > parse_time(str(at)).timestamp()
+    return session.store.age(file) > parse_time(str(at)).timestamp()

@@ -77,8 +77,8 @@ class Memory:
     last_failed: str | None = None
 
 
-class Stage(RunState):
-    """One run."""
+class SessionState(RunState):
+    """One simulated session while it runs."""
 
     def __init__(
         self,

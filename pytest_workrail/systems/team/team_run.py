@@ -20,7 +20,7 @@ from pytest_workrail.systems.kernel.scenario import ABSOLUTE, TIME, Normalizer, 
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, unscripted
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.team.orchestrator import orchestrate
-from pytest_workrail.systems.team.run_state import FOR_RULES, Stage
+from pytest_workrail.systems.team.run_state import FOR_RULES, SessionState
 from pytest_workrail.systems.team.session import HISTORY, STATUS, content_bytes
 from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.files import read_bytes
@@ -217,12 +217,12 @@ def _played(model: TeamScenario, folder: Path, root: Path, otherwise: Callable[[
     team = model.team
     files = _session_files(team, folder)
     started_with = _status(files)
-    session = team.session or started_with.get("session")
-    name = session if is_session_name(session) else DEFAULT_SESSION
+    wanted = team.session or started_with.get("session")
+    name = wanted if is_session_name(wanted) else DEFAULT_SESSION
     mode = team.mode or _mode(team, files, started_with)
-    stage = Stage(root, name, team, mode, SimulatedClock(_start(files)), otherwise)
-    halt = _write_start_files(stage, team, files) or orchestrate(stage)
-    return _result(model, stage, mode, started_with, halt)
+    session = SessionState(root, name, team, mode, SimulatedClock(_start(files)), otherwise)
+    halt = _write_start_files(session, team, files) or orchestrate(session)
+    return _result(model, session, mode, started_with, halt)
 
 
 # ------------------------------------------------------------------------------------------------- the start
@@ -281,7 +281,7 @@ def _times(value: Any) -> Iterator[str]:
             stack += item.values() if type(item) is dict else item
 
 
-def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
+def _write_start_files(session: SessionState, team: Team, files: Files) -> Halt | None:
     """Write what is there at the start. What can't be there is a slip of the scenario."""
     start = team.start
     times = (start.mtimes or {}) if isinstance(start, Resume) else {}
@@ -289,12 +289,12 @@ def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
     try:
         for path, text in (team.repository or {}).items():
             pointer = child("/team/repository", path)
-            stage.store.seed(path, content_bytes(text))
+            session.store.seed(path, content_bytes(text))
         for file, data in files.items():
             pointer = child("/team/start/mtimes", file)
             at = parse_time(times[file]) if file in times else EPOCH
             pointer = child("/team/start/resume", file)
-            stage.store.put(file, data, at.timestamp())
+            session.store.put(file, data, at.timestamp())
     except (ValueError, OverflowError, OSError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         return unscripted(f"a run can't start with this file: {reason}", pointer)
@@ -304,33 +304,35 @@ def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
 # --------------------------------------------------------------------------------------------------- the end
 
 
-def _result(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str, Any], halt: Halt | None) -> TeamRun:
-    status = stage.status
-    events = stage.log.events
-    trace = _trace(stage, mode, started_with)
-    broken = [finding for finding in stage.linter.trace(trace) if finding.severity is Severity.ERROR]
-    known = {(blocker.code, blocker.pointer.get("state")) for blocker in stage.blockers}
+def _result(
+    model: TeamScenario, session: SessionState, mode: Mode, started_with: dict[str, Any], halt: Halt | None
+) -> TeamRun:
+    status = session.status
+    events = session.log.events
+    trace = _trace(session, mode, started_with)
+    broken = [finding for finding in session.linter.trace(trace) if finding.severity is Severity.ERROR]
+    known = {(blocker.code, blocker.pointer.get("state")) for blocker in session.blockers}
     for finding in broken:
         state = WorkflowState(events[int(finding.pointer.rpartition("/")[2])]["state"])
         if (TeamBlocker.PROTOCOL_VIOLATION, state.value) not in known:
             text = f"{finding.code} {finding.message}"
-            stage.blockers.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, state, text, _rule_text(finding.name)))
-    findings = sorted([*stage.linter.folder(), *stage.findings, *broken], key=order)
+            session.blockers.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, state, text, _rule_text(finding.name)))
+    findings = sorted([*session.linter.folder(), *session.findings, *broken], key=order)
     return TeamRun(
         scenario=model.name or "",
         mode=mode,
         events=tuple(events),
-        dispatches=tuple(_dispatches(stage)),
+        dispatches=tuple(_dispatches(session)),
         status=status,
-        tasks={task.id: str(task.value.get("status")) for task in stage.store.tasks()},
-        final_state=stage.state,
-        blockers=report(stage.blockers, every_message=True),
+        tasks={task.id: str(task.value.get("status")) for task in session.store.tasks()},
+        final_state=session.state,
+        blockers=report(session.blockers, every_message=True),
         findings=tuple(findings),
-        locks=_locks(model, stage, mode, started_with),
-        problems=tuple(_problems(stage, halt)),
-        files={file: stage.store.read(file) or b"" for file in stage.store.files()},
+        locks=_locks(model, session, mode, started_with),
+        problems=tuple(_problems(session, halt)),
+        files={file: session.store.read(file) or b"" for file in session.store.files()},
         trace=trace,
-        normalizer=SessionNormalizer(stage.store.root, stage.store.session),
+        normalizer=SessionNormalizer(session.store.root, session.store.session),
     )
 
 
@@ -338,26 +340,26 @@ def _rule_text(name: str) -> str:
     return RULES.by_name[name].summary
 
 
-def _trace(stage: Stage, mode: Mode, started_with: dict[str, Any]) -> dict[str, Any]:
-    strategy = machine.strategy_of(stage.status)
+def _trace(session: SessionState, mode: Mode, started_with: dict[str, Any]) -> dict[str, Any]:
+    strategy = machine.strategy_of(session.status)
     return {
         "pack": "team",
         "mode": mode.value,
-        "session": stage.store.session,
+        "session": session.store.session,
         "strategy": None if strategy is None else strategy.value,
-        "resumed": isinstance(stage.team.start, Resume),
+        "resumed": isinstance(session.team.start, Resume),
         "pending": [
             str(entry.get("decision_id"))
             for entry in machine.decisions_of(started_with)
             if entry.get("status") == DecisionStatus.PENDING
         ],
-        "required": stage.memory.required,
-        "trace": stage.log.events,
+        "required": session.memory.required,
+        "trace": session.log.events,
     }
 
 
-def _dispatches(stage: Stage) -> Iterator[dict[str, Any]]:
-    for event in stage.log.events:
+def _dispatches(session: SessionState) -> Iterator[dict[str, Any]]:
+    for event in session.log.events:
         if event["event"] == "dispatch":
             yield {
                 "agent": event["agent"],
@@ -368,30 +370,35 @@ def _dispatches(stage: Stage) -> Iterator[dict[str, Any]]:
             }
 
 
-def _locks(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str, Any]) -> dict[str, bool]:
-    status = stage.status
+def _locks(model: TeamScenario, session: SessionState, mode: Mode, started_with: dict[str, Any]) -> dict[str, bool]:
+    status = session.status
     given = {
         ident: [answer for answer in answers if isinstance(answer, str)]
-        for ident, answers in (stage.team.user or {}).items()
+        for ident, answers in (session.team.user or {}).items()
     }
     evidence = RunEvidence(
-        stage.log.events, machine.decisions_of(status), given, mode, isinstance(stage.team.start, Resume), started_with
+        session.log.events,
+        machine.decisions_of(status),
+        given,
+        mode,
+        isinstance(session.team.start, Resume),
+        started_with,
     )
     claimed = [lock for lock in model.enforces or () if lock in EVIDENCE.checks]
     return {lock: EVIDENCE.checks[lock](evidence) for lock in sorted(claimed)}
 
 
-def _problems(stage: Stage, halt: Halt | None) -> Iterator[Fault]:
+def _problems(session: SessionState, halt: Halt | None) -> Iterator[Fault]:
     if halt is not None and halt.problem:
         yield Fault(halt.problem, halt.pointer)
         return  # whatever was not used up comes from there
-    yield from (*stage.agents.unused(), *stage.user.unused())
-    unused = stage.store.unused_faults
-    for index, fault in enumerate(stage.team.faults or ()):
+    yield from (*session.agents.unused(), *session.user.unused())
+    unused = session.store.unused_faults
+    for index, fault in enumerate(session.team.faults or ()):
         if any((fault.file, fault.nth) == (each.file, each.nth) for each in unused):
             text = f"this fault was not used: there was no write {fault.nth} of {fault.file}"
             yield Fault(text, child("/team/faults", index))
-    for check, results in (stage.team.checks or {}).items():
+    for check, results in (session.team.checks or {}).items():
         fails = CheckResult.FAIL in (results if isinstance(results, tuple) else (results,))
-        if fails and check not in stage.memory.check_runs:
+        if fails and check not in session.memory.check_runs:
             yield Fault(f"this result was not used: '{check}' was never run", child("/team/checks", check))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pytest_workrail.systems.kernel.run import json_bytes
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
-from pytest_workrail.systems.team.run_state import Stage, Status, persistence_failed
+from pytest_workrail.systems.team.run_state import SessionState, Status, persistence_failed
 from pytest_workrail.systems.team.session import HISTORY, STATUS
 from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.result import Err, Ok
@@ -67,13 +67,13 @@ class Commit(NamedTuple):
 # ------------------------------------------------------------------------------------------------- persistence
 
 
-def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
+def commit(session: SessionState, wanted: Commit) -> Ok[None] | Err[Halt]:
     """Write, read back, and write again with the same data where that failed; the user is never asked again for it."""
-    store, log = stage.store, stage.log
+    store, log = session.store, session.log
     before = store.read(STATUS) or b""
     status = copy.deepcopy(store.status() or {})
     wanted.change(status)
-    status["last_update"] = stage.clock.timestamp
+    status["last_update"] = session.clock.timestamp
     data = json_bytes(status)
     kept = store.read(HISTORY) or b""
     line = b"" if wanted.request is None else json.dumps(wanted.request).encode() + b"\n"
@@ -87,7 +87,7 @@ def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
             log.emit("write_error", file=STATUS, set=wanted.labels)
             continue
         log.emit("write", file=STATUS, set=wanted.labels)
-        is_stored = _read_back(stage, data, kept + line if line else None)
+        is_stored = _read_back(session, data, kept + line if line else None)
         log.emit("verify", ok=is_stored)
         if is_stored:
             return Ok(None)
@@ -98,11 +98,11 @@ def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
     elif line:
         store.remove(HISTORY)
     hint = f" and store the answer that was given: {wanted.captured}" if wanted.captured else ""
-    return Err(persistence_failed(STATUS, stage.state, f"Restore {STATUS}, enter {stage.state.value} again{hint}"))
+    return Err(persistence_failed(STATUS, session.state, f"Restore {STATUS}, enter {session.state.value} again{hint}"))
 
 
-def _read_back(stage: Stage, data: bytes, history: bytes | None) -> bool:
-    return stage.store.read(STATUS) == data and (history is None or stage.store.read(HISTORY) == history)
+def _read_back(session: SessionState, data: bytes, history: bytes | None) -> bool:
+    return session.store.read(STATUS) == data and (history is None or session.store.read(HISTORY) == history)
 
 
 def _entry(ident: str, question: str, context: WorkflowState, now: str) -> dict[str, Any]:
@@ -145,58 +145,58 @@ def parse_answer(ident: str, text: str) -> str | None:
     return answer if machine.is_approval(answer) or machine.is_change_request(answer) else None
 
 
-def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
+def ask_gate(session: SessionState, ident: str, question: str) -> Ok[str] | Err[Halt]:
     """Return the stored answer of a gate. Without one the decision is cancelled and the session blocked."""
-    stored = machine.decision(stage.status, ident)
+    stored = machine.decision(session.status, ident)
     if stored is None or stored.get("status") != D.PENDING:
-        entry = _entry(ident, question, GATES[ident], stage.clock.timestamp)
-        written = commit(stage, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
+        entry = _entry(ident, question, GATES[ident], session.clock.timestamp)
+        written = commit(session, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
         if isinstance(written, Err):
             return written
     # The count lives here and nowhere else: who comes back to the gate has all tries again.
     for _ in range(LIMITS.reasks + 1):
-        replied = _asked(stage, [ident])
+        replied = _asked(session, [ident])
         if isinstance(replied, Err):
             return replied
         reply = replied.value[ident]
         if isinstance(reply, Refusal):
-            return _give_up(stage, ident, reply.cancel, f"was cancelled: {reply.cancel}")
+            return _give_up(session, ident, reply.cancel, f"was cancelled: {reply.cancel}")
         answer = parse_answer(ident, reply) if isinstance(reply, str) else None
         if answer is not None:
-            return _accept(stage, ident, answer)
-    return _give_up(stage, ident, _GIVEN_UP, f"has {_GIVEN_UP}")
+            return _accept(session, ident, answer)
+    return _give_up(session, ident, _GIVEN_UP, f"has {_GIVEN_UP}")
 
 
-def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]:
+def _asked(session: SessionState, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]:
     """Show questions and take what the user says to them."""
-    halt = stage.out_of_steps()
+    halt = session.out_of_steps()
     if halt is not None:
         return Err(halt)
-    stage.log.emit("ask", decisions=idents)
+    session.log.emit("ask", decisions=idents)
     replies: dict[str, Answer] = {}
     for ident in idents:
-        answer = stage.user.answer(ident)
+        answer = session.user.answer(ident)
         if isinstance(answer, Err):
             return answer
         replies[ident] = answer.value
     answered = [ident for ident, reply in replies.items() if reply is not None]
     refused = [ident for ident, reply in replies.items() if isinstance(reply, Refusal)]
-    stage.log.emit("user_reply", decisions=answered, **({"cancel": refused} if refused else {}))
+    session.log.emit("user_reply", decisions=answered, **({"cancel": refused} if refused else {}))
     return Ok(replies)
 
 
-def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
+def _accept(session: SessionState, ident: str, answer: str) -> Ok[str] | Err[Halt]:
     outcome = QuestionOutcome(ident, Topic(Kind.INFO), D.ANSWERED, answer, None)
     request = None
     if ident == APPROVE_DESIGN_ID and machine.is_change_request(answer):
-        now = stage.clock.timestamp
+        now = session.clock.timestamp
         request = {"at": now, "decision_id": ident, "answer": answer, "state_context": GATES[ident].value}
-    stored = _store(stage, [outcome], answer, request)
+    stored = _store(session, [outcome], answer, request)
     return stored if isinstance(stored, Err) else Ok(answer)
 
 
-def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
-    stored = _store(stage, [QuestionOutcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)], reason)
+def _give_up(session: SessionState, ident: str, reason: str, why: str) -> Err[Halt]:
+    stored = _store(session, [QuestionOutcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)], reason)
     if isinstance(stored, Err):
         return stored
     text, fix = f"{GATES[ident].value} {why}", f"Resume and answer {_ACCEPTED[ident]}"
@@ -214,40 +214,40 @@ def set_correction(status: Status, to: CorrectionStatus, dispatch: dict[str, str
 # ------------------------------------------------------------------------------------------ ad-hoc questions
 
 
-def ask(stage: Stage, questions: list[Question]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
+def ask(session: SessionState, questions: list[Question]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Interrupt the state for questions. Leaving ASK_USER again is up to whoever asked."""
-    context = stage.state
-    now = stage.clock.timestamp
+    context = session.state
+    now = session.clock.timestamp
     first = 1 + max(
-        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.status)), default=0
+        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(session.status)), default=0
     )
     asked = {f"UD-{first + index}": question for index, question in enumerate(questions)}
-    stage.enter(S.ASK_USER)
+    session.enter(S.ASK_USER)
 
     def change(status: Status) -> None:
         for ident, question in asked.items():
             _put_entry(status, _entry(ident, question.text, context, now))
 
-    written = commit(stage, Commit(change, [f"{ident}=pending" for ident in asked]))
+    written = commit(session, Commit(change, [f"{ident}=pending" for ident in asked]))
     if isinstance(written, Err):
         return written
-    return settle_questions(stage, {ident: question.topic for ident, question in asked.items()})
+    return settle_questions(session, {ident: question.topic for ident, question in asked.items()})
 
 
-def ask_pending(stage: Stage, entries: list[dict[str, Any]]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
+def ask_pending(session: SessionState, entries: list[dict[str, Any]]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Ask what an earlier run stored and never got an answer to."""
-    stage.arrive(S.ASK_USER)
-    return settle_questions(stage, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
+    session.arrive(S.ASK_USER)
+    return settle_questions(session, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
 
 
-def settle_questions(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
+def settle_questions(session: SessionState, open_topics: dict[str, Topic]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Ask until every question is settled or may not be asked again, then store all of it at once."""
     settled: dict[str, QuestionOutcome] = {}
     for _ in range(LIMITS.reasks + 1):
         waiting = [ident for ident in open_topics if ident not in settled]
         if not waiting:
             break
-        replied = _asked(stage, waiting)
+        replied = _asked(session, waiting)
         if isinstance(replied, Err):
             return replied
         for ident, reply in replied.value.items():
@@ -257,7 +257,7 @@ def settle_questions(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Que
     outcomes = [settled[ident] for ident in open_topics if ident in settled]
     if outcomes:
         captured = "; ".join(f"{each.ident}: {each.answer or each.reason}" for each in outcomes)
-        stored = _store(stage, outcomes, captured)
+        stored = _store(session, outcomes, captured)
         if isinstance(stored, Err):
             return stored
     unsettled = [ident for ident in open_topics if ident not in settled]
@@ -292,10 +292,10 @@ def _outcome(ident: str, topic: Topic, reply: Answer) -> QuestionOutcome | None:
 
 
 def _store(
-    stage: Stage, outcomes: list[QuestionOutcome], captured: str, request: dict[str, Any] | None = None
+    session: SessionState, outcomes: list[QuestionOutcome], captured: str, request: dict[str, Any] | None = None
 ) -> Ok[None] | Err[Halt]:
     """Store how questions ended, all at once, and emit their decisions. A change request also queues a correction."""
-    now = stage.clock.timestamp
+    now = session.clock.timestamp
 
     def change(status: Status) -> None:
         for outcome in outcomes:
@@ -309,7 +309,7 @@ def _store(
 
     labels = [f"{outcome.ident}={outcome.status.value}" for outcome in outcomes]
     labels += [] if request is None else ["correction=queued"]
-    written = commit(stage, Commit(change, labels, request, captured))
+    written = commit(session, Commit(change, labels, request, captured))
     if isinstance(written, Err):
         return written
     # An answer that lets one finding pass does not lift the gate while another has something repaired.
@@ -319,6 +319,6 @@ def _store(
         more = {}
         if agent is not None and (agent, task) not in kept:
             more = {"waives": [agent.value], "task": task}
-            stage.memory.waived.add((agent, task))
-        stage.log.emit("decision", id=outcome.ident, status=outcome.status.value, **more)
+            session.memory.waived.add((agent, task))
+        session.log.emit("decision", id=outcome.ident, status=outcome.status.value, **more)
     return Ok(None)
