@@ -10,9 +10,8 @@ import pytest
 from team_plays import DECIDED, SINGLE, codes, events, folder, gates, history, played, resumed, status, task, tasks
 
 from pytest_workrail.locks.sabotage import load_sabotages
-from pytest_workrail.systems.team import TeamRun
+from pytest_workrail.systems.team import TeamRun, run_state
 from pytest_workrail.systems.team import dispatch as dispatching
-from pytest_workrail.systems.team import run_state as stage
 from pytest_workrail.systems.team import states as building
 from pytest_workrail.systems.team import states as releasing
 from pytest_workrail.systems.team import user_gate as asking
@@ -118,20 +117,20 @@ def other_input(patch: pytest.MonkeyPatch) -> None:
 
     def attempt(self: Any, number: int, check: Any) -> Any:
         self._input = None
-        self.stage.memory.last_failed = str(number)
+        self.session.memory.last_failed = str(number)
         return original(self, number, check)
 
     patch.setattr(dispatching._Dispatch, "attempt", attempt)
 
 
 def skipped_state(patch: pytest.MonkeyPatch) -> None:
-    original = stage.SessionState.enter
+    original = run_state.SessionState.enter
 
     def enter(self: Any, state: WorkflowState, slug: Any = None) -> None:
         if state is not WorkflowState.APPROVE_DESIGN:
             original(self, state, slug)
 
-    patch.setattr(stage.SessionState, "enter", enter)
+    patch.setattr(run_state.SessionState, "enter", enter)
 
 
 def promoted_first(patch: pytest.MonkeyPatch) -> None:
