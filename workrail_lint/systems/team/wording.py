@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import listed as listed
+from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.vocabulary import CHECK_PREFIXES
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
 
 _LONGEST = 60
 _LONGEST_MESSAGE = 500
@@ -89,3 +94,22 @@ def no_check(entry: object) -> str:
     if entry.startswith(CHECK_PREFIXES):
         return f"the check {shown(entry)} has nothing after its prefix"
     return f"the check {shown(entry)} must start with 'cmd: ' or 'manual: '"
+
+
+_TYPES = {
+    "string": "a string",
+    "array": "a list",
+    "object": "an object",
+    "boolean": "true or false",
+    "integer": "a number",
+    "number": "a number",
+}
+
+
+def field_problem(violation: Violation) -> str:
+    """What is wrong with a field: missing, blank or of another type."""
+    if violation.keyword == "required":
+        return f"{child(violation.pointer, violation.member)} is missing"
+    if violation.keyword == "type":
+        return f"{violation.pointer} must be {_TYPES[violation.expected[0]]}, not {type_name(violation.value)}"
+    return f"{violation.pointer} is blank"

@@ -6,19 +6,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
-from workrail_lint.systems.team.vocabulary import is_ac_id, is_text, items_of
+from workrail_lint.systems.team.vocabulary import is_text, items_of
 from workrail_lint.systems.team.wording import lacking, listed, shown, type_name
 
 _LEGACY = ("verification", "commands", "expected_result")
 
 
-def criteria_of(document: Document) -> list[tuple[int, dict[str, Any]]]:
+def criteria_of(document: Document) -> dict[int, dict[str, Any]]:
+    """Return the criteria that are objects, by their index."""
     items = enumerate(items_of(document.value.get("acceptance_criteria")))
-    return [(index, item) for index, item in items if type(item) is dict]
+    return {index: item for index, item in items if type(item) is dict}
+
+
+def _index(violation: Violation) -> int:
+    """The index of the criterion that a violation is in."""
+    return int(violation.pointer.split("/")[2])
 
 
 class AcceptanceEmpty(TeamRule):
@@ -28,11 +36,10 @@ class AcceptanceEmpty(TeamRule):
     origin = FIXED
     summary = "`acceptance.json` has no `acceptance_criteria` list, or the list is empty."
     why = "Without criteria nothing defines when the work is accepted, so everything is."
+    describes = (("Acceptance", "required"), ("Acceptance", "type"), ("Acceptance", "minItems"))
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
-        if not items_of(document.value.get("acceptance_criteria")):
-            at = "/acceptance_criteria" if "acceptance_criteria" in document.value else ""
-            report(at, "'acceptance_criteria' must be a list with at least one criterion")
+    def describe(self, violation: Violation, document: Document) -> Description:
+        return Description("'acceptance_criteria' must be a list with at least one criterion")
 
     def examples(self) -> Iterator[Example]:
         yield Example({"acceptance_criteria": []}, samples.acceptance(), path=samples.ACCEPTANCE)
@@ -45,17 +52,23 @@ class AcceptanceFieldMissing(TeamRule):
     origin = FIXED
     summary = "A criterion has no `id`, `description` or `verify`, or one of them is blank."
     why = "A criterion without one of these fields can't be referred to, understood or checked."
+    describes = (
+        ("Criterion", "required"),
+        ("Criterion", "type"),
+        ("Criterion", "pattern"),
+    )
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
-        for index, item in enumerate(items_of(document.value.get("acceptance_criteria"))):
-            at = f"/acceptance_criteria/{index}"
-            if type(item) is not dict:
-                report(at, f"criterion {index} must be an object, not {type_name(item)}")
-                continue
-            for name in ("id", "description", "verify"):
-                value = item.get(name)
-                if value is None or (name != "verify" and not is_text(value)) or value == "":
-                    report(f"{at}/{name}" if name in item else at, lacking(item, name, f"criterion {index}"))
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        index, name, value = _index(violation), violation.member, violation.value
+        if violation.keyword == "required":
+            return Description(f"'{name}' is missing from criterion {index}")
+        if name == "acceptance_criteria":
+            return Description(f"criterion {index} must be an object, not {type_name(value)}")
+        if name == "verify" and value not in (None, ""):
+            return None
+        if name == "id" and is_text(value):
+            return None
+        return Description(lacking({name: value}, name, f"criterion {index}"))
 
     def examples(self) -> Iterator[Example]:
         yield Example({"acceptance_criteria": [{"id": "AC-001"}]}, samples.acceptance(), path=samples.ACCEPTANCE)
@@ -68,15 +81,12 @@ class AcceptanceIdFormat(TeamRule):
     origin = FIXED
     summary = "A criterion id does not have the form `AC-001` or `AC-LOGIN-001`."
     why = "Specs and tasks refer to criteria by ids of this form; other ids are not recognized in prose."
+    describes = (("Criterion", "pattern", "id"),)
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
-        for index, item in criteria_of(document):
-            ident = item.get("id")
-            if is_text(ident) and not is_ac_id(ident):
-                report(
-                    f"/acceptance_criteria/{index}/id",
-                    f"{shown(ident)} is not a valid criterion id; use AC-001 or AC-LOGIN-001",
-                )
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        if not is_text(violation.value):
+            return None
+        return Description(f"{shown(violation.value)} is not a valid criterion id; use AC-001 or AC-LOGIN-001")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.acceptance(samples.criterion("AC1")), samples.acceptance(), path=samples.ACCEPTANCE)
@@ -92,7 +102,7 @@ class AcceptanceIdDuplicate(TeamRule):
 
     def check_acceptance(self, document: Document, report: Report) -> None:
         seen: dict[str, int] = {}
-        for index, item in criteria_of(document):
+        for index, item in criteria_of(document).items():
             ident = item.get("id")
             if is_text(ident) and seen.setdefault(ident, index) != index:
                 message = f"duplicate criterion id {shown(ident)}; criterion {seen[ident]} already uses it"
@@ -115,24 +125,19 @@ class AcceptanceVerifyType(TeamRule):
     why = "QA runs `verify` entry by entry: a string is read letter by letter, and an empty list verifies nothing."
     fix = "Wrap the string in a list."
     fix_safety = "safe"
+    describes = tuple(("Criterion", keyword, "verify") for keyword in ("type", "minItems", "pattern"))
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
-        for index, item in criteria_of(document):
-            verify = item.get("verify")
-            at = f"/acceptance_criteria/{index}/verify"
-            label = item["id"] if is_text(item.get("id")) else f"criterion {index}"
-            if verify is None or verify == "":
-                continue  # missing, which another rule reports
-            if type(verify) is not list or not verify:
-                fix = safe("wrap it in a list", Replace(at, [verify])) if is_text(verify) else None
-                kind = "an empty list" if type(verify) is list else type_name(verify)
-                report(at, f"'verify' of {shown(label)} must be a non-empty list of strings, not {kind}", fix=fix)
-            for place, entry in enumerate(items_of(verify)):
-                if not is_text(entry):
-                    report(
-                        f"{at}/{place}",
-                        f"'verify' of {shown(label)} contains {shown(entry)}; every entry must be a non-blank string",
-                    )
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        verify, at = violation.value, violation.pointer
+        ident = criteria_of(document)[_index(violation)].get("id")
+        label = shown(ident if is_text(ident) else f"criterion {_index(violation)}")
+        if at.count("/") > 3:
+            return Description(f"'verify' of {label} contains {shown(verify)}; every entry must be a non-blank string")
+        if verify is None or verify == "":
+            return None  # missing, which another rule reports
+        fix = safe("wrap it in a list", Replace(at, [verify])) if is_text(verify) else None
+        kind = "an empty list" if verify == [] else type_name(verify)
+        return Description(f"'verify' of {label} must be a non-empty list of strings, not {kind}", fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.acceptance(samples.criterion(verify=["npm test"]))
@@ -151,7 +156,7 @@ class AcceptanceLegacyKey(TeamRule):
     fix_safety = "unsafe"
 
     def check_acceptance(self, document: Document, report: Report) -> None:
-        for index, item in criteria_of(document):
+        for index, item in criteria_of(document).items():
             used = [name for name in _LEGACY if name in item]
             if used and "verify" not in item:
                 at = f"/acceptance_criteria/{index}"

@@ -13,7 +13,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
 from workrail_lint.systems.team import state_machine as machine
-from workrail_lint.systems.team.documents import Exchange, Place, TeamKind, exchange_of
+from workrail_lint.systems.team.documents import WITH_SCHEMA, Exchange, Place, TeamKind, exchange_of, validator
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.documents.jsonl_reader import JsonlDocument
     from workrail_lint.documents.markdown_reader import MarkdownDocument
+    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.documents.yaml_reader import YamlDocument
+    from workrail_lint.rules.describing import Description
     from workrail_lint.systems.team.agent_files import AgentFile
     from workrail_lint.systems.team.sections import Sections
     from workrail_lint.systems.team.session import Session
@@ -71,6 +73,11 @@ class Document:
     def value(self) -> dict[str, Any]:
         """The object that a JSON or YAML document holds."""
         return members_of(self.reader.value)
+
+    @cached_property
+    def violations(self) -> list[Violation]:
+        """What the document breaks of its schema, if its kind has one."""
+        return validator(self.kind).violations(self.value) if self.kind in WITH_SCHEMA else []
 
     @property
     def session_name(self) -> str | None:
@@ -200,6 +207,12 @@ class ExchangeDocument(Document):
     def exchange(self) -> Exchange | None:
         return exchange_of(self.path)
 
+    @cached_property
+    def violations(self) -> list[Violation]:
+        # The Orchestrator is given the request of the user, which is not an input of an agent.
+        is_request = self.kind is TeamKind.INPUT and self.agent is AgentName.ORCHESTRATOR
+        return [] if is_request else super().violations
+
     @property
     def agent(self) -> AgentName | None:
         """Whose exchange it is; None if it is unknown."""
@@ -243,6 +256,9 @@ class Dispatch:
 
 class TeamRule(Rule):
     """A rule about team documents. Override the hooks that are needed, and only those."""
+
+    def describe(self, violation: Violation, document: Any) -> Description | None:
+        return None
 
     def check_any(self, document: Document, report: Report) -> None:
         """Every document that can be read."""

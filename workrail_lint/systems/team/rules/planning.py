@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Report, Task, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, Report, Task, TeamRule
 from workrail_lint.systems.team.rules.tasks import CORE, lacks
 from workrail_lint.systems.team.state_machine import STARTED, done_statuses
 from workrail_lint.systems.team.vocabulary import Mode, Strategy, TaskStatus, is_text, items_of, strings_of
@@ -23,14 +25,11 @@ class TasksEmpty(TeamRule):
     origin = FIXED
     summary = "`tasks.yaml` has no `tasks` list, or the list is empty."
     why = "There is nothing to implement, so the session would continue straight to its release."
+    describes = tuple(("TaskBacklog", keyword, "tasks") for keyword in ("required", "type", "minItems"))
 
-    def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        if not items_of(backlog.value.get("tasks")):
-            has_list = type(backlog.value.get("tasks")) is list
-            report(
-                "/tasks" if "tasks" in backlog.value else "",
-                "the list 'tasks' is empty" if has_list else "'tasks' must be a list of tasks",
-            )
+    def describe(self, violation: Violation, document: Document) -> Description:
+        is_empty = violation.keyword == "minItems"
+        return Description("the list 'tasks' is empty" if is_empty else "'tasks' must be a list of tasks")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base.js import json_text
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team import edits
+from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Report, Task, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, Report, Task, TeamRule
 from workrail_lint.systems.team.vocabulary import (
     Mode,
     RiskFlag,
@@ -18,7 +21,6 @@ from workrail_lint.systems.team.vocabulary import (
     is_bare_command,
     is_check,
     is_member,
-    is_task_id,
     is_text,
     items_of,
     words,
@@ -26,6 +28,8 @@ from workrail_lint.systems.team.vocabulary import (
 from workrail_lint.systems.team.wording import lacking, listed, no_check, shown, suggestion, type_name
 
 CORE = ("id", "status", "goal", "acceptance_checks")
+# The keywords by which the value of a field can be missing.
+_FAULTS = ("required", "type", "pattern", "enum", "minItems")
 _PLANNED = ("depends_on", "done_when")
 _ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "context_files")
 _LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
@@ -40,7 +44,21 @@ _TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
 
 def lacks(task: Task, name: str) -> bool:
     """Whether a field is missing or blank; another rule reports a scalar in place of a list."""
-    value = task.value.get(name)
+    return is_lacking(name, task.value.get(name))
+
+
+def task_at(document: Document, violation: Violation) -> Task:
+    """Return the task that a violation is in."""
+    index = _index(violation)
+    return Task(document.value["tasks"][index], index)
+
+
+def _index(violation: Violation) -> int:
+    return int(violation.pointer.split("/")[2])
+
+
+def is_lacking(name: str, value: object) -> bool:
+    """Whether the value of a field is no value."""
     if name in ("goal", "title"):
         return not is_text(value)
     return value is None or value == [] or (type(value) is str and not is_text(value))
@@ -53,17 +71,21 @@ class TaskFieldMissing(TeamRule):
     origin = FIXED
     summary = "A task lacks `id`, `status`, `goal` or `acceptance_checks`."
     why = "Without these fields an agent knows neither what to do nor when it is done, and its progress is unknown."
+    describes = (
+        ("Task", "type", "tasks"),
+        *((shape, keyword, name) for name in CORE for keyword in _FAULTS for shape in ("Task", "TaskStatus")),
+    )
 
-    def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        for index, item in enumerate(items_of(backlog.value.get("tasks"))):
-            if type(item) is not dict:
-                report(f"/tasks/{index}", f"task {index} must be a mapping with id, status, goal and acceptance_checks")
-
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for name in CORE:
-            if lacks(task, name):
-                at = task.at(name) if name in task.value else task.pointer
-                report(at, lacking(task.value, name, task.label))
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        index, name, value = _index(violation), violation.member, violation.value
+        if name == "tasks":
+            return Description(f"task {index} must be a mapping with id, status, goal and acceptance_checks")
+        label = task_at(document, violation).label
+        if violation.keyword == "required":
+            return Description(f"'{name}' is missing from {label}")
+        if violation.pointer.count("/") > 3 or not is_lacking(name, value):
+            return None
+        return Description(lacking({name: value}, name, label))
 
     def examples(self) -> Iterator[Example]:
         yield Example("tasks:\n  - id: T-001\n", samples.tasks(), path=samples.TASKS)
@@ -135,11 +157,10 @@ class TaskIdFormat(TeamRule):
     origin = FIXED
     summary = "A task id is not `T-` and at least three digits."
     why = "Dispatches, retry counts and file names refer to tasks by ids of this form."
+    describes = (("Task", "pattern", "id"), ("Task", "type", "id"))
 
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        ident = task.value.get("id")
-        if not lacks(task, "id") and not is_task_id(ident):
-            report(task.at("id"), f"{shown(ident)} is not a valid task id; use the form T-001")
+    def describe(self, violation: Violation, document: Document) -> Description:
+        return Description(f"{shown(violation.value)} is not a valid task id; use the form T-001")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")), path=samples.TASKS)
@@ -154,17 +175,14 @@ class TaskStatusUnknown(TeamRule):
     why = "This value selects the next step; a task with an unknown status is never picked up, or never done."
     fix = "Correct the spelling, if only case or `_` differ."
     fix_safety = "safe"
+    describes = (("TaskStatus", "enum"), ("TaskStatus", "type"))
 
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        status = task.value.get("status")
-        if lacks(task, "status") or is_member(status, TaskStatus):
-            return
+    def describe(self, violation: Violation, document: Document) -> Description:
+        status, meant = violation.value, task_at(document, violation).status
         fix = None
-        if is_member(task.status, TaskStatus):
-            fix = edits.respell(f"replace with {task.status}", backlog.reader, task.at("status"), task.status)
-        report(
-            task.at("status"), f"unknown task status {shown(status)}{suggestion(status, words(TaskStatus))}", fix=fix
-        )
+        if is_member(meant, TaskStatus):
+            fix = edits.respell(f"replace with {meant}", document.reader, violation.pointer, meant)
+        return Description(f"unknown task status {shown(status)}{suggestion(status, words(TaskStatus))}", fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(status="in-progress"))
@@ -186,18 +204,17 @@ class TaskTypeUnknown(TeamRule):
     why = "The type decides whether QA checks the task."
     fix = "Replace `feature` with `feat` and `bugfix` with `fix`."
     fix_safety = "safe"
+    describes = (("TaskType", "enum"), ("TaskType", "type"))
 
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        kind = task.value.get("type")
-        if kind is None or is_member(kind, TaskType):
-            return
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        kind = violation.value
+        if kind is None:
+            return None
         meant = _TYPES.get(kind.casefold()) if type(kind) is str else None
-        fix = (
-            edits.respell(f"replace with {meant.value}", backlog.reader, task.at("type"), meant.value)
-            if meant
-            else None
-        )
-        report(task.at("type"), f"unknown task type {shown(kind)}{suggestion(kind, words(TaskType))}", fix=fix)
+        fix = None
+        if meant is not None:
+            fix = edits.respell(f"replace with {meant.value}", document.reader, violation.pointer, meant.value)
+        return Description(f"unknown task type {shown(kind)}{suggestion(kind, words(TaskType))}", fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(type="feat"))
@@ -214,16 +231,16 @@ class CheckPrefix(TeamRule):
     why = "The prefix says whether a shell or a person runs the check; without it the check never runs."
     fix = "Add the prefix `cmd: `."
     fix_safety = "unsafe"
+    describes = (("Task", "pattern", "acceptance_checks"), ("Task", "type", "acceptance_checks"))
 
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for index, entry in enumerate(items_of(task.value.get("acceptance_checks"))):
-            if is_check(entry) or is_mapped_check(entry):
-                continue
-            pointer = task.at("acceptance_checks", index)
-            fix = None
-            if is_bare_command(entry):
-                fix = edits.respell("add the prefix cmd:", backlog.reader, pointer, f"cmd: {entry}", unsafe=True)
-            report(pointer, no_check(entry), fix=fix)
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        entry = violation.value
+        if violation.expected == ("array",) or is_check(entry) or is_mapped_check(entry):
+            return None
+        fix = None
+        if is_bare_command(entry):
+            fix = edits.respell("add the prefix cmd:", document.reader, violation.pointer, f"cmd: {entry}", unsafe=True)
+        return Description(no_check(entry), fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(acceptance_checks=["cmd: npm test"]))
@@ -246,18 +263,17 @@ class CheckIsMapping(TeamRule):
     why = "In YAML `cmd: x` is a mapping with the key `cmd`; agents that expect a string find an object."
     fix = "Quote the whole entry."
     fix_safety = "safe"
+    describes = (("Task", "type", "acceptance_checks"),)
 
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for index, entry in enumerate(items_of(task.value.get("acceptance_checks"))):
-            if not is_mapped_check(entry):
-                continue
-            pointer = task.at("acceptance_checks", index)
-            ((name, value),) = entry.items()
-            fix = None
-            if is_text(value):
-                text = json_text(f"{name}: {value}")
-                fix = edits.replace_item("quote the entry", backlog.reader, pointer, text)
-            report(pointer, f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix=fix)
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        if violation.expected == ("array",) or not is_mapped_check(violation.value):
+            return None
+        ((name, value),) = violation.value.items()
+        fix = None
+        if is_text(value):
+            text = json_text(f"{name}: {value}")
+            fix = edits.replace_item("quote the entry", document.reader, violation.pointer, text)
+        return Description(f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
@@ -272,12 +288,13 @@ class RiskFlagUnknown(TeamRule):
     origin = FIXED
     summary = "A risk flag is not one of the four known values."
     why = "The flag `security` sends a task to Security; a misspelled flag does not."
+    describes = (("RiskFlag", "enum"), ("RiskFlag", "type"))
 
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for index, flag in enumerate(items_of(task.value.get("risk_flags"))):
-            if not is_member(flag, RiskFlag):
-                message = f"unknown risk flag {shown(flag)}{suggestion(flag, words(RiskFlag))}"
-                report(task.at("risk_flags", index), message)
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        flag = violation.value
+        if document.kind is not TeamKind.TASKS:
+            return None
+        return Description(f"unknown risk flag {shown(flag)}{suggestion(flag, words(RiskFlag))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

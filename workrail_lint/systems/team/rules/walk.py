@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import nearest_span
-from workrail_lint.rules.ruleset import RuleSet
+from workrail_lint.rules.ruleset import Collector, RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.team.agent_files import AgentFile, SampleOutput
 from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.pointer_patterns import places
+from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
     DECIDED,
     Backlog,
@@ -79,6 +82,7 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         for check, report in rules.calls(hook):
             check(*views, report)
 
+    _describe_violations(rules.collector, document)
     each("check_any", document)
     for hook, strings in (("check_string", strings_of_document(document)), ("check_path", paths_of(document))):
         calls = rules.calls(hook)
@@ -116,12 +120,34 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
     return rules.collector.taken()
 
 
+@cache
+def _describers() -> Describers[TeamRule]:
+    return Describers((info for info in RULES.infos if info.describes), RULES.rule)
+
+
+def _describe_violations(collector: Collector, document: Document, without: tuple[str, ...] = ()) -> None:
+    """Report the violations of the schema that a rule describes; other rules find the rest in the values themselves."""
+    for violation in document.violations:
+        described = _describers().describe(violation, document)
+        if described is not None and described[0].code not in without:
+            rule, description = described
+            collector.add(
+                rule,
+                violation.pointer if description.pointer is None else description.pointer,
+                description.message,
+                fix=description.fix,
+                on_name=description.on_name,
+                severity=description.severity,
+            )
+
+
 def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]:
     """What is wrong with the outputs that instructions show; what fixes an output can't mend the text around it."""
     found: list[Finding] = []
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
         output = SampleOutput(file, sample)
+        _describe_violations(rules.collector, output, _SAID_OF_FILES)
         for check, report in rules.calls("check_output"):
             if report.rule.code not in _SAID_OF_FILES:
                 check(output, report)
