@@ -209,9 +209,11 @@ class ExchangeDocument(Document):
 
     @cached_property
     def violations(self) -> list[Violation]:
-        # The Orchestrator is given the request of the user, which is not an input of an agent.
-        is_request = self.kind is TeamKind.INPUT and self.agent is AgentName.ORCHESTRATOR
-        return [] if is_request else super().violations
+        found = super().violations
+        if self.kind is not TeamKind.INPUT or self.agent is not AgentName.ORCHESTRATOR:
+            return found
+        # The Orchestrator is given the request of the user in the place of a task.
+        return [each for each in found if each.member != "task" and not f"{each.pointer}/".startswith("/task/")]
 
     @property
     def agent(self) -> AgentName | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from enum import Enum
+from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.documents import TeamKind
-from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Dispatch, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Dispatch, Document, ExchangeDocument, Report, TeamRule
 from workrail_lint.systems.team.state_machine import FINAL_REVIEW_GOAL
 from workrail_lint.systems.team.vocabulary import (
     KNOWN_TOOLS,
@@ -21,61 +21,32 @@ from workrail_lint.systems.team.vocabulary import (
     SESSIONS_FOLDER,
     AgentName,
     ChangeType,
-    CiStatus,
-    ProjectType,
     RiskFlag,
     Strategy,
     is_bare_command,
     is_check,
-    is_member,
-    is_task_ref,
     is_text,
     items_of,
     members_of,
     words,
 )
-from workrail_lint.systems.team.wording import listed, no_check, set_and_suggestion, shown, type_name
+from workrail_lint.systems.team.wording import field_problem, listed, no_check, set_and_suggestion, shown, type_name
 
 A = AgentName
-_TEXT, _LIST, _OBJECT = ((str,), "a string"), ((list,), "a list"), ((dict,), "an object")
-_TASK: dict[str, tuple[tuple[type, ...], str]] = {
-    "id": _TEXT,
-    "title": _TEXT,
-    "goal": _TEXT,
-    "non_goals": _LIST,
-    "constraints": _LIST,
-    "context_files": _LIST,
-    "acceptance_checks": _LIST,
-    "risk_flags": _LIST,
-}
-_AROUND = {"project_type": _TEXT, "repo_state": _OBJECT, "tools_available": _LIST}
-_REQUEST = {"user_goal": _TEXT, "constraints": _LIST, **_AROUND}
-_OPTIONAL = {"artifact_list": _LIST, "research_question": _TEXT, "lean": ((bool,), "true or false")}
+_FIELD = ("required", "type", "pattern")  # the keywords of a field that is missing, wrong or blank
 _CHANGE = ("path", "change_type", "old_path")
-_REPO_STATE = {"branch": _TEXT, "ci_status": _TEXT}
+_CHANGES = ("AddedFile", "ModifiedFile", "DeletedFile", "RenamedFile")
+# What the Orchestrator is given in the place of a task: the request of the user.
+_REQUEST: dict[str, tuple[type, str]] = {"user_goal": (str, "a string"), "constraints": (list, "a list")}
 
 
-def report_members(
-    value: dict[str, Any], pointer: str, wanted: Mapping[str, tuple[tuple[type, ...], str]], report: Report
-) -> None:
-    """Report fields that are missing, blank or of the wrong type."""
-    for name, (types, expected) in wanted.items():
-        at = child(pointer, name)
-        if name not in value:
-            report(pointer, f"{at} is missing")
-        elif type(value[name]) not in types:
-            report(at, f"{at} must be {expected}, not {type_name(value[name])}")
-        elif types == (str,) and not is_text(value[name]):
-            report(at, f"{at} is blank")
-
-
-def report_texts(value: dict[str, Any], pointer: str, names: tuple[str, ...], report: Report) -> None:
-    """Report list entries that are not non-blank strings."""
+def report_blanks(value: dict[str, Any], pointer: str, names: tuple[str, ...], report: Report) -> None:
+    """Report blank strings in lists, which the schema allows."""
     for name in names:
         for index, item in enumerate(items_of(value.get(name))):
-            if not is_text(item):
+            if type(item) is str and not is_text(item):
                 at = child(child(pointer, name), index)
-                report(at, f"{at} is blank" if type(item) is str else f"{at} must be a string, not {type_name(item)}")
+                report(at, f"{at} is blank")
 
 
 class InputFieldMissing(TeamRule):
@@ -85,43 +56,53 @@ class InputFieldMissing(TeamRule):
     origin = FIXED
     summary = "An input lacks a required field, or the field is blank or has the wrong type."
     why = "The agent sees only its input; what is missing from it does not exist for the agent."
+    describes = (
+        *((shape, keyword) for shape in ("AgentInput", "RepoState", "GivenTask") for keyword in ("required", "type")),
+        *(("GivenTask", "pattern", name) for name in ("id", "title", "goal")),
+        ("RepoState", "pattern"),
+        ("AgentInput", "pattern"),
+        ("ProjectType", "type"),
+        ("CiStatus", "type", "ci_status"),
+        ("DispatchItem", "required", "project_type"),
+        *((shape, keyword) for shape in _CHANGES for keyword in (*_FIELD, "additionalProperties")),
+    )
+
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        name, value, at = violation.member, violation.value, violation.pointer
+        if violation.keyword == "additionalProperties":
+            message = f"unknown field {shown(name)}; use {listed(_CHANGE, 'or')}"
+            return Description(message, on_name=True) if name != "old_path" else None
+        if violation.keyword == "type" and name == "last_failed_step":
+            return Description(f"{at} must be a string or null, not {type_name(value)}")
+        if violation.keyword == "type" and name == "session_changed_files" and violation.expected == ("object",):
+            return Description(f"{at} must be an object with path and change_type, not {type_name(value)}")
+        is_other = name == "old_path" or (violation.keyword == "pattern" and is_text(value))
+        return None if is_other else Description(field_problem(violation))
 
     def check_input(self, document: ExchangeDocument, report: Report) -> None:
         value = document.value
         if document.agent is A.ORCHESTRATOR:
-            report_members(value, "", _REQUEST, report)
-        else:
-            report_members(value, "", {"task": _OBJECT, **_AROUND}, report)
-            if document.agent is A.RESEARCHER and "research_question" not in value:
-                report_members(value, "", {"research_question": _TEXT}, report)
-        report_members(value, "", {name: kind for name, kind in _OPTIONAL.items() if name in value}, report)
-        if type(value.get("repo_state")) is dict:
-            report_members(value["repo_state"], "/repo_state", _REPO_STATE, report)
-            step = value["repo_state"].get("last_failed_step")
-            if step is not None and type(step) is not str:
-                at = "/repo_state/last_failed_step"
-                report(at, f"{at} must be a string or null, not {type_name(step)}")
-        report_texts(value, "", ("tools_available", "artifact_list"), report)
+            _report_request(value, report)
+        elif document.agent is A.RESEARCHER and "research_question" not in value:
+            report("", "/research_question is missing")
+        report_blanks(value, "", ("tools_available", "artifact_list"), report)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        report_members(dispatch.task, dispatch.at(), _TASK, report)
-        report_texts(dispatch.task, dispatch.at(), ("non_goals", "constraints", "context_files"), report)
-        if document.kind is TeamKind.PLAN:
-            report_members(dispatch.value, dispatch.pointer, {"project_type": _TEXT}, report)
-        if "session_changed_files" in dispatch.task:
-            report_members(dispatch.task, dispatch.at(), {"session_changed_files": _LIST}, report)
-        for index, change in enumerate(items_of(dispatch.task.get("session_changed_files"))):
-            at = dispatch.at("session_changed_files", index)
-            if type(change) is not dict:
-                report(at, f"{at} must be an object with path and change_type, not {type_name(change)}")
-                continue
-            report_members(change, at, {"path": _TEXT, "change_type": _TEXT}, report)
-            for name in change:
-                if name not in _CHANGE:
-                    report(child(at, name), f"unknown field {shown(name)}; use {listed(_CHANGE, 'or')}", on_name=True)
+        report_blanks(dispatch.task, dispatch.at(), ("non_goals", "constraints", "context_files"), report)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.agent_input(repo_state=...), samples.agent_input(), path=samples.exchange("Coder"))
+
+
+def _report_request(value: dict[str, Any], report: Report) -> None:
+    """Report fields of a user's request that are missing, blank or of the wrong type."""
+    for name, (kind, expected) in _REQUEST.items():
+        if name not in value:
+            report("", f"/{name} is missing")
+        elif type(value[name]) is not kind:
+            report(f"/{name}", f"/{name} must be {expected}, not {type_name(value[name])}")
+        elif kind is str and not is_text(value[name]):
+            report(f"/{name}", f"/{name} is blank")
 
 
 class InputEnum(TeamRule):
@@ -131,16 +112,22 @@ class InputEnum(TeamRule):
     origin = FIXED
     summary = "A value in an input is not one of the allowed values."
     why = "Agents choose their checklists by these values; an unknown value selects none."
+    describes = (
+        ("ProjectType", "enum"),
+        ("CiStatus", "enum", "ci_status"),
+        ("GivenTask", "enum", "change_type"),
+        ("RiskFlag", "enum"),
+        ("RiskFlag", "type"),
+    )
 
-    def check_input(self, document: ExchangeDocument, report: Report) -> None:
-        _words(document.value, "/project_type", ProjectType, "", report)
-        _words(document.value, "/repo_state/ci_status", CiStatus, "", report)
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        word, at = violation.value, violation.pointer
+        if document.kind is TeamKind.TASKS:
+            return None
+        known = words(RiskFlag) if violation.shape == "RiskFlag" else violation.expected
+        return Description(f"unknown value {shown(word)} at {at}{set_and_suggestion(word, known)}")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        _words(dispatch.task, "/risk_flags/*", RiskFlag, dispatch.at(), report)
-        _words(dispatch.task, "/session_changed_files/*/change_type", ChangeType, dispatch.at(), report)
-        if document.kind is TeamKind.PLAN:
-            _words(dispatch.value, "/project_type", ProjectType, dispatch.pointer, report)
         flags = items_of(dispatch.task.get("risk_flags"))
         if RiskFlag.NONE in flags and len(flags) > 1:
             at = dispatch.at("risk_flags")
@@ -152,13 +139,6 @@ class InputEnum(TeamRule):
         )
 
 
-def _words(value: dict[str, Any], pattern: str, members: type[Enum], above: str, report: Report) -> None:
-    for pointer, word in places(value, pattern):
-        if not is_member(word, members) and (type(word) is str or "*" in pattern):
-            at = above + pointer
-            report(at, f"unknown value {shown(word)} at {at}{set_and_suggestion(word, words(members))}")
-
-
 class InputTaskId(TeamRule):
     code = "TC503"
     name = "input-task-id"
@@ -166,11 +146,13 @@ class InputTaskId(TeamRule):
     origin = FIXED
     summary = "The task id of an input is neither a task id such as `T-001` nor `meta`."
     why = "The agent sets the status of the task by this id, and its work is counted under it."
+    describes = (("GivenTask", "pattern", "id"),)
 
-    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        ident = dispatch.task.get("id")
-        if is_text(ident) and not is_task_ref(ident):
-            report(dispatch.at("id"), f"{shown(ident)} is not a task id; use an id such as T-001, or meta")
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        ident = violation.value
+        if not is_text(ident):
+            return None
+        return Description(f"{shown(ident)} is not a task id; use an id such as T-001, or meta")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.agent_input(samples.given("1")), samples.agent_input(), path=samples.exchange("Coder"))
@@ -299,16 +281,14 @@ class InputCheckPrefix(TeamRule):
     why = "The prefix says whether a shell or a person runs the check; without it the check never runs."
     fix = "Add the prefix `cmd: `."
     fix_safety = "unsafe"
+    describes = (("GivenTask", "pattern", "acceptance_checks"), ("GivenTask", "type", "acceptance_checks"))
 
-    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        for index, entry in enumerate(items_of(dispatch.task.get("acceptance_checks"))):
-            if is_check(entry):
-                continue
-            at = dispatch.at("acceptance_checks", index)
-            fix = None
-            if is_bare_command(entry):
-                fix = unsafe("add the prefix cmd:", Replace(at, f"cmd: {entry}"))
-            report(at, no_check(entry), fix=fix)
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        entry, at = violation.value, violation.pointer
+        if violation.expected == ("array",) or is_check(entry):
+            return None
+        fix = unsafe("add the prefix cmd:", Replace(at, f"cmd: {entry}")) if is_bare_command(entry) else None
+        return Description(no_check(entry), fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input()

@@ -10,45 +10,33 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.artifacts import type_problems
 from workrail_lint.systems.team.roles import LIST_KEYS, ROLE_KEYS, ROLES, UNIVERSAL_KEYS
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, ExchangeDocument, Report, TeamRule
-from workrail_lint.systems.team.rules.inputs import report_members, report_texts
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.inputs import report_blanks
 from workrail_lint.systems.team.vocabulary import (
     SAME,
     AgentName,
     OutputStatus,
     is_member,
-    is_task_ref,
     is_text,
     line_count,
     members_of,
     words,
 )
-from workrail_lint.systems.team.wording import listed, shown, suggestion
+from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion
 
 A = AgentName
-_TEXT, _LIST, _OBJECT, _FLAG = (
-    ((str,), "a string"),
-    ((list,), "a list"),
-    ((dict,), "an object"),
-    ((bool,), "true or false"),
-)
-_TOP = {"status": _TEXT, "summary": _TEXT, "artifacts": _OBJECT, "gates": _OBJECT, "next": _OBJECT}
-_GATES = {
-    "meets_definition_of_done": _FLAG,
-    "needs_review": _FLAG,
-    "needs_tests": _FLAG,
-    "security_concerns": _LIST,
-}
-_NEXT = {"recommended_agent": _TEXT, "recommended_task_id": _TEXT, "reason": _TEXT}
 # Possessive, and not to be tried again inside a run of stops: a summary of a million dots takes no longer than it is.
 _SENTENCE_END = Pattern(r"(?<![.!?])[.!?]++[\"')\]]*+(?:\s++(?=[\"'(\[]*[A-Z0-9])|\s*+$)")
 _ABBREVIATION = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx)\.", re.IGNORECASE)
 _SENTENCES = 3
+_SHAPES = ("AgentOutput", "Gates", "Next")
 _DESIGN_LINES = 80
 
 
@@ -76,17 +64,22 @@ class OutputFieldMissing(TeamRule):
     origin = FIXED
     summary = "An output lacks a required field, or the field is blank or has the wrong type."
     why = "The next dispatch is decided from these fields; a missing gate is neither open nor closed."
+    describes = (
+        *((shape, keyword) for keyword in ("required", "type", "pattern") for shape in _SHAPES),
+        ("Artifacts", "type", "artifacts"),
+        *((shape, keyword) for shape in ("OutputStatus", "AgentName") for keyword in ("type", "enum")),
+    )
+
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        value = violation.value
+        if violation.keyword in ("pattern", "enum") and is_text(value):
+            if violation.member != "recommended_task_id" or value == SAME:
+                return None
+            return Description(f"{shown(value)} is not a task id; use an id such as T-001, or meta")
+        return Description(field_problem(violation))
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        value = document.value
-        report_members(value, "", _TOP, report)
-        for name, wanted in (("gates", _GATES), ("next", _NEXT)):
-            if type(value.get(name)) is dict:
-                report_members(value[name], f"/{name}", wanted, report)
-        report_texts(members_of(value.get("gates")), "/gates", ("security_concerns",), report)
-        target = members_of(value.get("next")).get("recommended_task_id")
-        if is_text(target) and target != SAME and not is_task_ref(target):
-            report("/next/recommended_task_id", f"{shown(target)} is not a task id; use an id such as T-001, or meta")
+        report_blanks(members_of(document.value.get("gates")), "/gates", ("security_concerns",), report)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded())
@@ -104,11 +97,13 @@ class OutputStatusUnknown(TeamRule):
     origin = FIXED
     summary = "The status of an output is not one of the five known values."
     why = "This value alone decides what happens next."
+    describes = (("OutputStatus", "enum"),)
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        status = document.value.get("status")
-        if is_text(status) and not is_member(status, OutputStatus):
-            report("/status", f"unknown output status {shown(status)}{suggestion(status, words(OutputStatus))}")
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        status = violation.value
+        if not is_text(status):
+            return None
+        return Description(f"unknown output status {shown(status)}{suggestion(status, words(OutputStatus))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -150,16 +145,16 @@ class OutputAgentName(TeamRule):
     why = "JSON documents use the agent names of the contract; the name of a role file starts no agent."
     fix = "Replace the name of a role file with the agent name."
     fix_safety = "safe"
+    describes = (("AgentName", "enum"),)
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        name = members_of(document.value.get("next")).get("recommended_agent")
-        if not is_text(name) or is_member(name, AgentName):
-            return
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        name, at = violation.value, violation.pointer
+        if not is_text(name):
+            return None
         meant = next((agent for agent in AgentName if name.casefold() in (agent.file_name, agent.value.lower())), None)
-        at = "/next/recommended_agent"
         fix = safe(f"replace with {meant.value}", Replace(at, meant.value)) if meant else None
         near = f"; did you mean '{meant.value}'?" if meant else suggestion(name, words(AgentName))
-        report(at, f"unknown agent {shown(name)}{near}", fix=fix)
+        return Description(f"unknown agent {shown(name)}{near}", fix)
 
     def examples(self) -> Iterator[Example]:
         def output(agent: str) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
+from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
-from workrail_lint.systems.team.rules.inputs import report_members
+from workrail_lint.systems.team.rules.base import FIXED, Document, ExchangeDocument, Report, TeamRule
 from workrail_lint.systems.team.state_machine import LIMITS, TERMINAL_STATES, USER_STATES, agents_of, is_correction
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
@@ -20,10 +22,7 @@ from workrail_lint.systems.team.vocabulary import (
     members_of,
     words,
 )
-from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
-
-_TEXT, _LIST = ((str,), "a string"), ((list,), "a list")
-_MEMBERS = {"state": _TEXT, "dispatch": _LIST, "why": _TEXT, "blockers": _LIST}
+from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion, type_name
 
 
 def _state(document: ExchangeDocument) -> WorkflowState | None:
@@ -47,20 +46,32 @@ class PlanFieldMissing(TeamRule):
     origin = FIXED
     summary = "A dispatch plan lacks a required field, or the field is blank or has the wrong type."
     why = "The driver follows the plan; an incomplete plan does not say whether to wait, start or stop."
+    describes = (
+        *(("DispatchPlan", keyword) for keyword in ("required", "type", "pattern")),
+        *(("WorkflowState", keyword, "state") for keyword in ("type", "enum")),
+        *(("WorkflowState", keyword, "next_state_hint") for keyword in ("type", "enum")),
+        *(("DispatchItem", keyword) for keyword in ("required", "type")),
+        ("Specialist", "type"),
+        ("Specialist", "enum"),
+        ("GivenTask", "type", "task"),
+    )
+
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        name, value = violation.member, violation.value
+        if document.kind is not TeamKind.PLAN or (name == "blockers" and violation.expected == ("string",)):
+            return None
+        if violation.shape == "DispatchItem" and violation.keyword == "type":
+            index = violation.pointer.rpartition("/")[2]
+            return Description(f"dispatch {index} must be an object, not {type_name(value)}")
+        is_state = name == "next_state_hint" or (name == "state" and is_text(value))
+        if is_state and violation.keyword != "required":
+            return Description(f"unknown state {shown(value)}{suggestion(value, words(WorkflowState))}")
+        if violation.shape == "Specialist" and is_text(value):
+            return None  # an agent that the state does not allow
+        return Description(field_problem(violation))
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
-        value = document.value
-        report_members(value, "", _MEMBERS, report)
-        for name, is_wrong in (("state", is_text(value.get("state"))), ("next_state_hint", "next_state_hint" in value)):
-            if is_wrong and not is_member(value[name], WorkflowState):
-                report(f"/{name}", f"unknown state {shown(value[name])}{suggestion(value[name], words(WorkflowState))}")
-        for index, item in enumerate(items_of(value.get("dispatch"))):
-            at = f"/dispatch/{index}"
-            if type(item) is not dict:
-                report(at, f"dispatch {index} must be an object, not {type_name(item)}")
-            else:
-                report_members(item, at, {"agent": _TEXT, "task": ((dict,), "an object")}, report)
-        for index, blocker in enumerate(items_of(value.get("blockers"))):
+        for index, blocker in enumerate(items_of(document.value.get("blockers"))):
             detail = members_of(blocker).get("detail", "")
             if not is_text(blocker) and not (is_text(members_of(blocker).get("blocker")) and type(detail) is str):
                 report(

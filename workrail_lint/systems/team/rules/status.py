@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.documents.operations import Insert, Remove, Replace
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
@@ -72,16 +74,14 @@ class StatusStateUnknown(TeamRule):
     why = "The state decides which agent is dispatched next; from an unknown state the session cannot continue."
     fix = "Correct the spelling, if only case, `-` or `_` differ."
     fix_safety = "safe"
+    describes = (("WorkflowState", "enum", "current_state"),)
 
-    def check_status(self, document: Document, report: Report) -> None:
-        state = document.value.get("current_state")
-        if type(state) is not str or is_member(state, WorkflowState):
-            return
+    def describe(self, violation: Violation, document: Document) -> Description:
+        state = violation.value
         meant = state.upper().replace("-", "_")
-        fix = (
-            safe(f"replace with {meant}", Replace("/current_state", meant)) if is_member(meant, WorkflowState) else None
-        )
-        report("/current_state", f"unknown state {shown(state)}{suggestion(state, words(WorkflowState))}", fix=fix)
+        is_spelling = is_member(meant, WorkflowState)
+        fix = safe(f"replace with {meant}", Replace("/current_state", meant)) if is_spelling else None
+        return Description(f"unknown state {shown(state)}{suggestion(state, words(WorkflowState))}", fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.status("IMPLEMENT"), samples.status("IMPLEMENT_LOOP"), path=samples.STATUS)
@@ -305,11 +305,11 @@ class CiResultUnknown(TeamRule):
     origin = FIXED
     summary = "`last_ci_result` is not `unknown`, `green` or `red`."
     why = "The release waits for `green`; a similar word does not count."
+    describes = (("CiStatus", "enum", "last_ci_result"), ("CiStatus", "type", "last_ci_result"))
 
-    def check_status(self, document: Document, report: Report) -> None:
-        value = document.value.get("last_ci_result", CiStatus.UNKNOWN.value)
-        if not is_member(value, CiStatus):
-            report("/last_ci_result", f"unknown build result {shown(value)}{suggestion(value, words(CiStatus))}")
+    def describe(self, violation: Violation, document: Document) -> Description:
+        value = violation.value
+        return Description(f"unknown build result {shown(value)}{suggestion(value, words(CiStatus))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

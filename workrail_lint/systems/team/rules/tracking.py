@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import FIXED, Document, Report, TeamRule
@@ -16,7 +18,6 @@ from workrail_lint.systems.team.vocabulary import (
     META,
     CorrectionStatus,
     FixLoop,
-    is_member,
     is_task_ref,
     members_of,
     words,
@@ -55,13 +56,11 @@ class RetryLoopUnknown(TeamRule):
     origin = FIXED
     summary = "A retry count belongs to an unknown repair loop."
     why = "The count of an unknown loop is never read, so the real loop has no limit."
+    describes = (("RetryCounts", "additionalProperties"),)
 
-    def check_status(self, document: Document, report: Report) -> None:
-        for pointer, counts in places(document.value, "/retry_counts/*"):
-            for loop in members_of(counts):
-                if not is_member(loop, FixLoop):
-                    message = f"unknown repair loop {shown(loop)}{suggestion(loop, words(FixLoop))}"
-                    report(child(pointer, loop), message, on_name=True)
+    def describe(self, violation: Violation, document: Document) -> Description:
+        loop = violation.member
+        return Description(f"unknown repair loop {shown(loop)}{suggestion(loop, words(FixLoop))}", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -99,22 +98,16 @@ class RuntimeFlagsShape(TeamRule):
     origin = FIXED
     summary = "`runtime_flags` lacks one of its two fields, or one of them has the wrong type."
     why = "Every dispatch reads these flags first; a wrong flag makes agents skip the conventions of the project."
+    describes = (("RuntimeFlags", "required"), ("RuntimeFlags", "type"))
 
-    def check_status(self, document: Document, report: Report) -> None:
-        if "runtime_flags" not in document.value:
-            return
-        flags = document.value["runtime_flags"]
-        if type(flags) is not dict:
-            report("/runtime_flags", f"runtime_flags must be an object, not {type_name(flags)}")
-            return
-        for name, expected, types in (
-            ("copilot_instructions_exists", "true or false", (bool,)),
-            ("copilot_checked_at", "a date-time", (str,)),
-        ):
-            if name not in flags:
-                report("/runtime_flags", f"'{name}' is missing from runtime_flags")
-            elif type(flags[name]) not in types:
-                report(f"/runtime_flags/{name}", f"'{name}' must be {expected}, not {type_name(flags[name])}")
+    def describe(self, violation: Violation, document: Document) -> Description:
+        name, value = violation.member, violation.value
+        if violation.keyword == "required":
+            return Description(f"'{name}' is missing from runtime_flags")
+        if name == "runtime_flags":
+            return Description(f"runtime_flags must be an object, not {type_name(value)}")
+        expected = "true or false" if violation.expected == ("boolean",) else "a date-time"
+        return Description(f"'{name}' must be {expected}, not {type_name(value)}")
 
     def examples(self) -> Iterator[Example]:
         good = {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"}
@@ -129,26 +122,19 @@ class GateTrackingShape(TeamRule):
     origin = FIXED
     summary = "`gate_tracking` has an entry other than `APPROVE_DESIGN`, or has the wrong structure."
     why = "It prevents the same correction from being sent twice; in another structure it prevents nothing."
+    describes = (
+        ("GateTracking", "type"),
+        ("GateTracking", "additionalProperties"),
+        ("DesignGate", "type"),
+        ("CorrectionDispatch", "type", "last_correction_dispatch"),
+    )
 
-    def check_status(self, document: Document, report: Report) -> None:
-        if "gate_tracking" not in document.value:
-            return
-        tracking = document.value["gate_tracking"]
-        if type(tracking) is not dict:
-            report("/gate_tracking", f"gate_tracking must be an object, not {type_name(tracking)}")
-            return
-        for name in tracking:
-            if name != "APPROVE_DESIGN":
-                message = f"unknown entry {shown(name)}; gate_tracking may only have APPROVE_DESIGN"
-                report(child("/gate_tracking", name), message, on_name=True)
-        gate = tracking.get("APPROVE_DESIGN", {})
-        if type(gate) is not dict:
-            report(GATE, f"APPROVE_DESIGN must be an object, not {type_name(gate)}")
-            return
-        last = gate.get("last_correction_dispatch")
-        if last is not None and type(last) is not dict:
-            message = f"last_correction_dispatch must be an object or null, not {type_name(last)}"
-            report(f"{GATE}/last_correction_dispatch", message)
+    def describe(self, violation: Violation, document: Document) -> Description:
+        name, value = violation.member, violation.value
+        if violation.keyword == "additionalProperties":
+            return Description(f"unknown entry {shown(name)}; gate_tracking may only have APPROVE_DESIGN", on_name=True)
+        kind = "an object or null" if name == "last_correction_dispatch" else "an object"
+        return Description(f"{name} must be {kind}, not {type_name(value)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -165,12 +151,13 @@ class CorrectionStatusUnknown(TeamRule):
     origin = FIXED
     summary = "`correction_status` is not one of the four known values."
     why = "A resumed session relies on it alone to decide whether a correction must be sent or must not be sent again."
+    describes = (("CorrectionStatus", "enum"), ("CorrectionStatus", "type"))
 
-    def check_status(self, document: Document, report: Report) -> None:
-        value = gate_of(document.value).get("correction_status")
-        if value is not None and not is_member(value, CorrectionStatus):
-            message = f"unknown correction status {shown(value)}{suggestion(value, words(CorrectionStatus))}"
-            report(f"{GATE}/correction_status", message)
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        value = violation.value
+        if value is None:
+            return None
+        return Description(f"unknown correction status {shown(value)}{suggestion(value, words(CorrectionStatus))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
