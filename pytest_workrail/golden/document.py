@@ -20,8 +20,9 @@ from pytest_workrail.engine.core.modes import AUTONOMIES
 from pytest_workrail.engine.core.packs import contract_packs
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
-from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, dumps, encode_file
-from pytest_workrail.golden.symbols import Symbol, Symbols, lines
+from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, dumps, encode_file, fold
+from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines, split
+from pytest_workrail.run.matchers import Matcher, Matching
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 
@@ -164,9 +165,11 @@ def golden_bytes(transcript: Transcript) -> bytes:
     return encode_file(folded_golden(transcript))
 
 
-def folded_golden(transcript: Transcript) -> dict[str, Any]:
-    """The golden of a transcript with its prompts folded, as its file says it."""
-    return golden_value(transcript, prompts=Prompts())
+def folded_golden(transcript: Transcript, matchers: tuple[Matcher, ...] = ()) -> dict[str, Any]:
+    """Return the golden of a transcript with its prompts folded, as its file says it."""
+    if not matchers:
+        return golden_value(transcript, prompts=Prompts())
+    return fold(split(Matching(matchers).apply(joined(golden_value(transcript)))))
 
 
 def golden_value(

@@ -29,6 +29,7 @@ from workrail_lint.base.terminal import Style, neutral
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
+    from pytest_workrail.run.matchers import Matcher
 
 # Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
 _BY_GOLDEN = "workrail_golden"
@@ -63,10 +64,16 @@ def goldens_of(config: pytest.Config) -> Goldens:
     return made
 
 
-def check_golden(config: pytest.Config, nodeid: str, run: Transcript | bytes, name: str | None = None) -> None:
-    """Hold a run against a golden of a test."""
+def check_golden(
+    config: pytest.Config,
+    nodeid: str,
+    run: Transcript | bytes,
+    name: str | None = None,
+    matchers: tuple[Matcher, ...] = (),
+) -> None:
+    """Compare a run with a golden of a test."""
     __tracebackhide__ = True
-    goldens_of(config).session.match(nodeid, run, name)
+    goldens_of(config).session.match(nodeid, run, name, matchers)
     note_assertion("golden")
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_workrail.agents.transcript import Transcript
+    from pytest_workrail.run.matchers import Matcher
 
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
@@ -76,15 +77,17 @@ class GoldenSession:
         self._folders = tuple(named) if all(path.is_dir() for path in named) else ()
         self._skipped_folders = tuple(config.getini("norecursedirs"))
 
-    def match(self, nodeid: str, run: Transcript | bytes, name: str | None = None) -> None:
+    def match(
+        self, nodeid: str, run: Transcript | bytes, name: str | None = None, matchers: tuple[Matcher, ...] = ()
+    ) -> None:
         """Compare a run with the golden of a test: the one with a name, or simply the next."""
         __tracebackhide__ = True
         call = 1
         if name is None:
             call = self._calls[nodeid] = self._calls.get(nodeid, 0) + 1
-        self.check(GoldenKey.of(nodeid, name, call), run)
+        self.check(GoldenKey.of(nodeid, name, call), run, matchers)
 
-    def check(self, key: GoldenKey, run: Transcript | bytes) -> None:
+    def check(self, key: GoldenKey, run: Transcript | bytes, matchers: tuple[Matcher, ...] = ()) -> None:
         """Compare a run with a golden. Raises GoldenMismatch, unless the golden may become what the run is.
 
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
@@ -93,10 +96,14 @@ class GoldenSession:
         from pytest_workrail.golden.document import folded_golden
         from pytest_workrail.golden.encoding import encode_file, says
         from pytest_workrail.golden.files import read, unwritable
+        from pytest_workrail.run.matchers import NoSuchMember
 
         path = f"{self._root}{os.sep}{key.path}"
         folder = key.path.rpartition("/")[0]
-        golden = run if isinstance(run, bytes) else folded_golden(run)
+        try:
+            golden = run if isinstance(run, bytes) else folded_golden(run, matchers)
+        except NoSuchMember as problem:
+            raise GoldenMismatch(f"golden can't be compared: {problem}") from None
         try:
             old = read(path, in_safe_folder=folder in self._safe_folders)
         except OSError as problem:

@@ -34,7 +34,7 @@ _SHORTEST_MINTED = 27
 # A shorter text without a slash holds no id and no folder. Where folders are named without slashes, any text may.
 _PLAIN_BELOW = _SHORTEST_MINTED if os.sep == "/" else 0
 
-_KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP"
+_KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP|ANY"
 _LOOK_ALIKE = Pattern(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
 # A folder ends where its name ends: `/work` is no part of `/workshop` or `/work.old`.
 _FOLDER_END = r"(?=[/\\\s\"'`)\]},;:]|\.(?:\s|\Z)|\Z)"

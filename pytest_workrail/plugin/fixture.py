@@ -22,6 +22,8 @@ from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden, check_inline
 from pytest_workrail.golden.profiles import Comparison
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
+from pytest_workrail.run import matchers
+from pytest_workrail.run.matchers import Matcher
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
@@ -40,6 +42,12 @@ class Workrail:
     stubborn = staticmethod(api.stubborn)
     erratic = staticmethod(api.erratic)
     lossy = staticmethod(api.lossy)
+    path = staticmethod(matchers.path)
+    any_value = staticmethod(matchers.any_value)
+    any_text = staticmethod(matchers.any_text)
+    any_timestamp = matchers.any_timestamp
+    any_number = matchers.any_number
+    any_uuid = matchers.any_uuid
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._config = request.config
@@ -106,9 +114,9 @@ class Workrail:
         record_run(self._config, self._nodeid, run.transcript)
         return replace(run, golden=self._match, inline=self._match_inline)
 
-    def _match(self, transcript: Transcript, name: str | None) -> None:
+    def _match(self, transcript: Transcript, name: str | None, matchers: tuple[Matcher, ...]) -> None:
         __tracebackhide__ = True
-        check_golden(self._config, self._nodeid, transcript, name)
+        check_golden(self._config, self._nodeid, transcript, name, matchers)
 
     def _match_inline(self, outline: str, expected: str | None, frame: FrameType) -> None:
         __tracebackhide__ = True

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import Attempt, EngineDefectMark, Exchange, Transcript
+from pytest_workrail.run.matchers import Matcher, check_matchers
 from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import printable
 
@@ -21,7 +22,7 @@ _LONGEST_ISSUES = 300
 # complete: nothing is left to do. stopped: the agent went no further. refused: the workflow can't be started.
 # misplayed: the agent's script does not fit the run. endless: the agent never came to an end.
 EndingKind: TypeAlias = Literal["complete", "stopped", "refused", "misplayed", "endless"]
-GoldenCheck: TypeAlias = Callable[[Transcript, str | None], None]
+GoldenCheck: TypeAlias = Callable[[Transcript, str | None, tuple[Matcher, ...]], None]
 InlineCheck: TypeAlias = Callable[[str, str | None, FrameType], None]
 
 
@@ -248,14 +249,17 @@ class Run:
             raise TypeError(f"an inline golden must be a string, not {expected!r}")
         self.inline(self.outline(), expected, sys._getframe(1))
 
-    def match_golden(self, name: str | None = None) -> None:
-        """Compare with the golden of the running test; a test with several of them names each."""
+    def match_golden(self, name: str | None = None, *, matchers: Sequence[Matcher] = ()) -> None:
+        """Compare with the golden of the running test; a test with several of them names each.
+
+        `matchers` say which members may have any value of a kind: `path("**/startedAt", any_timestamp)`.
+        """
         __tracebackhide__ = True
         if self.golden is None:
             raise RuntimeError("a golden belongs to a test: use the fixture `workrail` to run the workflow")
         if name is not None and not isinstance(name, str):
             raise TypeError(f"the name of a golden must be a string, not {name!r}")
-        self.golden(self.transcript, name)
+        self.golden(self.transcript, name, check_matchers(matchers))
 
     def _final_list(self, member: str) -> list[dict[str, Any]]:
         found: Any = self.transcript.final[member]

@@ -82,7 +82,7 @@ def test_visits_tell_what_happened_at_each_step() -> None:
 
 def test_visits_in_loops_and_the_trace_of_the_end() -> None:
     authored = workflow(step("one"), loop("again", step("work"), decide(), **by_artifact("again")))
-    run = with_turns(authored, Turn("decide", Behave(Behaviour.KEEP_LOOPING), attempt=1))
+    run = with_turns(authored, Turn("decide", Behave(Behaviour.KEEP_LOOPING), visit=1))
     paths = [(attempt.step_id, attempt.loop_path) for attempt in run.transcript.attempts]
     assert paths == [
         ("one", ()),
@@ -231,7 +231,7 @@ def test_a_run_in_a_few_lines() -> None:
 
 def test_both_profiles_side_by_side() -> None:
     endless = workflow(step("one"), loop("again", decide("work"), **by_artifact("again", 1)))
-    keep = Scripted([Turn("work", Behave(Behaviour.KEEP_LOOPING), attempt=1)], Auto())
+    keep = Scripted([Turn("work", Behave(Behaviour.KEEP_LOOPING), visit=1)], Auto())
     both = both_profiles(Setup(compiled(endless)), keep)
     assert (both.reference.blockers, both.locked.blockers) == ((), ("INVARIANT_VIOLATION",))
     assert not both.agree
