@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.author_texts import Group
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.catalog.routine import Routine
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
     from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow
@@ -140,6 +141,11 @@ class WorkflowContext:
         for step in self.steps:
             steps.setdefault(step.id, step)
         return steps
+
+    def called_routine(self, step: Step) -> Routine | None:
+        """Return the routine that a step calls, if the catalog has it."""
+        call = step.template_call if step.kind == "standard" else None
+        return self.catalog.templates.get(call.template_id) if call is not None else None
 
     def body_of(self, loop: Step) -> Sequence[Step]:
         """The steps a loop runs, inline or by reference."""

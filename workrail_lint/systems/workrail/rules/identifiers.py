@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
-from workrail_lint.systems.workrail.model.workflow import Condition, Step
+from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import PLAIN_ID, RESERVED_ID, RESERVED_NAME, SIMILAR_IDS, folded
@@ -256,12 +256,11 @@ def _step_rename(renamed: Step, new: str, workflow: WorkflowContext) -> Iterator
     yield Replace(renamed.at("id"), new)
     if renamed.around is None:
         for other in workflow.steps:
-            if other.kind == "loop" and other.step.get("body") == renamed.id:
+            if other.kind == "loop" and other.body == renamed.id:
                 yield Replace(other.at("body"), new)
-    config = renamed.step.get("loop")
-    source = config.get("conditionSource") if isinstance(config, dict) else None
-    if isinstance(source, dict) and source.get("loopId") == renamed.id:
-        yield Replace(renamed.at("loop", "conditionSource", "loopId"), new)
+    source = renamed.loop.condition_source if renamed.kind == "loop" else None
+    if source is not None and source.kind == "artifact_contract" and source.loop_id == renamed.id:
+        yield Replace(source.at("loopId"), new)
 
 
 class StepIdDuplicate(WorkflowRule):
@@ -378,13 +377,8 @@ class FragmentIdDuplicate(WorkflowRule):
 
 
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
-_LOOP_VARIABLES = {"iterationVar": "currentIteration", "itemVar": "currentItem", "indexVar": "currentIndex"}
-_TOP_IDS = (
-    ("assessments", "id", "assessment id"),
-    ("extensionPoints", "slotId", "slot id"),
-    ("functionDefinitions", "name", "function name"),
-    ("references", "id", "reference id"),
-)
+_LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar")
+_DEFAULTS = ("currentIteration", "currentItem", "currentIndex")
 
 
 class LoopVarCollision(WorkflowRule):
@@ -396,19 +390,15 @@ class LoopVarCollision(WorkflowRule):
     why = "Each round sets the counter, the item and the index; the one set last overwrites the other."
     needs = frozenset({"loop"})
 
-    def check_loop(self, loop: Step, workflow: WorkflowContext, report: Report) -> None:
-        config = loop.step.get("loop")
-        if not isinstance(config, dict) or config.get("type") != "forEach":
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        if loop.loop.type != "forEach":
             return
         seen: dict[str, str] = {}
-        for member, default in _LOOP_VARIABLES.items():
-            name = config.get(member) or default
-            if not isinstance(name, str):
-                continue
+        for member, variable, default in zip(_LOOP_VARIABLES, _loop_variables(loop), _DEFAULTS, strict=True):
+            name = variable or default
             if name in seen:
-                place = member if member in config else seen[name]
                 report(
-                    loop.at("loop", place),
+                    loop.loop.at(member if member in loop.loop else seen[name]),
                     f"{label(loop)}: {seen[name]} and {member} are both called {quoted(name)}, so one overwrites the "
                     "other; rename one of them",
                 )
@@ -418,11 +408,12 @@ class LoopVarCollision(WorkflowRule):
         yield Example(_each(itemVar="current", indexVar="current"), _each(itemVar="current", indexVar="position"))
 
 
+def _loop_variables(loop: LoopStep) -> tuple[str | None, ...]:
+    return loop.loop.iteration_var, loop.loop.item_var, loop.loop.index_var
+
+
 def _each(**variables: str) -> dict[str, Any]:
     return samples.workflow(samples.loop(type="forEach", count=..., items="files", **variables))
-
-
-_NAME_HOLDERS = ("promptBlocks", "templateCall", "functionCalls", "parallelDelegations", "loop")
 
 
 class ReservedObjectKey(WorkflowRule):
@@ -438,8 +429,6 @@ class ReservedObjectKey(WorkflowRule):
     needs = frozenset({RESERVED_NAME})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.step.keys().isdisjoint(_NAME_HOLDERS):
-            return
         for name, pointer, what, is_key in _names(step):
             if name in RESERVED_KEYS:
                 report(
@@ -449,12 +438,11 @@ class ReservedObjectKey(WorkflowRule):
                 )
 
     def check_condition(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        name = condition.condition.get("var")
-        if name in RESERVED_KEYS:
+        if condition.var in RESERVED_KEYS:
             report(
-                child(condition.pointer, "var"),
-                f"{label(condition.step)}: {quoted(name)} can't be a context variable, because JavaScript reserves it; "
-                "rename it",
+                condition.at("var"),
+                f"{label(condition.step)}: {quoted(condition.var)} can't be a context variable, because JavaScript "
+                "reserves it; rename it",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -465,29 +453,27 @@ class ReservedObjectKey(WorkflowRule):
 
 
 def _names(step: Step) -> Iterator[tuple[str, str, str, bool]]:
-    """The names that the engine stores for a step: the name, its place, what it names, whether it is a key."""
-    data = step.step
-    yield from _keys(_object(data.get("promptBlocks")).get("outputRequired"), step.at("promptBlocks", "outputRequired"))
-    yield from _keys(_object(data.get("templateCall")).get("args"), step.at("templateCall", "args"))
-    for index, call in enumerate(_list(data.get("functionCalls"))):
-        yield from _keys(_object(call).get("args"), step.at("functionCalls", index, "args"))
-    for index, item in enumerate(_list(data.get("parallelDelegations"))):
-        delegation = _object(item)
-        place = step.at("parallelDelegations", index)
-        yield from _keys(delegation.get("args"), f"{place}/args")
-        mapping = delegation.get("contextMapping")
-        yield from _keys(mapping, f"{place}/contextMapping")
-        for name, inner in _object(mapping).items():
-            if isinstance(inner, str):
-                yield inner, child(f"{place}/contextMapping", name), "a context variable", False
-    for member in _LOOP_VARIABLES:
-        variable = _object(data.get("loop")).get(member)
-        if isinstance(variable, str):
-            yield variable, step.at("loop", member), "a loop variable", False
+    """Yield the names that the engine stores for a step: the name, its place, what it names, whether it is a key."""
+    if step.kind == "loop":
+        for member, variable in zip(_LOOP_VARIABLES, _loop_variables(step), strict=True):
+            yield variable or "", step.loop.at(member), "a loop variable", False
+    elif step.kind == "parallel":
+        for delegation in step.parallel_delegations:
+            yield from _keys(delegation.args, delegation.at("args"))
+            yield from _keys(delegation.context_mapping, delegation.at("contextMapping"))
+            for name, inner in delegation.context_mapping.items():
+                yield inner, delegation.at("contextMapping", name), "a context variable", False
+    else:
+        if step.prompt_blocks is not None:
+            yield from _keys(step.prompt_blocks.output_required, step.prompt_blocks.at("outputRequired"))
+        if step.template_call is not None:
+            yield from _keys(step.template_call.args, step.template_call.at("args"))
+        for call in step.function_calls:
+            yield from _keys(call.args, call.at("args"))
 
 
-def _keys(value: object, pointer: str) -> Iterator[tuple[str, str, str, bool]]:
-    for name in _object(value):
+def _keys(members: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, str, str, bool]]:
+    for name in members:
         yield name, child(pointer, name), "a member name", True
 
 
@@ -498,7 +484,9 @@ class IdConfusable(WorkflowRule):
     origin = "product"
     summary = "Two ids differ only in `-` and `_`, `0` and `o`, or `1` and `l`."
     why = "They are hard to tell apart when reading, and a reference to the wrong one is still valid."
-    needs = frozenset({SIMILAR_IDS, "promptFragments", "functionDefinitions", *(member for member, _, _ in _TOP_IDS)})
+    needs = frozenset(
+        {SIMILAR_IDS, "promptFragments", "functionDefinitions", "assessments", "extensionPoints", "references"}
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for what, ids in _namespaces(workflow):
@@ -517,32 +505,17 @@ class IdConfusable(WorkflowRule):
 
 
 def _namespaces(workflow: WorkflowContext) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
-    """Every set of ids that share a namespace."""
-    top = workflow.definition
-    yield "step id", ((step.id, step.at("id")) for step in workflow.all_steps if step.id)
+    """Yield each kind of id, with the ids that share a namespace and their places."""
+    model = workflow.model
+    yield "step id", ((owner.id, owner.at("id")) for owner in workflow.all_steps if owner.id)
     for owner in workflow.all_steps:
-        if "promptFragments" in owner:
-            yield "fragment id", _ids(owner.step["promptFragments"], "id", owner.at("promptFragments"))
-        if "functionDefinitions" in owner:
-            yield "function name", _ids(owner.step["functionDefinitions"], "name", owner.at("functionDefinitions"))
-    for member, name, what in _TOP_IDS:
-        if member in top:
-            yield what, _ids(top[member], name, f"/{member}")
-    for index, item in enumerate(_list(top.get("assessments"))):
-        dimensions = _object(item).get("dimensions")
-        yield "dimension id", _ids(dimensions, "id", f"/assessments/{index}/dimensions")
-
-
-def _ids(items: object, member: str, pointer: str) -> Iterator[tuple[str, str]]:
-    for index, item in enumerate(_list(items)):
-        ident = _object(item).get(member)
-        if isinstance(ident, str):
-            yield ident, f"{pointer}/{index}/{member}"
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+        if owner.kind == "standard":
+            yield "fragment id", ((fragment.id, fragment.at("id")) for fragment in owner.prompt_fragments)
+        if owner.kind != "parallel":
+            yield "function name", ((item.name, item.at("name")) for item in owner.function_definitions)
+    yield "assessment id", ((assessment.id, assessment.at("id")) for assessment in model.assessments)
+    yield "slot id", ((point.slot_id, point.at("slotId")) for point in model.extension_points)
+    yield "function name", ((item.name, item.at("name")) for item in model.function_definitions)
+    yield "reference id", ((reference.id, reference.at("id")) for reference in model.references)
+    for assessment in model.assessments:
+        yield "dimension id", ((dimension.id, dimension.at("id")) for dimension in assessment.dimensions)

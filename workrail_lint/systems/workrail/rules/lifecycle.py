@@ -164,7 +164,7 @@ class SpecVersionMissing(WorkflowRule):
     default_on = False
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        missing = "validatedAgainstSpecVersion" not in workflow.definition
+        missing = "validatedAgainstSpecVersion" not in workflow.model
         return missing and not workflow.is_routine and not identity.is_test(workflow.id)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -199,9 +199,8 @@ class SpecVersionFuture(WorkflowRule):
 def _spec_versions(workflow: WorkflowContext) -> tuple[float | None, int]:
     """The version a workflow was validated against, if it is to be checked, and the catalog's version."""
     current = workflow.catalog.authoring_spec_version
-    validated = workflow.definition.get("validatedAgainstSpecVersion")
-    judged = js.is_number(validated) and not identity.is_test(workflow.id)
-    return (validated if judged else None), current
+    validated = workflow.model.validated_against_spec_version
+    return (None if identity.is_test(workflow.id) else validated), current
 
 
 # ------------------------------------------------------------------------------------------- old members
@@ -219,7 +218,7 @@ class DeprecatedMember(WorkflowRule):
     needs = frozenset(_DEPRECATED)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        found = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step.step]
+        found = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step]
         if not found:
             return
         step, first = found[0]
@@ -293,9 +292,8 @@ class DescriptionPlaceholder(WorkflowRule):
     needs = frozenset({TERSE})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for member in ("name", "description"):
-            text = workflow.definition.get(member)
-            if isinstance(text, str) and text and _is_placeholder(text, member, workflow.id):
+        for member, text in (("name", workflow.model.name), ("description", workflow.model.description)):
+            if text and _is_placeholder(text, member, workflow.id):
                 report(f"/{member}", f"{member} {quoted(text)} says nothing about the workflow; describe what it does")
 
     def examples(self) -> Iterator[Example]:
@@ -320,7 +318,7 @@ class AboutMissing(WorkflowRule):
     needs = frozenset({NO_ABOUT})
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        return "about" not in workflow.definition and _is_user_facing(workflow)
+        return "about" not in workflow.model and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         report("", f"workflow {quoted(workflow.id)} has no 'about'; describe when to use it and what it needs")
@@ -339,7 +337,7 @@ class ExamplesMissing(WorkflowRule):
     needs = frozenset({NO_EXAMPLES})
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        return "examples" not in workflow.definition and _is_user_facing(workflow)
+        return "examples" not in workflow.model and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         report("", f"workflow {quoted(workflow.id)} has no 'examples'; add some goals as users would state them")
@@ -369,7 +367,7 @@ class MetricsProfileMissing(WorkflowRule):
     needs = frozenset({UNCOUNTED})
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        if "metricsProfile" in workflow.definition or workflow.is_routine:
+        if "metricsProfile" in workflow.model or workflow.is_routine:
             return False
         text = workflow.document.text
         return any(word in text for word in ("ommit", "ull request", "PR", "icket", "eview"))
@@ -476,7 +474,7 @@ class MetricsOutcomeEarly(WorkflowRule):
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         top = step.around or step
-        if not any(later.index > top.index and "runCondition" not in later.step for later in workflow.steps):
+        if not any(later.index > top.index and "runCondition" not in later for later in workflow.steps):
             return
         for text in step.prompt_texts:
             if _OUTCOME in text.text:

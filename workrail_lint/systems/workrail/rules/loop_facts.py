@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, unsafe
-from workrail_lint.systems.workrail.catalog.routine import Routine
 from workrail_lint.systems.workrail.compat.codes import CONDITION_REF
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import LoopStep, OutputContract, Step
@@ -64,7 +63,7 @@ def decisions(loop: LoopStep, workflow: WorkflowContext) -> tuple[Decision, ...]
     places: list[Decision] = []
     for step in workflow.body_of(loop):
         if step.calls_template:
-            routine = called_routine(step, workflow)
+            routine = workflow.called_routine(step)
             if routine is not None and any(_decides(inner) for inner in routine.steps):
                 places.append(Decision(step, step.at("templateCall")))
         elif step.decides_loop:
@@ -85,13 +84,6 @@ def _decides(step: dict[str, Any]) -> bool:
     """Return whether a step of a routine submits the decision."""
     contract = step.get("outputContract")
     return isinstance(contract, dict) and contract.get("contractRef") == LOOP_CONTROL
-
-
-def called_routine(step: Step, workflow: WorkflowContext) -> Routine | None:
-    """Return the routine that a template call expands to."""
-    if step.kind != "standard" or step.template_call is None:
-        return None
-    return workflow.catalog.templates.get(step.template_call.template_id)
 
 
 def decided_by(loop: LoopStep, workflow: WorkflowContext) -> str | None:

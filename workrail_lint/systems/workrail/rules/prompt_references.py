@@ -18,7 +18,6 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import WORKSPACE
-from workrail_lint.systems.workrail.rules.loop_facts import called_routine
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, excerpt, label
 from workrail_lint.systems.workrail.rules.prose_flow import (
     base_number,
@@ -136,7 +135,7 @@ def known_step_ids(workflow: WorkflowContext) -> frozenset[str]:
     """The ids an author may mean: those in the file, of called routines, and of the compiled workflow."""
     ids = set(workflow.step_ids)
     for step in workflow.all_steps:
-        routine = called_routine(step, workflow) if step.calls_template else None
+        routine = workflow.called_routine(step)
         ids.update(routine.step_ids if routine is not None else ())
     if workflow.compiled is not None:
         ids.update(node.id.lower() for node in walk(workflow.compiled.nodes))

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -303,7 +303,7 @@ def author_text(workflow: WorkflowContext) -> str:
 @lru_cache(maxsize=4)
 def step_members(workflow: WorkflowContext) -> frozenset[str]:
     """The names of all members that some step has."""
-    return frozenset().union(*[step.step for step in workflow.all_steps])
+    return frozenset().union(*[step.raw for step in workflow.all_steps])
 
 
 def has_braces(workflow: WorkflowContext) -> bool:
@@ -365,8 +365,8 @@ def use_suggestion(finding: Finding, workflow: WorkflowContext) -> Fix | None:
     return unsafe(f"use {quoted(suggestion)}", Replace(finding.pointer, suggestion))
 
 
-def is_text(value: object) -> bool:
-    """Whether a value is a string that is not blank."""
+def is_text(value: object) -> TypeGuard[str]:
+    """Return whether a value is a string that is not blank."""
     return isinstance(value, str) and not js.is_blank(value)
 
 

@@ -21,6 +21,7 @@ from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
+from workrail_lint.systems.workrail.model.workflow import FunctionDefinition, WorkflowReference
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text
@@ -119,13 +120,15 @@ class ReferenceMissingFile(WorkflowRule):
     needs = frozenset({"references"})
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        return workflow.workspace is not None and "references" in workflow.definition
+        return workflow.workspace is not None and bool(workflow.model.references)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for pointer, source, path in _workspace_files(workflow):
+        for reference, path in _workspace_files(workflow):
             if not os.path.lexists(path):
-                message = f"the referenced file {quoted(source)} does not exist in the workspace; correct the path"
-                report(f"{pointer}/source", message)
+                report(
+                    reference.at("source"),
+                    f"the referenced file {quoted(reference.source)} does not exist in the workspace; correct the path",
+                )
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
@@ -146,13 +149,13 @@ class ReferenceIsDirectory(WorkflowRule):
     needs = frozenset({"references"})
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        return workflow.workspace is not None and "references" in workflow.definition
+        return workflow.workspace is not None and bool(workflow.model.references)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for pointer, source, path in _workspace_files(workflow):
+        for reference, path in _workspace_files(workflow):
             if os.path.lexists(path) and not os.path.isfile(path):
                 what = "is a folder" if os.path.isdir(path) else "is not a regular file"
-                report(f"{pointer}/source", f"the reference {quoted(source)} {what}; name a file")
+                report(reference.at("source"), f"the reference {quoted(reference.source)} {what}; name a file")
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
@@ -163,23 +166,18 @@ class ReferenceIsDirectory(WorkflowRule):
         )
 
 
-def _workspace_files(workflow: WorkflowContext) -> Iterator[tuple[str, str, str]]:
-    """References to files of the workspace: pointer, source and path. Sources outside the base are another finding."""
-    for pointer, reference in _references(workflow):
-        source = reference.get("source")
-        if not isinstance(source, str) or reference.get("resolveFrom") == "package":
+def _workspace_files(workflow: WorkflowContext) -> Iterator[tuple[WorkflowReference, str]]:
+    """Yield the references to files of the workspace, with their paths. Sources outside it are another finding."""
+    for reference in _with_source(workflow):
+        if reference.resolve_from == "package" or "://" in reference.source or "\\" in reference.source:
             continue
-        if "://" in source or "\\" in source or workflow.workspace is None:
-            continue
-        path = inside(workflow.workspace, source)
+        path = inside(workflow.workspace, reference.source) if workflow.workspace is not None else None
         if path is not None:
-            yield pointer, source, workflow.consult(path)
+            yield reference, workflow.consult(path)
 
 
-def _references(workflow: WorkflowContext) -> Iterator[tuple[str, dict[str, Any]]]:
-    for index, reference in enumerate(_list(workflow.definition.get("references"))):
-        if isinstance(reference, dict):
-            yield f"/references/{index}", reference
+def _with_source(workflow: WorkflowContext) -> list[WorkflowReference]:
+    return [reference for reference in workflow.model.references if "source" in reference]
 
 
 class ReferencePackageScope(WorkflowRule):
@@ -199,22 +197,21 @@ class ReferencePackageScope(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         bundled = workflow.source_kind == "bundled"
         package = _package_of(workflow) if bundled and workflow.workspace is not None else None
-        for pointer, reference in _references(workflow):
-            source = reference.get("source")
-            if reference.get("resolveFrom") != "package" or not isinstance(source, str):
+        for reference in _with_source(workflow):
+            if reference.resolve_from != "package":
                 continue
             if not bundled:
-                if not _is_of_engine(source, workflow):
+                if not _is_of_engine(reference.source, workflow):
                     report(
-                        f"{pointer}/resolveFrom",
-                        f"the engine looks for {quoted(source)} in its own package, not in the workspace; "
+                        reference.at("resolveFrom"),
+                        f"the engine looks for {quoted(reference.source)} in its own package, not in the workspace; "
                         "remove `resolveFrom`",
-                        fix=unsafe("remove `resolveFrom`", Remove(f"{pointer}/resolveFrom")),
+                        fix=unsafe("remove `resolveFrom`", Remove(reference.at("resolveFrom"))),
                     )
             elif package is not None:
-                problem = package.problem_with(source, workflow)
+                problem = package.problem_with(reference.source, workflow)
                 if problem is not None:
-                    report(f"{pointer}/source", problem)
+                    report(reference.at("source"), problem)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(references=[_reference("api", "docs/api.md")])
@@ -306,12 +303,12 @@ class ReferenceAuthoringOnly(WorkflowRule):
         about = " ".join(text.text for text in workflow.top_texts if text.field in ("name", "description"))
         if re.search(_ABOUT_AUTHORING, about, re.IGNORECASE):
             return
-        for pointer, reference in _references(workflow):
-            source = reference.get("source")
-            if isinstance(source, str) and re.search(_AUTHORING_FILE, source.rpartition("/")[2], re.IGNORECASE):
+        for reference in workflow.model.references:
+            if re.search(_AUTHORING_FILE, reference.source.rpartition("/")[2], re.IGNORECASE):
                 report(
-                    f"{pointer}/source",
-                    f"{quoted(source)} is for authors of workflows; remove it unless the agent needs it for the work",
+                    reference.at("source"),
+                    f"{quoted(reference.source)} is for authors of workflows; remove it unless the agent needs it for "
+                    "the work",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -381,10 +378,6 @@ def _others(target: str | None = None) -> dict[str, Any]:
     return {"workflows/other.json": workflow(step(), *steps, id="demo.other")}
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 _WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _ALMOST_TOKEN = Pattern(rf"\{{\{{[{js.WHITESPACE_CLASS}]*wr\.bindings\.([^{js.WHITESPACE_CLASS}{{}}]+)", re.IGNORECASE)
 _FEW = 20  # tokens with an unknown slot; among more, none is suggested
@@ -400,13 +393,13 @@ class AssessmentUnused(WorkflowRule):
     needs = frozenset({"assessments"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        used = {ref for found in workflow.all_steps for ref in _strings(found.step.get("assessmentRefs"))}
-        for index, assessment in enumerate(_list(workflow.definition.get("assessments"))):
-            ident = assessment.get("id") if isinstance(assessment, dict) else None
-            if isinstance(ident, str) and ident not in used:
+        used = {ref for user in workflow.all_steps if user.kind == "standard" for ref in user.assessment_refs}
+        for assessment in workflow.model.assessments:
+            if "id" in assessment and assessment.id not in used:
                 report(
-                    f"/assessments/{index}/id",
-                    f"no step refers to the assessment {quoted(ident)}; add it to `assessmentRefs` or remove it",
+                    assessment.at("id"),
+                    f"no step refers to the assessment {quoted(assessment.id)}; add it to `assessmentRefs` or remove "
+                    "it",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -431,18 +424,18 @@ class FunctionUnused(WorkflowRule):
     needs = frozenset({"functionDefinitions"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        definitions = list(_functions(workflow))
-        unused = {name for name, _, _ in definitions}.difference(
-            name for found in workflow.all_steps for name in _called(found.step)
-        )
+        definitions = _functions(workflow)
+        unused = {function.name for function in definitions}.difference(_called(workflow))
         if not unused:
             return
         unused = {name for name in unused if not _has_word(author_text(workflow), name)}
         # One definition may use another, but its own name in its text does not count as a use.
-        mentions = Counter(word for _, _, body in definitions for word in _words(body)) if unused else Counter()
-        for name, pointer, body in definitions:
-            if name in unused and mentions[name] == (name in _words(body)):
-                report(pointer, f"nothing uses the function {quoted(name)}; call it or remove it")
+        words = [_words(function.definition) for function in definitions]
+        mentions = Counter(word for own in words for word in own)
+        for function, own in zip(definitions, words, strict=True):
+            name = function.name
+            if name in unused and mentions[name] == (name in own):
+                report(function.at("name"), f"nothing uses the function {quoted(name)}; call it or remove it")
 
     def examples(self) -> Iterator[Example]:
         functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
@@ -473,31 +466,23 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
-def _functions(workflow: WorkflowContext) -> Iterator[tuple[str, str, str]]:
-    """Every definition at any level: name, place of the name, text."""
-    holders = [(workflow.definition, "")] + [(found.step, found.pointer) for found in workflow.all_steps]
-    for holder, pointer in holders:
-        for index, item in enumerate(_list(holder.get("functionDefinitions"))):
-            name = item.get("name") if isinstance(item, dict) else None
-            if isinstance(name, str):
-                text = item.get("definition")
-                place = f"{pointer}/functionDefinitions/{index}/name"
-                yield name, place, text if isinstance(text, str) else ""
+def _functions(workflow: WorkflowContext) -> list[FunctionDefinition]:
+    """Return every definition with a name, at any level."""
+    holders = [workflow.model, *(owner for owner in workflow.all_steps if owner.kind != "parallel")]
+    return [function for holder in holders for function in holder.function_definitions if "name" in function]
 
 
-def _called(data: dict[str, Any]) -> Iterator[str]:
-    for call in _list(data.get("functionCalls")):
-        if isinstance(call, dict) and isinstance(call.get("name"), str):
-            yield call["name"]
-    for reference in _strings(data.get("functionReferences")):
-        yield reference.removesuffix("()")
+def _called(workflow: WorkflowContext) -> Iterator[str]:
+    for user in workflow.all_steps:
+        if user.kind == "standard":
+            yield from (call.name for call in user.function_calls)
+            yield from (reference.removesuffix("()") for reference in user.function_references)
 
 
 def _called_prompts(workflow: WorkflowContext) -> Iterator[str]:
-    """The prompts of the routines that are called: their tokens are resolved with the slots of the caller."""
-    for found in workflow.all_steps:
-        call = found.step.get("templateCall")
-        routine = workflow.catalog.templates.get(call.get("templateId", "")) if isinstance(call, dict) else None
+    """Yield the prompts of the routines that are called: their tokens are resolved with the slots of the caller."""
+    for caller in workflow.all_steps:
+        routine = workflow.called_routine(caller)
         for inner in routine.steps if routine is not None else ():
             if isinstance(inner.get("prompt"), str):
                 yield inner["prompt"]
@@ -521,21 +506,21 @@ class ExtensionPointUnused(WorkflowRule):
     needs = frozenset({"extensionPoints"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        points = _list(workflow.definition.get("extensionPoints"))
+        points = [point for point in workflow.model.extension_points if "slotId" in point]
         texts = [text.text for found in workflow.all_steps for text in found.texts]
         tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]
         called = list(_called_prompts(workflow))
         used = {*tokens, *(match[1] for text in called for match in TOKEN.finditer(text))}
         # A token that is unfinished, has an unknown slot, or is in a step too broken to be read may mean this one.
         all_understood = len(tokens) >= workflow.document.text.count(PREFIX)
-        slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
-        strays = used.difference(slot for slot in slots if isinstance(slot, str))
+        strays = used.difference(point.slot_id for point in points)
         misspelled = _misspelled([*texts, *called])
-        for index, slot in enumerate(slots):
-            if not isinstance(slot, str) or slot in used:
+        for point in points:
+            slot = point.slot_id
+            if slot in used:
                 continue
             # Removing the last one removes the whole member, not leaving an empty list.
-            place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
+            place = "/extensionPoints" if len(workflow.model.extension_points) == 1 else point.pointer
             meant = misspelled.get(slot) or (nearest(slot, strays) if len(strays) <= _FEW else None)
             name = quoted(slot)[1:-1]
             advice = (
@@ -544,7 +529,7 @@ class ExtensionPointUnused(WorkflowRule):
                 else f"use {{{{wr.bindings.{name}}}}}, or remove the slot"
             )
             report(
-                f"/extensionPoints/{index}/slotId",
+                point.at("slotId"),
                 f"no prompt uses the slot {quoted(slot)}; {advice}",
                 # A token that means the slot must be corrected, and needs the declaration.
                 fix=unsafe("remove the extension point", Remove(place))
@@ -560,7 +545,3 @@ class ExtensionPointUnused(WorkflowRule):
         used = step(prompt="Run {{wr.bindings.final_check}} on the result.")
         good = workflow(used, extensionPoints=points[:1])
         yield Example(workflow(used, extensionPoints=points), good, good)
-
-
-def _strings(value: object) -> list[str]:
-    return [item for item in _list(value) if isinstance(item, str)]

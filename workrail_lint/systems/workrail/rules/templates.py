@@ -6,23 +6,18 @@ from collections.abc import Iterable
 from itertools import chain, count
 from typing import Any
 
-from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Remove, Rename
-from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, Routine
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import ROUTINE, Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, step_members
 
-# What the expansion keeps of a calling step, and what other rules report.
-_KEPT = ("id", "title", "runCondition", "templateCall")
-_OTHER_RULES = ("prompt", "promptBlocks", "promptFragments")
 _IDEATION = "wr.templates.routine.ideation"
 _SIMULATION = "wr.templates.routine.execution-simulation"
 
@@ -33,13 +28,6 @@ def calling(template: str, ident: str = "call-it", **members: Any) -> dict[str, 
     if "args" in members:
         call["args"] = members.pop("args")
     return samples.workflow(samples.step(), samples.step(ident, None, templateCall=call, **members))
-
-
-def called_routine(step: Step, workflow: WorkflowContext) -> Routine | None:
-    """The routine a step calls, when the catalog has it."""
-    call = step.step.get("templateCall")
-    template = call.get("templateId") if isinstance(call, dict) else None
-    return workflow.catalog.templates.get(template) if isinstance(template, str) else None
 
 
 class TemplateRule(WorkflowRule):
@@ -92,24 +80,25 @@ class TemplateArgUnused(_CallRule):
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        routine = called_routine(step, workflow)
-        if routine is None:
+        call = step.template_call if step.kind == "standard" else None
+        routine = workflow.called_routine(step)
+        if call is None or routine is None:
             return
-        used, args = routine.required_args, step.step["templateCall"].get("args")
-        unused = [name for name in args if name not in used] if isinstance(args, dict) else []
-        missing = [known for known in used if known not in args] if isinstance(args, dict) else []
+        used = routine.required_args
+        unused = [name for name in call.args if name not in used]
+        missing = [known for known in used if known not in call.args]
         for name in unused:
-            found = nearest(name, missing) or (missing[0] if len(missing) == len(unused) == 1 else None)
+            meant = nearest(name, missing) or (missing[0] if len(missing) == len(unused) == 1 else None)
             known = f"it uses {listing(used)}" if used else "it has no arguments"
-            hint = f"did you mean {quoted(found)}?" if found else known
-            pointer = child(step.at("templateCall", "args"), name)
+            hint = f"did you mean {quoted(meant)}?" if meant else known
+            pointer = call.at("args", name)
             report(
                 pointer,
                 f"{label(step)}: template {quoted(routine.template_id)} does not use the argument {quoted(name)}; "
                 f"{hint}",
                 fix=(
-                    unsafe(f"rename it to {quoted(found)}", Rename(pointer, found))
-                    if found
+                    unsafe(f"rename it to {quoted(meant)}", Rename(pointer, meant))
+                    if meant
                     # While an argument is missing, the value may be intended for it.
                     else None
                     if missing
@@ -162,14 +151,9 @@ class TemplateCallMemberIgnored(_CallRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if not step.calls_template or step.kind != "standard":
             return
-        for name in step.step:
+        for name, value in step.raw.items():
             # Nothing is lost where the value is the default.
-            if (
-                name not in _KEPT
-                and name not in _OTHER_RULES
-                and name in _STEP_MEMBERS
-                and not _is_default(step.step[name])
-            ):
+            if name in _DROPPED and not _is_default(value):
                 report(
                     step.at(name),
                     f"{label(step)}: `{name}` is dropped when the template call is expanded; remove it",
@@ -186,25 +170,10 @@ def _is_default(value: object) -> bool:
     return value is None or value is False or value in ("", [])
 
 
-# Members a standard step may have; the schema rejects any other.
-_STEP_MEMBERS = (
-    "agentRole",
-    "modelTier",
-    "guidance",
-    "askForFiles",
-    "hasValidation",
-    "requireConfirmation",
-    "validationCriteria",
-    "outputContract",
-    "assessmentRefs",
-    "assessmentConsequences",
-    "notesOptional",
-    "functionDefinitions",
-    "functionCalls",
-    "functionReferences",
-    "audit",
-    "verification",
-)
+# What the expansion keeps of a calling step, and what other rules report.
+_KEPT = ("id", "title", "runCondition", "templateCall")
+_OTHER_RULES = ("prompt", "promptBlocks", "promptFragments")
+_DROPPED = frozenset((*StandardStep.leaves, *StandardStep.parts)).difference(_KEPT, _OTHER_RULES)
 
 
 class TemplateCallRunCondition(_CallRule):
@@ -216,8 +185,8 @@ class TemplateCallRunCondition(_CallRule):
     why = "Conditions are not combined: such a step runs when its own condition holds, even if the caller's does not."
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        routine = called_routine(step, workflow)
-        if routine is None or not js.truthy(step.step.get("runCondition")):
+        routine = workflow.called_routine(step)
+        if routine is None or step.run_condition is None:
             return
         own = routine.conditional_step_ids
         if own:
@@ -243,14 +212,14 @@ class TemplateIdToken(_CallRule):
     why = "Templates are expanded before bindings and context exist, so the engine uses the id literally."
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        call = step.step.get("templateCall")
-        template = call.get("templateId") if isinstance(call, dict) else None
-        pointer = step.at("templateCall", "templateId")
-        if isinstance(template, str) and "{{" in template and not is_reported(self.name, pointer, workflow):
+        call = step.template_call if step.kind == "standard" else None
+        if call is None or "{{" not in call.template_id:
+            return
+        if not is_reported(self.name, call.at("templateId"), workflow):
             report(
-                pointer,
-                f"{label(step)}: the token in the template id {quoted(template)} is never resolved; write the id, or "
-                "choose between two calls with `runCondition`",
+                call.at("templateId"),
+                f"{label(step)}: the token in the template id {quoted(call.template_id)} is never resolved; write the "
+                "id, or choose between two calls with `runCondition`",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -264,7 +233,6 @@ class TemplateIdToken(_CallRule):
 _PATH = "workflows/routines/check.json"
 _LITERAL = Pattern(r"[\"':,\n]")
 _NAME = Pattern(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_-]*)\}(?!\})")
-_NOT_INJECTED = ("features", "functionDefinitions", "assessments")
 
 
 def routine(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -293,7 +261,7 @@ class RoutineRecursive(_RoutineRule):
     why = "Routines can't be nested: the engine does not register this one, and every call to it fails."
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.around is None and js.truthy(step.step.get("templateCall")):
+        if step.around is None and step.kind == "standard" and step.template_call is not None:
             report(
                 step.at("templateCall"),
                 f"{label(step)}: a routine can't call a template; write the steps out instead",
@@ -318,14 +286,14 @@ class RoutineStepNoPrompt(_RoutineRule):
     why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other step."
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.around is not None or js.truthy(step.step.get("prompt")) or "templateCall" in step.step:
+        if step.around is not None or step.calls_template or (step.kind == "standard" and step.prompt):
             return
         if step.kind != "standard":
             report(
                 step.at("type"),
                 f"{label(step)}: a {step.kind} step can't be injected; use only plain steps with prompts",
             )
-        elif "promptBlocks" in step.step:
+        elif "promptBlocks" in step:
             report(
                 step.at("promptBlocks"),
                 f"{label(step)}: a step with `promptBlocks` can't be injected; write a plain `prompt`",
@@ -416,8 +384,14 @@ class RoutineFeatureIgnored(_RoutineRule):
     why = "A call injects only the steps and `metaGuidance`; the rest applies when the routine runs as a workflow."
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for member in _NOT_INJECTED:
-            if workflow.definition.get(member):
+        model = workflow.model
+        declared = {
+            "features": model.features,
+            "functionDefinitions": model.function_definitions,
+            "assessments": model.assessments,
+        }
+        for member, items in declared.items():
+            if items:
                 report(
                     f"/{member}",
                     f"`{member}` of routine {quoted(workflow.id)} is ignored when a template call injects the routine",

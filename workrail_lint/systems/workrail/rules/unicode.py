@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Rename, Replace
-from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import Step
@@ -309,59 +309,38 @@ def names(workflow: WorkflowContext) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _names(workflow: WorkflowContext) -> Iterator[tuple[str, str, bool]]:
-    top = workflow.definition
-    for index, item in enumerate(_objects(top.get("assessments"))):
-        yield from _member(item, "id", f"/assessments/{index}")
-        for position, entry in enumerate(_objects(item.get("dimensions"))):
-            place = f"/assessments/{index}/dimensions/{position}"
-            yield from _member(entry, "id", place)
-            for number, level in enumerate(_list(entry.get("levels"))):
-                if isinstance(level, str):
-                    yield level, f"{place}/levels/{number}", False
+    for assessment in workflow.model.assessments:
+        yield assessment.id, assessment.at("id"), False
+        for dimension in assessment.dimensions:
+            yield dimension.id, dimension.at("id"), False
+            for number, level in numbered(dimension.levels):
+                yield level, dimension.at("levels", number), False
     for condition in conditions_of(workflow):
-        yield from _member(condition.condition, "var", condition.pointer)
+        yield condition.var or "", condition.at("var"), False
     for owner in workflow.all_steps:
         yield from _step_names(owner)
 
 
 def _step_names(step: Step) -> Iterator[tuple[str, str, bool]]:
-    data = step.step
-    for index, ref in enumerate(_list(data.get("assessmentRefs"))):
-        if isinstance(ref, str):
+    if step.kind == "loop":
+        config = step.loop
+        variables = (config.iteration_var, config.item_var, config.index_var, config.items, config.count)
+        for member, name in zip(_LOOP_VARIABLES, variables, strict=True):
+            if isinstance(name, str):
+                yield name, config.at(member), False
+    elif step.kind == "parallel":
+        for delegation in step.parallel_delegations:
+            for name, inner in delegation.context_mapping.items():
+                yield name, delegation.at("contextMapping", name), True
+                yield inner, delegation.at("contextMapping", name), False
+    else:
+        for index, ref in numbered(step.assessment_refs):
             yield ref, step.at("assessmentRefs", index), False
-    for index, item in enumerate(_objects(data.get("assessmentConsequences"))):
-        when = item.get("when")
-        for member in ("anyEqualsLevel", "forAssessment") if isinstance(when, dict) else ():
-            yield from _member(when, member, step.at("assessmentConsequences", index, "when"))
-    loop, blocks = data.get("loop"), data.get("promptBlocks")
-    for member in _LOOP_VARIABLES if isinstance(loop, dict) else ():
-        yield from _member(loop, member, step.at("loop"))
-    yield from _keys(
-        blocks.get("outputRequired") if isinstance(blocks, dict) else None, step.at("promptBlocks", "outputRequired")
-    )
-    for index, item in enumerate(_objects(data.get("parallelDelegations"))):
-        mapping, place = item.get("contextMapping"), step.at("parallelDelegations", index, "contextMapping")
-        yield from _keys(mapping, place)
-        for name in mapping if isinstance(mapping, dict) else ():
-            yield from _member(mapping, name, place)
-
-
-def _member(holder: Any, name: str, pointer: str) -> Iterator[tuple[str, str, bool]]:
-    if isinstance(holder.get(name), str):
-        yield holder[name], child(pointer, name), False
-
-
-def _keys(value: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
-    for name in value if isinstance(value, dict) else ():
-        yield name, child(pointer, name), True
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item if isinstance(item, dict) else {} for item in _list(value)]
+        for consequence in step.assessment_consequences:
+            yield consequence.when.any_equals_level, consequence.when.at("anyEqualsLevel"), False
+            yield consequence.when.for_assessment or "", consequence.when.at("forAssessment"), False
+        for name in step.prompt_blocks.output_required if step.prompt_blocks is not None else ():
+            yield name, step.at("promptBlocks", "outputRequired", name), True
 
 
 class UnicodeNotNfc(WorkflowRule):

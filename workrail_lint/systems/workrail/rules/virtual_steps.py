@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
 from workrail_lint.documents.pointer import parent
@@ -15,7 +14,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.nodes import Node
 from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import AuditConfig, Step, SynthesisConfig, VerificationConfig
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import MAX_PROMPT
@@ -29,11 +28,16 @@ _CONFIG_FIELDS = ("verification", "command", "audit", "rubric", "synthesis")
 _MERGES = Pattern(r"\b(?:synthes|merg|combin|consolidat|reconcil|unif)", re.IGNORECASE)
 
 
-def _config(step: Step, block: str) -> dict[str, Any] | None:
-    """The configuration of a block, when the step is of the kind that has it and is not replaced by a routine."""
-    fitting = "parallel" if block == "synthesis" else "standard"
-    config = step.step.get(block)
-    return config if isinstance(config, dict) and step.kind == fitting and not step.calls_template else None
+def _audit(step: Step) -> AuditConfig | None:
+    return step.audit if step.kind == "standard" and not step.calls_template else None
+
+
+def _verification(step: Step) -> VerificationConfig | None:
+    return step.verification if step.kind == "standard" and not step.calls_template else None
+
+
+def _synthesis(step: Step) -> SynthesisConfig | None:
+    return step.synthesis if step.kind == "parallel" and not step.calls_template else None
 
 
 class VirtualStepRule(WorkflowRule):
@@ -98,10 +102,10 @@ class AuditRubricIgnored(VirtualStepRule):
         if audit is None:
             return
         report(
-            step.at("audit", "rubric"),
+            audit.at("rubric"),
             f"{label(step)}: the agent never sees this rubric, because the audit also has a prompt; add the rubric to "
             "the prompt",
-            fix=_rubric_appended(step, audit),
+            fix=_rubric_appended(audit),
             on_name=True,
         )
 
@@ -113,21 +117,19 @@ class AuditRubricIgnored(VirtualStepRule):
         yield Example(samples.workflow(samples.step(audit=both)), good, good)
 
 
-def _hidden_rubric(step: Step) -> dict[str, Any] | None:
-    """The audit of a step, when its own prompt keeps the rubric from being shown."""
-    audit = _config(step, "audit")
-    return audit if audit is not None and js.truthy(audit.get("prompt")) and audit.get("rubric") else None
+def _hidden_rubric(step: Step) -> AuditConfig | None:
+    """Return the audit of a step, if its own prompt keeps the rubric from being shown."""
+    audit = _audit(step)
+    return audit if audit is not None and audit.prompt and audit.rubric else None
 
 
-def _rubric_appended(step: Step, audit: dict[str, Any]) -> Fix | None:
-    prompt = str(audit["prompt"])
-    missing = [item for item in audit["rubric"] if is_text(item) and item not in prompt]
+def _rubric_appended(audit: AuditConfig) -> Fix | None:
+    prompt = audit.prompt or ""
+    missing = [item for item in audit.rubric if is_text(item) and item not in prompt]
     text = prompt.rstrip() + "\n\nRubric:\n" + "\n".join(f"- {item}" for item in missing) if missing else prompt
     if len(text) > _MAX_CONFIG_PROMPT:
         return None
-    return unsafe(
-        "append the rubric to the prompt", Replace(step.at("audit", "prompt"), text), Remove(step.at("audit", "rubric"))
-    )
+    return unsafe("append the rubric to the prompt", Replace(audit.at("prompt"), text), Remove(audit.at("rubric")))
 
 
 class VerificationCommandBlank(VirtualStepRule):
@@ -157,17 +159,17 @@ class VerificationCommandIgnored(VirtualStepRule):
     needs = frozenset({"verification"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        command = _hidden_command(step)
-        if command is None:
+        config = _hidden_command(step)
+        if config is None:
             return
-        prompt: str = step.step["verification"]["prompt"]
+        prompt, command = config.prompt or "", config.command or ""
         text = f"{prompt.rstrip()}\n\n{_FENCE}bash\n{command}\n{_FENCE}"
-        shown = unsafe("append the command to the prompt", Replace(step.at("verification", "prompt"), text))
+        fix = unsafe("append the command to the prompt", Replace(config.at("prompt"), text))
         report(
-            step.at("verification", "command"),
+            config.at("command"),
             f"{label(step)}: the command {excerpt(command)} is never run, because the verification also has a "
             "prompt; add the command to the prompt",
-            fix=shown if len(text) <= _MAX_CONFIG_PROMPT else None,
+            fix=fix if len(text) <= _MAX_CONFIG_PROMPT else None,
         )
 
     def examples(self) -> Iterable[Example]:
@@ -178,13 +180,12 @@ class VerificationCommandIgnored(VirtualStepRule):
         yield Example(verified("Run the tests."), good, good)
 
 
-def _hidden_command(step: Step) -> str | None:
-    """The command of a step's verification, when a prompt is shown instead that does not contain it."""
-    config = _config(step, "verification") or {}
-    prompt, command = config.get("prompt"), config.get("command")
-    if not isinstance(command, str) or js.is_blank(command) or not isinstance(prompt, str) or not prompt:
+def _hidden_command(step: Step) -> VerificationConfig | None:
+    """Return the verification of a step, if a prompt is shown instead of its command and does not contain it."""
+    config = _verification(step)
+    if config is None or not config.prompt or not is_text(config.command) or config.command in config.prompt:
         return None
-    return None if command in prompt else command
+    return config
 
 
 class SynthesisConfigEmpty(VirtualStepRule):
@@ -217,7 +218,8 @@ class VirtualStepNotRenderable(VirtualStepRule):
     needs = frozenset({"verification", "audit", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        blocks = [block for block in ("verification", "audit", "synthesis") if _config(step, block) is not None]
+        configs = {"verification": _verification(step), "audit": _audit(step), "synthesis": _synthesis(step)}
+        blocks = [block for block, config in configs.items() if config is not None]
         for block in blocks:
             # The first finding fixes all of them, because the generated steps have a fixed order.
             report(
@@ -252,7 +254,7 @@ def _explicit(step: Step, workflow: WorkflowContext, blocks: list[str]) -> Fix |
     ):
         return None  # in a prompt of a routine braces ask every caller for an argument
     taken = workflow.step_ids
-    nodes, errors = expand_virtual((Node(step.step, step.pointer),), workflow.id)
+    nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
     operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
     for offset, node in enumerate(nodes[1:], 1):
         made = {**node.step, "id": node.id.replace("__", "-")}
@@ -273,13 +275,12 @@ class ParallelNoSynthesis(VirtualStepRule):
     needs = frozenset({"parallelDelegations"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        delegations = step.step.get("parallelDelegations")
-        if step.kind != "parallel" or not isinstance(delegations, list):
+        if step.kind != "parallel" or len(step.parallel_delegations) < 2:
             return
-        if len(delegations) > 1 and "synthesis" not in step.step and not _merged_next(step, workflow):
+        if "synthesis" not in step and not _merged_next(step, workflow):
             report(
                 step.at("parallelDelegations"),
-                f"{label(step)}: nothing merges the results of its {len(delegations)} delegations; "
+                f"{label(step)}: nothing merges the results of its {len(step.parallel_delegations)} delegations; "
                 "add a synthesis, or a step that merges them",
                 on_name=True,
             )
