@@ -95,6 +95,12 @@ class Node:
                 copy.__dict__[attribute] = self.__dict__[attribute]
         return copy
 
+    def revised(self, raw: dict[str, Any], **leaves: Any) -> Self:
+        """Return the node of an object with other values for some plain members and without others."""
+        copy = self.without(self.raw.keys() - raw.keys())
+        copy.__dict__.update(raw=raw, **leaves)
+        return copy
+
     @classmethod
     def read(cls, build: Build, value: Any, parent: Node | None, key: str) -> Any:
         """Return the node of an object, as every `Reader` does."""

@@ -113,7 +113,7 @@ def _check_definition(
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
     model = workflow_model(definition, everywhere, violations)
     nodes = authored_nodes(model)
-    found += structural_findings(definition, nodes)
+    found += structural_findings(model)
     compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path)
     found = _without_repeats(found + errors + start_findings(definition))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.

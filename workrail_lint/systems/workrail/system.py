@@ -206,9 +206,8 @@ def _declared_slots(document: object) -> list[str]:
     points = document.get("extensionPoints") if isinstance(document, dict) else None
     if not isinstance(points, list):
         return list(points) if isinstance(points, dict) else []
-    from workrail_lint.systems.workrail.compiler.bindings import declared_slots
-
-    return list(declared_slots(points))
+    slots = (point.get("slotId") for point in points if isinstance(point, dict))
+    return list(dict.fromkeys(slot for slot in slots if isinstance(slot, str)))
 
 
 def _locate_again(findings: list[Finding], path: str) -> None:

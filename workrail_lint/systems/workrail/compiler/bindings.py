@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -16,6 +17,9 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     name_hint,
     step_label,
 )
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.workflow import ExtensionPoint
 
 TOKEN = Pattern(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
 PREFIX = "{{wr.bindings."
@@ -36,7 +40,7 @@ class _UnknownSlot(Exception):  # noqa: N818 - control flow inside this module
 
 
 def resolve_bindings(
-    steps: list[Node], extension_points: object, overrides: dict[str, str]
+    steps: list[Node], extension_points: Sequence[ExtensionPoint], overrides: dict[str, str]
 ) -> tuple[Bound, list[Finding]]:
     """Replace the tokens in the fields that allow them."""
     using = using_bindings(steps)
@@ -74,13 +78,12 @@ def resolve_bindings(
     return bound, errors
 
 
-def declared_slots(extension_points: object) -> dict[str, str]:
-    """Slot to default; the first declaration of a slot counts."""
+def declared_slots(extension_points: Sequence[ExtensionPoint]) -> dict[str, str]:
+    """Return the default of each slot; the first declaration of a slot counts."""
     slots: dict[str, str] = {}
-    for point in extension_points if isinstance(extension_points, list) else ():
-        if isinstance(point, dict) and isinstance(point.get("slotId"), str):
-            default = point.get("default")
-            slots.setdefault(point["slotId"], default if isinstance(default, str) else "")
+    for point in extension_points:
+        if point.has("slotId"):
+            slots.setdefault(point.slot_id, point.default)
     return slots
 
 

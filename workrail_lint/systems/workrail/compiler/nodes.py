@@ -10,6 +10,7 @@ from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.model.build import step_model
+from workrail_lint.systems.workrail.model.nodes import step_name
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import Step, Workflow
@@ -230,8 +231,3 @@ def step_label(node: Node) -> str:
     inside = f" (in loop {quoted(node.loop_id)})" if node.loop_id else ""
     kind = "loop" if node.is_loop else "step"
     return f"{kind} {step_name(node.id, node.pointer)}{inside}"
-
-
-def step_name(ident: str, pointer: str) -> str:
-    """A step by its id, or by its number if it has none."""
-    return quoted(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"

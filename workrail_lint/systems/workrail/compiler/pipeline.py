@@ -72,7 +72,7 @@ def resolve(
     features = feature_ids(definition.get("features"))
     nodes, errors = expand_templates(authored or authored_nodes(workflow), catalog)
     steps = walk(nodes)
-    bound, found = resolve_bindings(steps, definition.get("extensionPoints"), overrides)
+    bound, found = resolve_bindings(steps, workflow.extension_points, overrides)
     errors += found
     applied = features if for_engine else list(dict.fromkeys(features))
     with_blocks = [node for node in steps if isinstance(node.step.get("promptBlocks"), dict)]
@@ -87,13 +87,11 @@ def resolve(
 
 def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tuple[Executable, list[Finding]]:
     """C7 to C12."""
-    definition = workflow.raw
-    workflow_id = str(definition.get("id", ""))
-    nodes, errors = expand_virtual(resolved.nodes, workflow_id)
+    nodes, errors = expand_virtual(resolved.nodes, workflow.id)
     steps = walk(nodes)
     errors += check_contracts(steps, catalog)
-    errors += check_assessments(steps, definition.get("assessments"))
-    index, found = resolve_loops(nodes, workflow_id)
+    errors += check_assessments(steps, workflow.assessments)
+    index, found = resolve_loops(nodes, workflow.id)
     return Executable(nodes, index), errors + found
 
 
@@ -110,7 +108,7 @@ def engine_errors_of(workflow: Workflow, catalog: Catalog, passed: Passed) -> li
     from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 
     found = distinct(passed.resolve_errors + passed.index_errors)
-    return design_only_errors(workflow.raw, catalog) or [error for error in found if error.details.get("engine")]
+    return design_only_errors(workflow, catalog) or [error for error in found if error.details.get("engine")]
 
 
 def distinct(errors: list[Finding]) -> list[Finding]:

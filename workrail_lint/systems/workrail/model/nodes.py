@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import Node
 from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of, top_groups
 
@@ -44,6 +45,11 @@ _ROLES: dict[str, Role] = {
 }
 
 
+def step_name(ident: str, pointer: str) -> str:
+    """Return how a message names a step: by its id, or by its number if it has none."""
+    return quoted(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"
+
+
 class WorkflowNode(Node):
     """What a workflow can do."""
 
@@ -76,8 +82,7 @@ class WorkflowNode(Node):
         found: list[Step] = []
         for step in self.steps:
             found.append(step)
-            if step.kind == "loop" and not isinstance(step.body, str):
-                found += step.body or ()
+            found += step.body_steps
         return found
 
 
@@ -101,6 +106,18 @@ class StepNode(Node):
         """The loop whose inline body contains the step."""
         loop = self.parent
         return cast("LoopStep", loop) if isinstance(loop, LoopNode) else None
+
+    @property
+    def label(self) -> str:
+        """How a message starts: the step, and the loop it is in."""
+        around = self.around
+        inside = f" (in loop {quoted(around.id)})" if around is not None and around.id else ""
+        return f"{'loop' if isinstance(self, LoopNode) else 'step'} {step_name(self.id, self.pointer)}{inside}"
+
+    @property
+    def body_steps(self) -> Sequence[Step]:
+        """The steps of an inline body."""
+        return ()
 
     @property
     def inline(self) -> Sequence[Step]:
@@ -168,7 +185,8 @@ class StandardNode(StepNode):
 
     @property
     def contract(self) -> str | None:
-        return self.output_contract.contract_ref if self.output_contract is not None else None
+        contract = self.output_contract
+        return contract.contract_ref if contract is not None and contract.has("contractRef") else None
 
     def condition_roots(self) -> Iterator[Condition]:
         yield from super().condition_roots()
@@ -203,9 +221,13 @@ class LoopNode(StepNode):
     body: str | Sequence[Step] | None
     require_confirmation: Any
 
+    @property
+    def body_steps(self) -> Sequence[Step]:
+        return () if self.body is None or isinstance(self.body, str) else self.body
+
     @cached_property
     def inline(self) -> Sequence[Step]:
-        return () if self.body is None or isinstance(self.body, str) else [s for s in self.body if not s.is_damaged]
+        return [step for step in self.body_steps if not step.is_damaged]
 
     def condition_roots(self) -> Iterator[Condition]:
         yield from super().condition_roots()

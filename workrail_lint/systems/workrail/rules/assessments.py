@@ -515,7 +515,7 @@ class ConsequenceInescapable(_AssessmentRule):
 
 
 def _declared_levels(workflow: WorkflowContext) -> dict[str, set[str]]:
-    return declared_levels(workflow.definition.get("assessments"))
+    return declared_levels(workflow.model.assessments)
 
 
 def _dimensions(workflow: WorkflowContext) -> Iterator[tuple[AssessmentDefinition, AssessmentDimension]]:

@@ -55,7 +55,8 @@ class WorkflowContext:
         options: dict[str, object] | None = None,
     ) -> None:
         self.document = document
-        self.whole = model
+        # Without damaged members, but with damaged steps, so that what comes before and after them is known.
+        self.whole = model.without(model.damaged_members) if model.damaged_members else model
         self.model = model.sound()  # in the shipping form, without members of a wrong type
         self.definition = self.model.raw
         self.steps = self.model.steps  # top level, without those that have something of a wrong type
@@ -108,7 +109,7 @@ class WorkflowContext:
     @cached_property
     def slots(self) -> dict[str, str]:
         """The declared binding slots, each with its default."""
-        return declared_slots(self.definition.get("extensionPoints"))
+        return declared_slots(self.model.extension_points)
 
     @cached_property
     def by_pointer(self) -> dict[str, Step]:
@@ -119,9 +120,7 @@ class WorkflowContext:
         """Control flow, variables and values, computed once for all rules."""
         from workrail_lint.systems.workrail.analysis.build import analyse
 
-        # Damaged steps stay, so that what comes before and after them is known.
-        workflow = self.whole.without(self.whole.damaged_members) if self.whole.damaged_members else self.whole
-        return analyse(workflow, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
+        return analyse(self.whole, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
 
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:
@@ -133,7 +132,7 @@ class WorkflowContext:
     @cached_property
     def builtin_uses(self) -> list[Use]:
         """The builtins that the definition names, and where."""
-        return builtin_uses(self.definition)
+        return builtin_uses(self.whole)
 
     @cached_property
     def by_id(self) -> dict[str, Step]:

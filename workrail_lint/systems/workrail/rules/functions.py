@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
@@ -16,7 +17,7 @@ from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.structural.functions import has_type, named_functions
+from workrail_lint.systems.workrail.structural import has_type, named_functions
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding
@@ -270,14 +271,13 @@ class FunctionReferenceUnknown(FunctionRule):
     needs = frozenset({"functionReferences"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        references = _list(step.step.get("functionReferences"))
-        if not references or step.calls_template:
+        if step.kind != "standard" or not step.function_references or step.calls_template:
             return
         around = workflow.loop_of.get(step.pointer)
-        holders = [workflow.definition, *([around.step] if around is not None else []), step.step]
-        visible = list(dict.fromkeys(name for holder in holders for name in named_functions(holder)))
-        for index, reference in enumerate(references):
-            name = reference.removesuffix("()") if isinstance(reference, str) else ""
+        of_loop = around.function_definitions if around is not None and around.kind == "loop" else ()
+        visible = named_functions([*workflow.model.function_definitions, *of_loop, *step.function_definitions])
+        for index, reference in numbered(step.function_references):
+            name = reference.removesuffix("()")
             if not name or name in visible:
                 continue
             suggestion = nearest(name, visible)

@@ -20,8 +20,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Fix, unsafe
 from workrail_lint.systems.workrail.author_texts import ARGUMENT, Group, argument_groups, strings_of, text_of
-from workrail_lint.systems.workrail.compiler.nodes import step_name
-from workrail_lint.systems.workrail.model.nodes import PROMPT_FIELDS
+from workrail_lint.systems.workrail.model.nodes import PROMPT_FIELDS, step_name
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext
 
