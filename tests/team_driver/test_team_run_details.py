@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from team_plays import DECIDED, SESSION, SINGLE, blockers, codes, events, full, lean, played, sent, task, tasks
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.systems.team import TeamRun, questions
+from pytest_workrail.systems.team import TeamRun, questions, run
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
 from pytest_workrail.systems.team.team_run import SessionNormalizer
 from workrail_lint.documents.json_reader import read_json
@@ -45,6 +45,21 @@ def test_the_parts_of_a_message() -> None:
     assert {tuple(each["parts"]) for each in with_conventions.dispatches} == {tuple(parts)}
     assert with_conventions.status["runtime_flags"]["copilot_instructions_exists"] is True
     assert codes(with_conventions) == []
+
+
+def test_questions_without_an_answer_can_be_answered_by_a_function() -> None:
+    asked: list[str] = []
+
+    def otherwise(ident: str) -> str:
+        asked.append(ident)
+        return {"UD-APPROVE-DESIGN": "approved", "UD-REVIEW-STRATEGY": "per-batch"}[ident]
+
+    found = run({"mode": "full"}, otherwise=otherwise)
+    assert asked == ["UD-APPROVE-DESIGN", "UD-REVIEW-STRATEGY"]
+    assert (found.final_state, found.problems) == ("DONE", ())
+    scripted = run({"mode": "full", "user": {"UD-APPROVE-DESIGN": ["approved"]}}, otherwise=otherwise)
+    assert asked[2:] == ["UD-REVIEW-STRATEGY"]
+    assert scripted.golden == found.golden
 
 
 def test_the_text_of_a_message(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ class BlockRun:
     golden: dict[str, Any]
     findings: tuple[Finding, ...]
     nodes: dict[str, NodeStatus]
-    files: dict[str, str | None]  # the texts of the workspace; None for what is no text
-    locks: tuple[str, ...]  # those that the run bears witness to
+    files: dict[str, str | None]  # the content of the workspace; None for files that are not text
+    locks: tuple[str, ...]  # those that the run demonstrates
     problems: tuple[Fault, ...]  # answers that did not fit, and everything that was not used
 
     @property

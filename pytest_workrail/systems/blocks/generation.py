@@ -307,7 +307,7 @@ def _goals(definition: StudioWorkflow) -> Iterator[str]:
                 yield from (f"branch:{node.id}:{case}" for case in ("true", "false"))
             case ControlType.FOR_EACH:
                 yield from (f"each:{node.id}:{case}" for case in _LISTS)
-            case _ if node.id not in definition.group_of:  # a lane asks nobody
+            case _ if node.id not in definition.group_of:  # a lane asks no questions
                 yield from _gate_goals(definition, node)
         if not node.is_control and (node.config.max_retries or 0) > 0:
             yield from (f"retry:{node.id}:{case}" for case in ("recovered", "exhausted"))

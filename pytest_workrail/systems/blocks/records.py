@@ -97,7 +97,7 @@ def _step(step: Step) -> dict[str, Any]:
 def findings_of(shared: SharedState, trace: dict[str, Any]) -> list[Finding]:
     """Return what the rules find in a run: in its outputs as they were written, its records and its trace."""
     findings = [*shared.findings, *_unit_findings(shared), *check_trace(trace, shared.setup.options)]
-    # An output was checked when its block ended; somebody may have been at it since.
+    # An output was checked when its block ended; a later block may have changed it.
     for path, data in (*records(shared), *_outputs(shared)):
         findings += check_document(read_document(path, data, _kind(path), shared.setup.options))
     once = {(each.path, each.pointer, each.code, each.message): each for each in findings}

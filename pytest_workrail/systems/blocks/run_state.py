@@ -26,7 +26,7 @@ WORKSPACE = "workspace"
 Memory = dict[str, Any]
 SkipReason: TypeAlias = Literal["condition", "branch"]
 Halt: TypeAlias = ExecutionStatus | None
-"""How a run stands that does not go on; None when it does."""
+"""The status of a run that stops; None if it continues."""
 
 
 class BlockLog(EventLog):

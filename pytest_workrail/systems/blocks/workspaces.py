@@ -32,7 +32,7 @@ _OURS = (OUTPUT_FOLDER, RUN_FOLDER)
 
 
 Content: TypeAlias = bytes | str | None
-"""What stands at a path: the bytes of a file, where a link leads, or nothing."""
+"""What is at a path: the bytes of a file, the target of a link, or nothing."""
 
 
 class Workspace:
@@ -83,7 +83,7 @@ class Workspace:
         return True
 
     def copy_from(self, other: Workspace, path: str) -> None:
-        """Make a path what it is in another workspace: that file, or none. A folder there is nobody's version."""
+        """Make a path what it is in another workspace: that file, or none. A folder there does not count."""
         if os.path.isdir(other.place(path)):
             return
         data = other.read(path)
@@ -200,7 +200,7 @@ class Workspace:
             _remove(self._output(node))
 
     def reject_output(self, node: str) -> None:
-        """Set a file aside. What is no file has no content to keep."""
+        """Set a file aside. Anything else has no content to keep."""
         place = self._output(node)
         _remove(place + REJECTED_SUFFIX)
         if os.path.islink(place) or not os.path.isfile(place):
@@ -250,7 +250,7 @@ def _has_content(place: str) -> bool:
 
 
 def _detach_links(place: str) -> None:
-    """Let go of a file that has another name too: writing to it would change what stands there, wherever that is."""
+    """Remove a file that has another name too: writing to it would change the file under that name as well."""
     if os.path.isfile(place) and os.lstat(place).st_nlink > 1:
         os.remove(place)
 

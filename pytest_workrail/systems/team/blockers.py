@@ -105,7 +105,7 @@ class Halt:
 
     slug: BlockerSlug | None
     blockers: tuple[Blocker, ...] = ()
-    problem: str = ""  # what the scenario lacks; such a run ends where it stands
+    problem: str = ""  # what the scenario lacks; such a run ends where it is
     pointer: str = ""
 
 

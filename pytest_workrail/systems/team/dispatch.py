@@ -206,8 +206,8 @@ def nothing(_: AgentOutput) -> list[Blocker]:
 def dispatch(session: SessionState, agent: AgentName, task: str, check: Check = nothing) -> Ok[AgentOutput] | Err[Halt]:
     """Return the output of an agent, which is dispatched at most three times.
 
-    What is handed back is OK, a verdict of Reviewer, QA or Security, or a question; everything else halts the run.
-    `check` says what stands against an OK.
+    The output is OK, a verdict of Reviewer, QA or Security, or a question; everything else halts the run. `check`
+    returns the blockers against an OK.
     """
     halt = session.out_of_steps()
     if halt is not None:

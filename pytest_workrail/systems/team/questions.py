@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 class Topic(NamedTuple):
-    """What a question is about; an exhausted loop is told by its name."""
+    """What a question is about; the name identifies an exhausted loop."""
 
     kind: Kind
     task: str = META

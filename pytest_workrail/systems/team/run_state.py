@@ -64,7 +64,7 @@ class TeamLog(EventLog):
 
 @dataclass(slots=True)
 class Memory:
-    """What a run remembers between events and forgets when it breaks off."""
+    """What a run remembers between events and forgets when it is interrupted."""
 
     waived: set[tuple[AgentName, str]] = field(default_factory=set)  # gates that the user lifted
     build_waived: bool = False  # the user lives with a red build
@@ -156,7 +156,7 @@ class SessionState(RunState):
     # ----------------------------------------------------------------------------------------------- changes
 
     def save(self, change: Callable[[Status], None]) -> None:
-        """Change status.json where another event stands for the write."""
+        """Change status.json without a write event of its own: another event implies it."""
         status = self.store.status()
         if status is not None:
             change(status)
@@ -164,7 +164,7 @@ class SessionState(RunState):
             self.store.save_status(status)
 
     def enter(self, state: WorkflowState, slug: BlockerSlug | None = None) -> None:
-        """Go to a state; the event stands for the write of it."""
+        """Go to a state and store it; the event implies the write."""
         status = self.store.status()
         if status is None and state is S.BLOCKED and self.store.read("status.json") is None:
             status = first_status(self.store.session, state, self.clock.timestamp)

@@ -43,7 +43,7 @@ from workrail_lint.systems.team.vocabulary import (
     strings_of,
 )
 
-# A reply with one of these is no reply: it is no single object, lacks members, or contradicts itself.
+# A reply with one of these can't be used: it is not one object, lacks members, or contradicts itself.
 _UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
 
 REPO = "repo:"
@@ -62,7 +62,7 @@ class FailingWrite:
 
 
 class Task(NamedTuple):
-    """A task of the plan; a status that is no string is empty here."""
+    """A task of the plan; a status that is not a string is empty here."""
 
     id: str
     status: str
@@ -230,7 +230,7 @@ class Store:
         os.utime(path, (moment, moment))
 
     def save_status(self, status: dict[str, Any]) -> None:
-        """Store status.json where another event stands for the write."""
+        """Store status.json; another event implies the write."""
         self.put(STATUS, json_bytes(status))
 
     def set_task(self, ident: str, status: TaskStatus) -> None:

@@ -201,7 +201,7 @@ def run(
 
     `folder` is where the scenario's own paths start; `keep` is a folder for the repository of the run, which is removed
     by default. `otherwise` answers the questions that the scenario has no answer for. Raise pydantic's ValidationError
-    for what is no scenario.
+    if it is not a scenario.
     """
     if isinstance(scenario, TeamScenario):
         model = scenario

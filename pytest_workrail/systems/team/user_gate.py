@@ -61,14 +61,14 @@ class Commit(NamedTuple):
     change: Callable[[Status], None]
     labels: list[str]  # what the event says was set
     request: dict[str, Any] | None = None  # a line for the history, written first
-    captured: str = ""  # what the user said, for whoever has to store it by hand
+    captured: str = ""  # what the user said, in case a person has to store it
 
 
 # ------------------------------------------------------------------------------------------------- persistence
 
 
 def commit(session: SessionState, wanted: Commit) -> Ok[None] | Err[Halt]:
-    """Write, read back, and write again with the same data where that failed; the user is never asked again for it."""
+    """Write, read back, and write the same data again if that failed; the user is never asked for it again."""
     store, log = session.store, session.log
     before = store.read(STATUS) or b""
     status = copy.deepcopy(store.status() or {})
@@ -215,7 +215,7 @@ def set_correction(status: Status, to: CorrectionStatus, dispatch: dict[str, str
 
 
 def ask(session: SessionState, questions: list[Question]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
-    """Interrupt the state for questions. Leaving ASK_USER again is up to whoever asked."""
+    """Interrupt the state for questions. The caller leaves ASK_USER again."""
     context = session.state
     now = session.clock.timestamp
     first = 1 + max(
