@@ -84,7 +84,10 @@ def once(strategy: str) -> BlockRun:
     return big(strategy)
 
 
-@pytest.mark.parametrize("strategy", ["concatenate", "workspace", "fail-on-conflict"])
+@pytest.mark.parametrize(
+    "strategy",
+    ["concatenate", *(pytest.param(name, marks=pytest.mark.deep) for name in ("workspace", "fail-on-conflict"))],
+)
 def test_twenty_lanes(strategy: str) -> None:
     made = once(strategy)
     winner = {"concatenate": None, "workspace": FIRST, "fail-on-conflict": LANES[3]}[strategy]

@@ -74,6 +74,7 @@ def digests() -> dict[str, str]:
     }
 
 
+@pytest.mark.deep
 def test_hash_seed_time_zone_and_folder_change_nothing(tmp_path: Path) -> None:
     shared = shared_folder()
     assert shared is not None

@@ -4,6 +4,7 @@ A block is fenced by three backquotes, a language and attributes: `console exit=
 
 - `console`: lines that start with `$ ` are run in a shell. Each has to end with the exit code of the block (0 when
   there is none), and the lines below it have to appear in its output, in order. `...` is only for the reader.
+  With `ring=deep` that takes long, and is only done in the deep ring; another test shows the same every day.
 - Any language with `file=`: the block is written to that file before the commands that follow.
 - `sh`: targets of the Makefile, which have to exist; running them all would be running this test in itself.
 - `python` without a file: the block is run.

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import times
 
 from tests.fuzz.damage import damaged_json
 from tests.fuzz.targets import TARGETS
@@ -16,6 +17,7 @@ from tests.fuzz.targets import TARGETS
 FOUND = Path(__file__).with_name("found")
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_takes_its_seeds_and_damaged_ones(name: str) -> None:
     target = TARGETS[name]
@@ -23,7 +25,7 @@ def test_a_target_takes_its_seeds_and_damaged_ones(name: str) -> None:
     drawn = random.Random(name)
     for seed in (b"", b"\xff", b"[" * 5_000, *target.seeds):
         target.run(seed)
-        for _ in range(5):
+        for _ in range(times(2, deep=100)):
             damaged = bytearray(seed[:4_000])
             for _ in range(drawn.randrange(1, 6)):
                 at = drawn.randrange(len(damaged) + 1)
