@@ -198,3 +198,28 @@ def _split(value: Any) -> Any:
     if isinstance(value, list):
         return [_split(item) for item in value]
     return lines(value) if isinstance(value, str) else value
+
+
+def test_a_very_long_text_of_an_agent_is_cut_at_the_limit_and_told_apart_by_a_digest() -> None:
+    whole = "a" * 8192
+    assert Symbols().value(whole, abbreviate=True) == whole, "as long as a text may be"
+    shown = [Symbols().value(text, abbreviate=True) for text in (whole + "a", whole + "b")]
+    for text in shown:
+        assert text.startswith("a" * 160 + "«LONG 8193 sha256:")
+    assert shown[0] != shown[1]
+    assert Symbols().value(whole + "a") == whole + "a", "what the engine says is never cut"
+
+
+def test_a_value_is_shown_down_to_a_depth_of_150() -> None:
+    def nested(depth: int) -> Any:
+        value: Any = "bottom"
+        for _ in range(depth):
+            value = [value]
+        return value
+
+    assert Symbols().value(nested(151)) == nested(151)
+    deeper = Symbols().value(nested(152))
+    for _ in range(151):
+        (deeper,) = deeper
+    assert deeper.startswith("«DEEP sha256:")
+    assert Symbols().value(nested(152)) != Symbols().value(nested(153))
