@@ -77,7 +77,7 @@ def _goldens(data: bytes) -> None:
     old, _, new = data.partition(BETWEEN)
     for each in (old, new):
         migrated(each)
-        pending._read(each)
+        pending._read_pending(each)
     before, after = loads(old), loads(new or _GOLDEN)
     if not before.is_ok or not after.is_ok:
         return
@@ -89,7 +89,7 @@ def _goldens(data: bytes) -> None:
     made = causes.with_only([cause.key.id for cause in causes][:1])
     if made.is_ok:
         assert loads(encode(made.value)).is_ok
-    pending._read(pending.pending_bytes("test", old, new or _GOLDEN))
+    pending._read_pending(pending.pending_bytes("test", old, new or _GOLDEN))
 
 
 def _records(data: bytes) -> None:
