@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from effort import times
 from planted import GUIDED, NEVER, PLANTED, STOPS, WORKFLOWS, Planted, compiled
+from planted_stories import STORIES
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.explore.hostile_promises import PROMISES
+from pytest_workrail.explore import hostile_run
+from pytest_workrail.explore.hostile_promises import PROMISES, Promises
 from pytest_workrail.explore.hostile_run import Story, play
 from pytest_workrail.explore.hostile_search import explore, is_minimal
 from pytest_workrail.explore.hostile_turns import KINDS, draw, simpler, told
+from pytest_workrail.explore.hostile_world import CallRecord, World
 from workrail_lint import Ok, compile_workflow
 
 SECONDS = 60  # of processor time, for each planted bug
@@ -50,6 +54,61 @@ def test_a_planted_bug_is_found_and_its_story_is_minimal(bug: Planted) -> None:
     assert search.broken[0] in PROMISES
     # What breaks the promise in the broken engine keeps it in the sound one.
     assert play(compiled(bug.workflow), search.story, deep=True).broken is None
+
+
+@pytest.mark.parametrize("bug", [bug for bug in PLANTED if bug.name in STORIES], ids=lambda bug: bug.name)
+def test_the_story_of_a_planted_bug_breaks_its_promise(bug: Planted) -> None:
+    promise, story = STORIES[bug.name]
+    with bug.planted():
+        broken = play(compiled(bug.workflow), story, deep=True).broken
+    assert broken is not None
+    assert broken[0] == promise
+
+
+def test_nearly_every_planted_bug_has_a_story() -> None:
+    assert len(STORIES.keys() - {bug.name for bug in PLANTED}) == 0
+    assert len(STORIES) >= 0.9 * len(PLANTED)
+
+
+def _written_twice(record: CallRecord, used: set[str]) -> CallRecord:
+    """A call that repeats an advance, as if it had been written down again."""
+    is_repeated = record.is_advance and record.request["continueToken"] in used
+    return replace(record, after=(*record.after, record.before[0])) if is_repeated else record
+
+
+def _token_given_out_again(record: CallRecord, used: set[str]) -> CallRecord:
+    """A look at a node, as if its answer had a token that an advance has used."""
+    exchange = record.exchange
+    if exchange is None or record.request.get("intent") != "rehydrate" or not used:
+        return record
+    return replace(record, exchange=replace(exchange, response={**exchange.response, "continueToken": min(used)}))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "turns", "broken"),
+    [
+        (_written_twice, (("adv", 0, "right"), ("resend", 0, 0)), ("replay", "was carried out again")),
+        (_token_given_out_again, (("adv", 0, "right"), ("look", 0)), ("goes-on", "a token that was used before")),
+    ],
+)
+def test_what_no_planted_bug_does_is_noticed_too(
+    tamper: Any, turns: Any, broken: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Tampered(Promises):
+        used: set[str]
+
+        def called(self, world: World, record: CallRecord) -> None:
+            self.used = getattr(self, "used", set())
+            super().called(world, tamper(record, self.used))
+            if record.is_advance and record.exchange is not None and not record.exchange.is_error:
+                self.used.add(str(record.request["continueToken"]))
+
+    story = Story(turns, "reference", GUIDED)
+    assert play(compiled("decision"), story).broken is None
+    monkeypatch.setattr(hostile_run, "Promises", Tampered)
+    found = play(compiled("decision"), story).broken
+    assert found is not None
+    assert (found[0], broken[1] in found[1]) == (broken[0], True)
 
 
 @pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.name)
