@@ -1,4 +1,4 @@
-"""Writes the classes of the block documents: `workrail_lint/systems/blocks/model/documents.py`."""
+"""Writes the classes of a workflow definition: `workrail_lint/systems/blocks/model/documents.py`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import sys
 from pathlib import Path
 
 from tools.models.blocks.definition import StudioWorkflow
-from tools.models.blocks.output import ExtendedBlockOutput
-from tools.models.blocks.run import ExtendedFanInResult, GithubMount, LocalMount
 from tools.models.runtime import Plan, Runtime
 
 PATH = Path(__file__).parents[3] / "workrail_lint" / "systems" / "blocks" / "model" / "documents.py"
 PLAN = Plan(
-    "The objects of block documents.",
+    "The objects of a workflow definition.",
     bases={
         "Node": "GraphNode",
         "ParallelGroup": "GroupNode",
@@ -28,5 +26,5 @@ PLAN = Plan(
 def render() -> str:
     """Return the text of the module, formatted like all others."""
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
-    text = Runtime(StudioWorkflow, PLAN, ExtendedBlockOutput, ExtendedFanInResult, LocalMount, GithubMount).module()
+    text = Runtime(StudioWorkflow, PLAN).module()
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=PATH.parent).stdout
