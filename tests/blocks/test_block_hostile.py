@@ -16,7 +16,7 @@ from block_checks import check_files, check_folder, check_text, told, write
 from effort import patience
 
 from workrail_lint.findings import Finding
-from workrail_lint.systems.blocks.rules.folder_files import CHAIN, without
+from workrail_lint.systems.blocks.rules.folder import CHAIN, without
 from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
     edge,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.prompts import Difference, Part, Section, assemble, difference, joined, sections
-from workrail_lint.systems.blocks.rules.node_settings import prompt_fields
+from workrail_lint.systems.blocks.rules.nodes import prompt_fields
 from workrail_lint.systems.blocks.rules.samples import control, node, workflow
 
 TEXTS = st.lists(st.sampled_from(["a", "b", " ", "\n", "\r\n", "\0", "\t"]), max_size=12).map("".join)

@@ -21,7 +21,7 @@ from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.records import record_of
 from workrail_lint.systems.blocks.rules import samples
-from workrail_lint.systems.blocks.rules.folder_files import CHAIN, without
+from workrail_lint.systems.blocks.rules.folder import CHAIN, without
 from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
     control,

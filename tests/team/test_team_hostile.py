@@ -17,7 +17,7 @@ from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import Backlog
-from workrail_lint.systems.team.rules.planning import DependencyCycle
+from workrail_lint.systems.team.rules.tasks import DependencyCycle
 from workrail_lint.systems.team.system import TeamSystem
 
 PATHS = {

@@ -13,7 +13,7 @@ from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
-from workrail_lint.systems.blocks.rules.output_shape import OutputRule
+from workrail_lint.systems.blocks.rules.outputs import OutputRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import (

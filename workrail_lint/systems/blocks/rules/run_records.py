@@ -1,0 +1,515 @@
+"""BC360 to BC363, BC401 to BC421: what a run records beside its outputs: mount, environments, prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.documents.operations import Replace, Respell
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity, safe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.describing import ANY, Description
+from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
+from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
+from workrail_lint.systems.blocks.limits import RESTRICTION_CHARACTERS
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
+from workrail_lint.systems.blocks.prompts import Section, difference, joined, sections, without_revision
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.definition_shape import written
+from workrail_lint.systems.blocks.rules.samples import (
+    MOUNT_PATH,
+    WORKFLOW_PATH,
+    edge,
+    env_path,
+    environment,
+    mount,
+    node,
+    output,
+    output_path,
+    workflow,
+)
+from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.vocabulary import BlockType, RepoSource, members, texts_of
+from workrail_lint.systems.blocks.wording import json_type, shown
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.schema.engine import Violation
+
+
+_ENV_FILE = env_path()
+_WANTED = {
+    "STEP_INDEX": "a decimal number without a sign",
+    "TELEMETRY_ENABLED": "'0' or '1'",
+    "TELEMETRY_URL": "an http or https address",
+    "OUTPUT_DIR": "'/workspace/.output'",
+    "FILE_RESTRICTIONS": "a JSON array of strings",
+}
+
+
+class EnvironmentRule(BlockRule):
+    """A rule about recorded environments."""
+
+    kinds = (BlockKind.ENVIRONMENT,)
+
+
+def patterns_in(text: object) -> list[str] | None:
+    """The patterns of a variable; None if it is not a JSON array of strings."""
+    from workrail_lint.documents.json_reader import read_json
+
+    if not isinstance(text, str):
+        return None
+    document = read_json(text)
+    value = document.value
+    if not document.readable or document.problems or not isinstance(value, list):
+        return None
+    patterns = [item for item in value if isinstance(item, str)]
+    return patterns if len(patterns) == len(value) else None
+
+
+class EnvMissing(EnvironmentRule):
+    code = "BC401"
+    name = "env-missing"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "One of the nine environment variables is missing."
+    why = "A block knows only its files, prompt and environment; an unset variable does not exist for it."
+    describes = ((ANY, "required"),)
+
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        name = violation.member
+        return Description(f"{shown(name)} is missing from the environment", pointer=child("", name))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(OUTPUT_DIR=...), environment(), path=_ENV_FILE)
+
+
+class EnvNotString(EnvironmentRule):
+    code = "BC402"
+    name = "env-not-string"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The value of an environment variable is not a string."
+    why = "An environment holds only strings; a record with other types does not show what the block saw."
+    fix = "Put the value in quotes."
+    fix_safety = "safe"
+    describes = ((ANY, "type"),)
+
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        value = violation.value
+        fix = None
+        if isinstance(value, str | int | float | bool):
+            fix = safe("put it in quotes", Replace(violation.pointer, js.text(value)))
+        return Description(f"{shown(violation.pointer[1:])} must be a string, not {json_type(value)}", fix)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(STEP_INDEX=0), environment(), environment(), path=_ENV_FILE)
+
+
+class EnvValue(EnvironmentRule):
+    code = "BC403"
+    name = "env-value"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "An environment variable has an invalid value."
+    why = "Agents take the values literally: another folder, or a flag like `true`, misleads them."
+    describes = ((ANY, "pattern"), (ANY, "enum"))
+
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        name = violation.member
+        return Description(f"{name} must be {_WANTED[name]}, not {shown(violation.value)}")
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        value = document.value.get("FILE_RESTRICTIONS")
+        if isinstance(value, str) and patterns_in(value) is None:
+            text = f"FILE_RESTRICTIONS must be {_WANTED['FILE_RESTRICTIONS']}, not {shown(value)}"
+            report("/FILE_RESTRICTIONS", text)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(TELEMETRY_ENABLED="true"), environment(), path=_ENV_FILE)
+        yield Example(
+            environment(FILE_RESTRICTIONS="src/**"), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE
+        )
+
+
+class EnvRunMismatch(EnvironmentRule):
+    code = "BC404"
+    name = "env-run-mismatch"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "A variable that applies to a whole run differs between blocks, or names another definition."
+    why = "Blocks of one run would work for different runs, restrictions or definitions."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        first: dict[str, tuple[str, str]] = {}
+        for _, file in sorted(unit.environments.items(), key=lambda item: item[1].path):
+            for name, value in _strings(file.value).items():
+                if name == "WORKFLOW_ID" and unit.definition is not None and unit.definition.id:
+                    if value != unit.definition.id:
+                        text = f"WORKFLOW_ID is {shown(value)}, but the definition is {shown(unit.definition.id)}"
+                        report(f"/{name}", text, path=file.path)
+                elif name in RUN_SCOPE:
+                    path, expected = first.setdefault(name, (file.path, value))
+                    if value != expected:
+                        text = f"{name} is {shown(value)} here, but {shown(expected)} in {shown(path)}"
+                        report(f"/{name}", text, path=file.path)
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
+        yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
+        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_ENV_FILE, files=flow)
+
+
+class EnvStepIndex(EnvironmentRule):
+    code = "BC405"
+    name = "env-step-index"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "`STEP_INDEX` is not the number of the node in the plan."
+    why = "Numbers are fixed before a run starts; another number means that blocks ran in an unplanned order."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        for ident, file in unit.environments.items():
+            found = _strings(file.value).get("STEP_INDEX")
+            expected = None if unit.plan is None else unit.plan.step_index.get(ident)
+            if found is not None and expected is not None and found != str(expected):
+                report(
+                    "/STEP_INDEX",
+                    f"STEP_INDEX of {shown(ident)} must be {shown(expected)}, not {shown(found)}",
+                    path=file.path,
+                )
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(step="2"), environment(), path=_ENV_FILE, files=files)
+
+
+class EnvPreviousBlock(EnvironmentRule):
+    code = "BC406"
+    name = "env-previous-block"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "`PREVIOUS_BLOCK_ID` is not the block that comes before in the plan."
+    why = "The agent reads the output of the wrong block, or of none."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        definition, plan = unit.definition, unit.plan
+        if definition is None or plan is None:
+            return
+        for ident, file in unit.environments.items():
+            found = _strings(file.value).get("PREVIOUS_BLOCK_ID")
+            if found is None or ident not in plan.position:
+                continue
+            expected = previous_block(definition, plan, ident, unit.ran)
+            if found != expected:
+                wanted = shown(expected) if expected else "empty"
+                report(
+                    "/PREVIOUS_BLOCK_ID",
+                    f"PREVIOUS_BLOCK_ID of {shown(ident)} must be {wanted}, not {shown(found)}",
+                    path=file.path,
+                )
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
+        yield Example(environment(previous="plan"), environment(), path=_ENV_FILE, files=files)
+
+
+class EnvRestrictions(EnvironmentRule):
+    code = "BC407"
+    name = "env-restrictions"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The restrictions in the environment are not those of the mount."
+    why = "Hooks enforce the variable, so they allow what the mount forbids, or the other way round."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        if unit.restrictions is None:
+            return
+        for file in unit.environments.values():
+            found = patterns_in(_strings(file.value).get("FILE_RESTRICTIONS"))
+            if found is not None and found != unit.restrictions:
+                there, here = restrictions_text(unit.restrictions), restrictions_text(found)
+                report(
+                    "/FILE_RESTRICTIONS",
+                    f"FILE_RESTRICTIONS is {shown(here)}, but the mount has {shown(there)}",
+                    path=file.path,
+                )
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
+        yield Example(environment(), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE, files=files)
+
+
+class EnvNodeMismatch(EnvironmentRule):
+    code = "BC408"
+    name = "env-node-mismatch"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "`NODE_ID` is not the node in the file name."
+    why = "The record was made for another block, or the block received the environment of another block."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        named, ident = id_in_name(document.path, BlockKind.ENVIRONMENT), document.value.get("NODE_ID")
+        if named is not None and isinstance(ident, str) and ident != named:
+            report("/NODE_ID", f"the file name says {shown(named)}, but NODE_ID is {shown(ident)}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment("b"), environment("a"), path=env_path("a"))
+
+
+class EnvExtra(EnvironmentRule):
+    code = "BC409"
+    name = "env-extra"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "The environment has a variable other than the nine."
+    why = "A block that relies on it does not run the same everywhere; records should hold what the contract promises."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for name in document.value:
+            if name not in NAMES:
+                report(child("", name), f"{shown(name)} is not one of the nine variables", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(HOME="home"), environment(), path=_ENV_FILE)
+
+
+def _strings(value: object) -> dict[str, str]:
+    return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+
+
+_SOURCE_MEMBERS = ("source", "localPath", "githubUrl")
+
+
+class MountRule(BlockRule):
+    """A rule about mounts."""
+
+    kinds = (BlockKind.MOUNT,)
+
+
+class MountSource(MountRule):
+    code = "BC360"
+    name = "mount-source"
+    severity = Severity.ERROR
+    origin = ENGINES
+    summary = "The source of a mount is unknown, has no path or address, or its address is not https."
+    why = "There is no repository to mount, so no block can start."
+    describes = (
+        (ANY, "required"),
+        *((ANY, keyword, name) for keyword in ("type", "enum", "pattern") for name in _SOURCE_MEMBERS),
+    )
+
+    def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        source, name = shown(document.value.get("source")), violation.member
+        if violation.keyword == "required":
+            hint = f"; {source} requires it" if name != "source" else ""
+            return Description(f"{shown(name)} is missing{hint}", pointer=child("", name))
+        found = written(violation.value)
+        if name == "source":
+            message = f"unknown source {found}; expected one of {', '.join(members(RepoSource))}"
+        else:
+            message = (
+                f"{found} is not {'a path' if name == 'localPath' else 'an https address'}, which {source} requires"
+            )
+        return Description(message)
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        path = document.value.get("localPath")
+        if document.value.get("source") == RepoSource.LOCAL.value and isinstance(path, str) and js.is_blank(path):
+            report("/localPath", f"{shown(path)} is not a path, which {shown(RepoSource.LOCAL.value)} requires")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
+        yield Example(mount(localPath=" "), mount(), path=MOUNT_PATH)
+        remote: dict[str, Any] = {"source": "github", "githubUrl": "https://github.com/example/shop"}
+        yield Example({**remote, "githubUrl": "http://github.com/example/shop"}, remote, path=MOUNT_PATH)
+
+
+class RestrictionInvalid(MountRule):
+    code = "BC361"
+    name = "restriction-invalid"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = f"A restriction is blank, contains `..`, or has more than {RESTRICTION_CHARACTERS} characters."
+    why = "Patterns match paths inside the workspace, which never contain `..`; such a pattern protects nothing."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for at, pattern in texts_of(document.value.get("fileRestrictions")):
+            fault = None
+            if js.is_blank(pattern):
+                fault = "is blank"
+            elif ".." in pattern:
+                fault = "contains '..', which no path in the workspace does"
+            elif len(pattern) > RESTRICTION_CHARACTERS:
+                fault = f"has {len(pattern):,} characters; engines accept {RESTRICTION_CHARACTERS}"
+            if fault is not None:
+                report(f"/fileRestrictions/{at}", f"the restriction {shown(pattern)} {fault}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(mount(fileRestrictions=["../**"]), mount(fileRestrictions=["src/**"]), path=MOUNT_PATH)
+
+
+class RestrictionDead(MountRule):
+    code = "BC362"
+    name = "restriction-dead"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A restriction matches no file in the workspace (checked only if the workspace is known)."
+    why = "Usually a folder name is misspelled, so blocks may edit none of the intended files."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        if unit.tree is None or unit.mount is None or unit.restrictions is None:
+            return
+        patterns = [pattern for pattern in unit.restrictions if not js.is_blank(pattern)]
+        dead = set(unit.tree.unmatched(patterns)) if patterns else set()
+        for at, pattern in texts_of(unit.mount.value.get("fileRestrictions")):
+            if pattern in dead:
+                report(
+                    f"/fileRestrictions/{at}",
+                    f"{shown(pattern)} matches no file in the workspace",
+                    path=unit.mount.path,
+                )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            mount(fileRestrictions=["srcs/**"]),
+            mount(fileRestrictions=["src/**"]),
+            path=MOUNT_PATH,
+            files={"src/a.py": "x = 1\n"},
+            options={"block-tree": "."},
+        )
+
+
+class ReadOnlyWithEditors(MountRule):
+    code = "BC363"
+    name = "read-only-with-editors"
+    severity = Severity.WARNING
+    origin = ENGINES
+    summary = "The mount is read-only, but the definition has nodes that edit files."
+    why = "Every dev and devops block of the run will fail or leave its work undone."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        if unit.definition is None or unit.mount is None or not unit.is_read_only:
+            return
+        for found in unit.definition.nodes:
+            if found.block_type in (BlockType.DEV, BlockType.DEVOPS):
+                assert found.block_type is not None
+                text = f"the mount is read-only, but the {found.block_type.value} node {shown(found.id)} edits files"
+                report("/readOnly", text, path=unit.mount.path)
+
+    def examples(self) -> Iterator[Example]:
+        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(mount(readOnly=True), mount(readOnly=False), path=MOUNT_PATH, files=flow)
+
+
+_PROMPT_FILE = ".run/prompt-plan.txt"
+# A shorter string may be in any prompt by chance.
+_SHORTEST_QUOTE = 8
+
+
+class PromptRule(BlockRule):
+    """A rule about recorded prompts."""
+
+    kinds = (BlockKind.PROMPT,)
+
+
+def expected_sections(unit: Unit, node_id: str) -> list[Section] | None:
+    """The expected sections of a node's prompt; None if something that decides them is unknown."""
+    definition = unit.definition
+    restrictions = unit.restrictions
+    if restrictions is None and node_id in unit.environments:
+        values = unit.environments[node_id].value
+        restrictions = patterns_in(values.get("FILE_RESTRICTIONS")) if isinstance(values, dict) else None
+    if definition is None or restrictions is None or node_id not in definition.by_id:
+        return None
+    return sections(definition, definition.by_id[node_id], restrictions)
+
+
+class PromptDiffers(PromptRule):
+    code = "BC420"
+    name = "prompt-differs"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "A recorded prompt is not the one that the definition and the mount produce."
+    why = "The agent read something other than its authors wrote: a section moved, is missing, or was added."
+    fix = "Write the assembled prompt into the record."
+    fix_safety = "safe"
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        for ident, file in unit.prompts.items() if unit.options.prompt_check else ():
+            expected = expected_sections(unit, ident)
+            if expected is None or not isinstance(file.value, str):
+                continue
+            found = difference(expected, file.value)
+            if found is not None:
+                where = "the prompt" if found.part is None else f"the section {shown(found.part.value)}"
+                what = _PROBLEMS[found.how].format(where)
+                feedback = file.value[len(without_revision(file.value)) :]
+                fix = safe("write the assembled prompt", Respell(0, len(file.value), joined(expected) + feedback))
+                report("", f"{found.how}: {what}", path=file.path, fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        flow = workflow(node("plan", config={"outputChecklist": ["A task list"]}))
+        task, checklist = "Plan the login page.", "You must produce the following outputs:\n1) A task list"
+        files: dict[str, Any] = {WORKFLOW_PATH: flow, MOUNT_PATH: mount()}
+        good = f"{task}\n\n{checklist}"
+        yield Example(f"{checklist}\n\n{task}", good, good, path=_PROMPT_FILE, files=files)
+        yield Example(f"{task}\n\n\n{checklist}", good, good, path=_PROMPT_FILE, files=files)
+
+
+_PROBLEMS = {
+    "order": "{} is in the wrong place",
+    "separator": "{} must be separated by exactly one blank line",
+    "missing": "{} is missing",
+    "extra": "{} is surrounded by text that belongs to no section",
+    "text": "{} has a different wording",
+}
+
+
+class PromptInlinesOutput(PromptRule):
+    code = "BC421"
+    name = "prompt-inlines-output"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "A prompt quotes the output of an earlier block."
+    why = "Agents read earlier outputs from the output folder; quoted in prompts they bloat every later prompt."
+
+    def check_unit(self, unit: Unit, report: Report) -> None:
+        for ident, file in unit.prompts.items():
+            if isinstance(file.value, str):
+                for earlier in _quoted(unit, ident, without_revision(file.value)):
+                    report("", f"the prompt quotes the output of the block {shown(earlier)}", path=file.path)
+
+    def examples(self) -> Iterator[Example]:
+        flow = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
+        plan = output("plan", "plan", summary="Three tasks: a form, a route and a test.")
+        files: dict[str, Any] = {WORKFLOW_PATH: flow, output_path("plan"): plan}
+        bad = "Build it.\n\nThree tasks: a form, a route and a test."
+        yield Example(bad, "Build it.", path=".run/prompt-dev.txt", files=files)
+
+
+def _quoted(unit: Unit, ident: str, prompt: str) -> Iterator[str]:
+    """The earlier blocks that a prompt quotes, unless its author wrote the same words."""
+    own = "" if unit.definition is None else _authored(unit.definition, ident)
+    for earlier, file in unit.outputs.items():
+        if earlier == ident or not isinstance(file.value, dict) or not _is_before(unit, earlier, ident):
+            continue
+        for member in ("summary", "document"):
+            text = file.value.get(member)
+            quote = text.strip() if isinstance(text, str) else ""
+            if len(quote) >= _SHORTEST_QUOTE and quote in prompt and quote not in own:
+                yield earlier
+                break
+
+
+def _authored(definition: StudioWorkflow, ident: str) -> str:
+    return joined(sections(definition, definition.by_id[ident])) if ident in definition.by_id else ""
+
+
+def _is_before(unit: Unit, earlier: str, ident: str) -> bool:
+    plan = unit.plan
+    if plan is None or earlier not in plan.position or ident not in plan.position:
+        return True  # without a plan every other output may be an earlier one
+    return plan.position[earlier] < plan.position[ident]
