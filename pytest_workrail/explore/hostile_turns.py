@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import structs
 
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
@@ -139,7 +140,7 @@ class MortalHomes:
         mortal = Stores(sessions, _MortalSnapshots(stores.snapshots, self.fuse), stores.workflows)
         # The gate of files reads the same log and holds the same lock; that in memory is made anew.
         gate = home.gate if self._contents is not None else Gate(sessions, MemorySessionLock())
-        return replace(home, stores=mortal, gate=gate)
+        return structs.replace(home, stores=mortal, gate=gate)
 
 
 def draw(random: Random, values: dict[str, list[Json]]) -> Turn:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
@@ -179,7 +181,7 @@ def profile_reasons(setup: Setup, agent: Agent, compared: Comparison) -> list[Pr
     known = behaviour(compared.reference)
     found: list[ProfileReason] = []
     for choice in CHOICES:
-        changed = replace(REFERENCE, **{choice: getattr(LOCKED, choice)})
+        changed = structs.replace(REFERENCE, **{choice: getattr(LOCKED, choice)})
         run = drive(replace(setup, profile=changed), agent)
         differences = tuple(cause.difference for cause in Causes(known, behaviour(run, changed)))
         if differences:

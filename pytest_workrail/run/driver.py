@@ -7,8 +7,9 @@ wrong one.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any, assert_never
+
+from msgspec import structs
 
 from pytest_workrail.agents.agent import (
     Action,
@@ -218,7 +219,7 @@ class _RunDriver:
         if number > len(nodes):
             return None
         node = nodes[number - 1]
-        place = replace(position.place, node_id=node.node_id)
+        place = structs.replace(position.place, node_id=node.node_id)
         issued = self._bench.home.issuer.long_state_token(StateGrant(place, ref_of(node.workflow_hash)))
         assert not isinstance(issued, Err), issued
         return issued.value
@@ -238,7 +239,7 @@ class _RunDriver:
         assert not isinstance(grant, Err), grant
         own = grant.value
         made = issuer.continue_token(
-            replace(own, attempt_id=child_attempt(own.attempt_id), workflow_ref=_OTHER_VERSION)
+            structs.replace(own, attempt_id=child_attempt(own.attempt_id), workflow_ref=_OTHER_VERSION)
         )
         assert not isinstance(made, Err), made
         return made.value

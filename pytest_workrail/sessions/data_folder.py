@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from pytest_workrail.records import Record
+from msgspec import Struct
+
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 
@@ -31,7 +32,7 @@ def usual_place(environ: Mapping[str, str] = os.environ) -> str:
     return named or os.path.join(os.path.expanduser("~"), ".workrail", "data")
 
 
-class FoundSession(Record):
+class FoundSession(Struct, frozen=True):
     """The folder of a session, and what tells whether it has changed."""
 
     session_id: str

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, StartView, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.records import Record, replace
 from pytest_workrail.run.bench import GOAL, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.sessions.data_folder import DataFolder
@@ -27,7 +29,7 @@ _MAX_TURNS = 2_000
 _UNDER_WAY = ("in_progress", "blocked")
 
 
-class JudgedSession(Record):
+class JudgedSession(Struct, frozen=True):
     """What became of a session: a judgement for each run, or why there is none."""
 
     session: str

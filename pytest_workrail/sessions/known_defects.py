@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.records import Record
+from msgspec import Struct
+
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err
@@ -13,7 +14,7 @@ from workrail_lint.systems.workrail.engine_defects import engine_defects
 FIRST_STEP, GENERATED_STEP = "KD-01", "KD-02"
 
 
-class KnownDefect(Record):
+class KnownDefect(Struct, frozen=True):
     """A defect, and the step at which it shows."""
 
     id: str

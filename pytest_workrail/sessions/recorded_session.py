@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.records import Record
 from pytest_workrail.sessions.judging import judge_run
 from pytest_workrail.sessions.replay import Judgement, Recorded, answered_steps, recorded_runs, reproduce
 from pytest_workrail.sessions.sources import open_source
@@ -18,7 +19,7 @@ class SessionUnusable(ValueError):  # noqa: N818 - what it is called in reports
     """A path that names no session, or a session that can't be played."""
 
 
-class RecordedSession(Record):
+class RecordedSession(Struct, frozen=True):
     """One run of a recorded session."""
 
     recorded: Recorded

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.engine.protocol.onboarding import STEP_ID
 from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
-from pytest_workrail.records import Record, replace
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import Recorded, unless_damaged
@@ -29,7 +30,8 @@ _STATUSES = {"gate": "gated"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-class RecordedScenario(Record):
+@dataclass(frozen=True, slots=True)
+class RecordedScenario:
     """A scenario that was made. `problem` says why it does not pass; then its file says so too, and is skipped."""
 
     session: str

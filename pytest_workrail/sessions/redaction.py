@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import field
 from functools import partial
 from typing import Any, TypeAlias
 
-from pytest_workrail.records import Record, replace
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
 from workrail_lint.base.result import Err, Ok
 
 
-class TextRule(Record):
+class TextRule(Struct, frozen=True):
     """Whatever matches is replaced. `shape` says by what: `text` as it is, `path` and `sha` by one that looks alike."""
 
     name: str
@@ -27,7 +29,7 @@ class TextRule(Record):
     text: str = "[redacted]"
 
 
-class ContextRule(Record):
+class ContextRule(Struct, frozen=True):
     """Variables that are left out of the context."""
 
     name: str
@@ -35,7 +37,7 @@ class ContextRule(Record):
     pattern: re.Pattern[str]
 
 
-class MemberRule(Record):
+class MemberRule(Struct, frozen=True):
     """Strings that are the value of a member with such a name are replaced, wherever the member is."""
 
     name: str
@@ -136,13 +138,13 @@ def own_rule(given: str) -> Ok[TextRule] | Err[str]:
         return Err(f"'{pattern}' is not a regular expression: {problem}")
 
 
-class Redactor(Record, frozen=False):
+class Redactor(Struct):
     """Applies rules to one session and counts what it did."""
 
     rules: Iterable[Rule] = RULES
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     roots: tuple[str, ...] = ()  # the folders that the session worked in
-    _shas: dict[str, str] = field(default_factory=dict)
+    _shas: dict[str, str] = msgspec.field(default_factory=dict)
 
     def for_workspace(self, *folders: object) -> Redactor:
         """The same rules for a session that worked in these folders, wherever they are."""

@@ -7,13 +7,13 @@ that made the recording does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from typing import Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.onboarding import with_onboarding
 from pytest_workrail.engine.protocol.program import Program, frozen
-from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.known_defects import FIRST_STEP, KnownDefect, defects_of, known_defect
 from pytest_workrail.sessions.player import Player
@@ -26,7 +26,7 @@ T = TypeVar("T")
 Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
 
 
-class Pinned(Record):
+class Pinned(Struct, frozen=True):
     """What a run was pinned to: its IR, and the onboarding step where the run had one."""
 
     ir: dict[str, Any]
@@ -44,7 +44,7 @@ class Pinned(Record):
         return ir if self.onboarding is None else with_onboarding(ir, **self.onboarding)
 
 
-class Judgement(Record):
+class Judgement(Struct, frozen=True):
     """What became of a session on another version."""
 
     session: str
@@ -55,7 +55,7 @@ class Judgement(Record):
     call: int | None = None  # 1 is the start
     recorded: Outcome | None = None
     now: Outcome | None = None
-    differences: tuple[str, ...] = field(default=())
+    differences: tuple[str, ...] = ()
     pending: str | None = None  # where a session under way stands
     can_continue: bool | None = None  # of a session under way: whether an agent gets from there to the end
     note: str = ""
@@ -108,7 +108,7 @@ def unless_damaged(make: Callable[[], T]) -> Ok[T] | Err[str]:
         return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
 
 
-class Recorded(Record):
+class Recorded(Struct, frozen=True):
     """A run with the workflow it was pinned to and the calls it was made of."""
 
     story: Story
@@ -155,7 +155,7 @@ def recorded_runs(
     return Ok(runs)
 
 
-class Reproduction(Record):
+class Reproduction(Struct, frozen=True):
     """How far our engine does what the log says. `parts_at` is the first call where it does not."""
 
     outcomes: tuple[Outcome, ...]

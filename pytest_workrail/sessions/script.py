@@ -6,15 +6,16 @@ cut; what is needed instead is filled in, and each such place says so.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.agents.values import failing_notes, fitting_notes
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.model.events import EffectivePreferences
 from pytest_workrail.engine.model.reasons import Blocker, OutputContractPointer
 from pytest_workrail.engine.protocol.program import Program
-from pytest_workrail.records import Record
 from pytest_workrail.sessions.story import Advance, Checkpoint, ContextChange, PreferenceChange, Story, StoryNode
 
 # Written by hosts, refused from agents.
@@ -25,7 +26,8 @@ CRITERIA: Final = "wr.validationCriteria"
 _PLACEHOLDER = "(The log does not hold these notes.)"
 
 
-class Outcome(Record):
+@dataclass(frozen=True, slots=True)
+class Outcome:
     """What a call came to. `shown` is everything that an agent saw, tokens aside."""
 
     kind: str  # ok, blocked, gate_checkpoint, error
@@ -35,7 +37,7 @@ class Outcome(Record):
     shown: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
-class SubmitStep(Record):
+class SubmitStep(Struct, frozen=True):
     """A step is submitted at a node. `filled` are the reasons for what was not on record."""
 
     node: int
@@ -47,14 +49,14 @@ class SubmitStep(Record):
     filled: tuple[str, ...] = ()
 
 
-class SetCheckpoint(Record):
+class SetCheckpoint(Struct, frozen=True):
     """A checkpoint is set at a node."""
 
     node: int
     step: str | None
 
 
-class SetPreferences(Record):
+class SetPreferences(Struct, frozen=True):
     """A person changes the preferences at a node."""
 
     node: int
@@ -65,7 +67,7 @@ class SetPreferences(Record):
 ScriptAction: TypeAlias = SubmitStep | SetCheckpoint | SetPreferences
 
 
-class Script(Record):
+class Script(Struct, frozen=True):
     """A run as calls: how it was started, and everything after that."""
 
     goal: str | None

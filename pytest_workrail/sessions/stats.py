@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from pytest_workrail.engine.model.events import StepRef, TraceEntry
-from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.story import Advance, Story, stories
@@ -20,7 +21,7 @@ from workrail_lint.base.result import Err
 _OPEN = ("in_progress", "blocked", "gate")
 
 
-class StepStats(Record, frozen=False):
+class StepStats(Struct):
     """What happened at one step, over all sessions."""
 
     visits: int = 0  # arrivals, of which a loop makes several
@@ -33,7 +34,7 @@ class StepStats(Record, frozen=False):
     abandoned: int = 0  # sessions under way that stand here
     total_ms: int = 0
     longest_ms: int = 0
-    blockers: Counter[str] = field(default_factory=Counter)
+    blockers: Counter[str] = msgspec.field(default_factory=Counter)
 
     @property
     def blocks(self) -> int:
@@ -56,7 +57,7 @@ class StepStats(Record, frozen=False):
         }
 
 
-class LoopStats(Record, frozen=False):
+class LoopStats(Struct):
     """How often a loop ran, and how often only its bound ended it."""
 
     runs: int = 0
@@ -73,17 +74,17 @@ class LoopStats(Record, frozen=False):
         }
 
 
-class WorkflowStats(Record, frozen=False):
+class WorkflowStats(Struct):
     """One workflow, whatever its versions."""
 
     sessions: int = 0
     forks: int = 0
     gaps: int = 0
     checkpoints: int = 0
-    versions: set[str] = field(default_factory=set)
-    statuses: Counter[str] = field(default_factory=Counter)
-    steps: dict[str, StepStats] = field(default_factory=dict)
-    loops: dict[str, LoopStats] = field(default_factory=dict)
+    versions: set[str] = msgspec.field(default_factory=set)
+    statuses: Counter[str] = msgspec.field(default_factory=Counter)
+    steps: dict[str, StepStats] = msgspec.field(default_factory=dict)
+    loops: dict[str, LoopStats] = msgspec.field(default_factory=dict)
 
     def step(self, name: str) -> StepStats:
         return self.steps.setdefault(name, StepStats())
@@ -124,10 +125,10 @@ def _sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-class Statistics(Record, frozen=False):
+class Statistics(Struct):
     """All workflows that were counted, and the sessions that could not be."""
 
-    workflows: dict[str, WorkflowStats] = field(default_factory=dict)
+    workflows: dict[str, WorkflowStats] = msgspec.field(default_factory=dict)
     damaged: int = 0
     unknown_events: int = 0
 

@@ -6,8 +6,10 @@ same calls makes its nodes in the same order.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, TypeAlias, assert_never
+
+import msgspec
+from msgspec import Struct
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.model.base import UNSET
@@ -42,7 +44,6 @@ from pytest_workrail.engine.model.reasons import Blocker, GapRecordedData
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.gaps import project_gaps
-from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log
 from pytest_workrail.sessions.summary import session_status
@@ -52,7 +53,7 @@ from workrail_lint.base.js import Json
 TRUNCATED = TRUNCATION_MARKER.strip()
 
 
-class StoryNode(Record, frozen=False):
+class StoryNode(Struct):
     """A state of the run; its snapshot is read when somebody asks."""
 
     number: int
@@ -101,7 +102,7 @@ class StoryNode(Record, frozen=False):
         return () if self.block is None else self.block.blockers.blockers
 
 
-class Advance(Record, frozen=False):
+class Advance(Struct):
     """A step was submitted at a node; `target` is where that led, in whatever way."""
 
     source: int
@@ -110,18 +111,18 @@ class Advance(Record, frozen=False):
     at_ms: int
     index: int
     notes: str | None = None
-    artifacts: list[Any] = field(default_factory=list)
+    artifacts: list[Any] = msgspec.field(default_factory=list)
     lost_artifacts: int = 0  # on record by their digest only
     context: dict[str, Any] | None = None  # what changed; null for what was removed
     full_context: dict[str, Any] | None = None
     is_fork: bool = False
-    gaps: list[GapRecordedData] = field(default_factory=list)
-    issues: list[str] = field(default_factory=list)
+    gaps: list[GapRecordedData] = msgspec.field(default_factory=list)
+    issues: list[str] = msgspec.field(default_factory=list)
     contract: str | None = None
-    assessments: list[AssessmentRecorded] = field(default_factory=list)
-    consequences: list[AssessmentConsequenceApplied] = field(default_factory=list)
-    traces: list[DecisionTraceAppended] = field(default_factory=list)
-    reports: list[CapabilityObserved | DivergenceRecorded] = field(default_factory=list)
+    assessments: list[AssessmentRecorded] = msgspec.field(default_factory=list)
+    consequences: list[AssessmentConsequenceApplied] = msgspec.field(default_factory=list)
+    traces: list[DecisionTraceAppended] = msgspec.field(default_factory=list)
+    reports: list[CapabilityObserved | DivergenceRecorded] = msgspec.field(default_factory=list)
 
     @property
     def trace(self) -> list[TraceEntry]:
@@ -134,7 +135,7 @@ class Advance(Record, frozen=False):
         return self.notes is not None and self.notes.endswith(TRUNCATED)
 
 
-class Checkpoint(Record):
+class Checkpoint(Struct, frozen=True):
     """A node was marked to come back to."""
 
     source: int
@@ -143,7 +144,7 @@ class Checkpoint(Record):
     index: int
 
 
-class PreferenceChange(Record):
+class PreferenceChange(Struct, frozen=True):
     """Somebody changed what the run may do, from a node on."""
 
     node: int
@@ -153,7 +154,7 @@ class PreferenceChange(Record):
     index: int
 
 
-class ContextChange(Record):
+class ContextChange(Struct, frozen=True):
     """The context changed without a step being submitted, as a host does when it resumes a session."""
 
     change: dict[str, Any]
@@ -161,7 +162,7 @@ class ContextChange(Record):
     index: int
 
 
-class Remark(Record):
+class Remark(Struct, frozen=True):
     """Something on record beside the calls: telemetry of a host, what a person added, or a kind not known here."""
 
     event: AnyEvent
@@ -197,7 +198,7 @@ class Remark(Record):
 Beat: TypeAlias = Advance | Checkpoint | PreferenceChange | ContextChange | Remark
 
 
-class Story(Record, frozen=False):
+class Story(Struct):
     """One run of a session. `damage` is what keeps the rest of the log from being read."""
 
     log: SessionLog
@@ -208,13 +209,13 @@ class Story(Record, frozen=False):
     started_ms: int
     trigger: str | None = None
     parent_session: str | None = None
-    nodes: list[StoryNode] = field(default_factory=list)
-    beats: list[Beat] = field(default_factory=list)
-    initial_context: dict[str, Any] = field(default_factory=dict)
+    nodes: list[StoryNode] = msgspec.field(default_factory=list)
+    beats: list[Beat] = msgspec.field(default_factory=list)
+    initial_context: dict[str, Any] = msgspec.field(default_factory=dict)
     initial_preferences: EffectivePreferences = EffectivePreferences(*DEFAULT_PREFERENCES)
-    observations: dict[str, str] = field(default_factory=dict)
+    observations: dict[str, str] = msgspec.field(default_factory=dict)
     ended_ms: int = 0
-    numbers: dict[NodeId, int] = field(default_factory=dict)
+    numbers: dict[NodeId, int] = msgspec.field(default_factory=dict)
 
     @property
     def session_id(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.events import ContextSet, EdgeCreated, GapRecorded, NodeCreated
 from pytest_workrail.engine.model.lenient import UnknownEvent
 from pytest_workrail.engine.model.reasons import Resolves
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.status import run_status
-from pytest_workrail.records import Record
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots
 from workrail_lint.base.result import Ok
@@ -19,7 +20,7 @@ STATUSES = ("complete", "complete_with_gaps", "in_progress", "blocked", "gate", 
 _MAX_TITLE = 120
 
 
-class Summary(Record, frozen=False):
+class Summary(Struct):
     """What `list` shows of a session. Counts are those of all its runs; the rest is about the one started last."""
 
     session: str
@@ -61,7 +62,7 @@ class Summary(Record, frozen=False):
 
     def record(self) -> dict[str, Any]:
         """What a cache keeps."""
-        return {name: getattr(self, name) for name in self.__match_args__}
+        return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
 def summarise(folder: DataFolder, log: SessionLog, snapshots: Snapshots | None = None) -> Summary:

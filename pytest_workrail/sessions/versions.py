@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.records import Record
+from msgspec import Struct
+
 from pytest_workrail.run.project_sources import project_sources
 from workrail_lint.base.files import read_bytes, read_file
 from workrail_lint.base.result import Err, Ok
@@ -22,7 +23,7 @@ from workrail_lint.systems.workrail.compiler.pinned import compile_pin
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
 
 
-class Version(Record, frozen=False):
+class Version(Struct):
     """One workflow file. `problem` says why it can't run, for sessions of either engine."""
 
     path: Path

@@ -325,7 +325,7 @@ def test_no_part_of_an_answer_can_be_left_out(members: dict[str, Any]) -> None:
     view = first_moment(workflow(step("one", **members), assessments=[READINESS]))
     answer = correct_answer(view)
     assert view.reasons(answer) == ()
-    from dataclasses import replace
+    from changed import replace
 
     if answer.notes is not None:
         assert view.reasons(replace(answer, notes=None)) != ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from agent_workflows import by_artifact, decide, loop, step, workflow
+from changed import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
 from engine_ir import for_count, for_each, step, while_artifact, while_condition, workflow
+from msgspec.structs import fields
 
 from pytest_workrail.engine.core.interpreter import Interpreter, Selection
 from pytest_workrail.engine.core.profiles import LOCKED, PROFILES, REFERENCE, profile_of

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import Any
 
 import pytest
+from changed import replace
 from msgspec import structs
 
 from pytest_workrail.engine.core import interpreter, loops, prompts, trace

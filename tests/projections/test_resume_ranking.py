@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from changed import replace
 from drawn_sessions import stories
 from hypothesis import given, settings
 from hypothesis import strategies as st

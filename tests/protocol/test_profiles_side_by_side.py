@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec import structs
 from protocol_bench import Bench, quiet, step, workflow
 
 from pytest_workrail.agents.transcript import answer_kind
@@ -214,7 +214,7 @@ def test_risk_policy_and_capability_reasons(downgrade: CapabilityDowngrade, kind
     """@enforces risk-policy-guardrails
     @enforces profile-capability-downgrade
     """
-    profile = dataclasses.replace(LOCKED, capability_downgrade=downgrade)
+    profile = structs.replace(LOCKED, capability_downgrade=downgrade)
     bench = Bench(BROWSING, profile=profile)
     bench.start(preferences={"riskPolicy": "aggressive"})
     assert bench.go("CT1", artifacts=[CLAIM])["kind"] == kind
@@ -304,9 +304,7 @@ def test_repeated_gaps() -> None:
 
 def test_the_profiles_part_in_every_choice_but_the_downgrade() -> None:
     same = [
-        field.name
-        for field in dataclasses.fields(Profile)
-        if getattr(REFERENCE, field.name) == getattr(LOCKED, field.name)
+        field.name for field in structs.fields(Profile) if getattr(REFERENCE, field.name) == getattr(LOCKED, field.name)
     ]
     assert same == ["capability_downgrade"]
 

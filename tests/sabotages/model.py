@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import replace
+
+from changed import replace
 
 from pytest_workrail.locks.sabotage import breaks
 from workrail_lint.base.result import Err, Ok

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from changed import replace
 
 from pytest_workrail.locks.sabotage import breaks
 from workrail_lint.base.result import Err, Ok

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changed import replace
 from session_files import Session, step, workflow, write
 
 from pytest_workrail.cli import main

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 import pytest
 from crash_files import CrashState, Disk, Op, RecordingFiles, crash_states
 from effort import times
+from msgspec import structs
 from sample_sessions import Story, tell_medium, tell_short
 
 from pytest_workrail.engine.model.base import CorruptionReason
@@ -49,7 +49,7 @@ def record(
     home = on_files(files, FixedClock(), SeededEntropy("crash"), WRITER)
     sessions = store_type(files)
     stores = Stores(sessions, home.stores.snapshots, home.stores.workflows)
-    story = Story(dataclasses.replace(home, stores=stores))
+    story = Story(structs.replace(home, stores=stores))
     story.before_append = files.note
     story.after_append = lambda: files.note(ACKNOWLEDGED)
     return tell(story)

@@ -164,7 +164,7 @@ def test_damage_is_located_and_named(name, patient):
 def test_of_two_faults_the_unreadable_line_is_reported_and_the_earlier_one_ends_the_salvage(patient):
     records = patient.records
     patient.write(*records[:2], {**records[2], "manifestIndex": 9}, records[3], b"{")
-    assert patient.store.load(patient.story.session_id).error.reason.message.startswith("line 4")
+    assert patient.store.load(patient.story.session_id).error.reason.message.startswith("line 5")
     prefix = patient.store.load_validated_prefix(patient.story.session_id).value
     assert prefix.extent.reason.message == "record 2 has index 9"
     assert prefix.truth.events == patient.story.plans[0].events

@@ -22,13 +22,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hmac
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_workrail.engine.model.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, format_id
 from pytest_workrail.engine.tokens import bech32m, long, short
@@ -136,7 +136,7 @@ def test_verification_goes_step_by_step():
 
 def test_a_payload_can_not_be_moved_to_another_signature():
     one = pack(STATE).value
-    other = pack(dataclasses.replace(STATE, node_id=NodeId(format_id(IdKind.NODE, bytes(16))))).value
+    other = pack(structs.replace(STATE, node_id=NodeId(format_id(IdKind.NODE, bytes(16))))).value
     swapped = bech32m.encode("st", other + KEYS.sign(one))
     assert code_of(swapped) == "TOKEN_BAD_SIGNATURE"
 
@@ -179,8 +179,8 @@ def test_unpacking_is_total(raw):
 
 
 def test_pack_and_unpack_faults():
-    assert pack(dataclasses.replace(STATE, version=2)) == Err("BINARY_INVALID_VERSION")
-    assert pack(dataclasses.replace(ACK, kind="other")) == Err("BINARY_INVALID_TOKEN_KIND")
+    assert pack(structs.replace(STATE, version=2)) == Err("BINARY_INVALID_VERSION")
+    assert pack(structs.replace(ACK, kind="other")) == Err("BINARY_INVALID_TOKEN_KIND")
     for field, text in [
         ("session_id", RUN),
         ("run_id", "run_x"),
@@ -189,7 +189,7 @@ def test_pack_and_unpack_faults():
         ("node_id", NODE[:-1] + "5"),
         ("workflow_ref", ATTEMPT),
     ]:
-        assert pack(dataclasses.replace(STATE, **{field: text})) == Err("BINARY_INVALID_ID_FORMAT")
+        assert pack(structs.replace(STATE, **{field: text})) == Err("BINARY_INVALID_ID_FORMAT")
     raw = pack(STATE).value
     assert unpack(raw[:-1]) == Err("BINARY_INVALID_LENGTH")
     assert unpack(raw + b"\0") == Err("BINARY_INVALID_LENGTH")

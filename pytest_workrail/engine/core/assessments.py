@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.validation import Validation
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AssessmentRecordedData, RecordedDimension
 from pytest_workrail.engine.model.ids import AttemptId
 from pytest_workrail.engine.model.reasons import FollowupRequired
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 
 
-class RecordedAssessment(Record):
+class RecordedAssessment(Struct, frozen=True):
     """A valid assessment. `artifact_index` is its place in the submission."""
 
     assessment_id: str

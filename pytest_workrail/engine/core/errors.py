@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.engine.core.packs import LOOP_CONTROL
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed
@@ -18,7 +20,6 @@ from pytest_workrail.engine.model.reasons import (
     UnsetActual,
     ValueActual,
 )
-from pytest_workrail.records import Record
 
 ErrorCode: TypeAlias = Literal[
     "WorkflowNotFound",
@@ -33,7 +34,7 @@ ErrorCode: TypeAlias = Literal[
 ]
 
 
-class InvalidState(Record):
+class InvalidState(Struct, frozen=True):
     """The state can't be continued as asked."""
 
     code: ClassVar[ErrorCode] = "InvalidState"
@@ -41,7 +42,7 @@ class InvalidState(Record):
     loop_id: str | None = None
 
 
-class InvalidLoop(Record):
+class InvalidLoop(Struct, frozen=True):
     """A loop that nothing can decide."""
 
     code: ClassVar[ErrorCode] = "InvalidLoop"
@@ -49,7 +50,7 @@ class InvalidLoop(Record):
     loop_id: str
 
 
-class WrongLoopVariable(Record):
+class WrongLoopVariable(Struct, frozen=True):
     """The variable a loop runs over holds something else than it has to."""
 
     variable: str
@@ -57,7 +58,8 @@ class WrongLoopVariable(Record):
     actual: UnsetActual | ValueActual | LargeActual
 
 
-class MissingContext(Record):
+@dataclass(frozen=True, slots=True)
+class MissingContext:
     """A loop needs a context variable that is absent or of another type. Supplying it helps."""
 
     code: ClassVar[ErrorCode] = "MissingContext"
@@ -66,7 +68,7 @@ class MissingContext(Record):
     wrong: WrongLoopVariable | None = field(default=None, compare=False)
 
 
-class LoopVariableUnset(Record):
+class LoopVariableUnset(Struct, frozen=True):
     """A loop can't be entered before its variable is set. `trace` and `passed` are what was found on the way."""
 
     code: ClassVar[ErrorCode] = "LoopVariableUnset"
@@ -83,7 +85,7 @@ class LoopVariableUnset(Record):
         return f"Loop '{self.unset.step_id}' needs the variable '{self.unset.variable}', which is not set."
 
 
-class MaxIterationsExceeded(Record):
+class MaxIterationsExceeded(Struct, frozen=True):
     """A loop would start iteration `iteration`, counted from zero, which its limit does not allow."""
 
     code: ClassVar[ErrorCode] = "MaxIterationsExceeded"
@@ -99,7 +101,7 @@ class MaxIterationsExceeded(Record):
         return LoopLimitReached(self.loop_id, self.iteration, self.max_iterations)
 
 
-class MissingLoopControl(Record):
+class MissingLoopControl(Struct, frozen=True):
     """An iteration ended and nobody decided whether the loop goes on."""
 
     code: ClassVar[ErrorCode] = "MissingLoopControl"
@@ -114,7 +116,7 @@ class MissingLoopControl(Record):
         return MissingRequiredOutput(LOOP_CONTROL, loop=LoopPosition(self.loop_id, self.iteration))
 
 
-class InvalidLoopControl(Record):
+class InvalidLoopControl(Struct, frozen=True):
     """An iteration ended and every decision about it has issues; these are the last one's."""
 
     code: ClassVar[ErrorCode] = "InvalidLoopControl"

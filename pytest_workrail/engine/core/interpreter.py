@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
@@ -25,7 +27,6 @@ from pytest_workrail.engine.core.trace import Tracer, within_budget
 from pytest_workrail.engine.model.events import LoopRef, StepRef, TraceEntry
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.reasons import Reason
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -47,7 +48,7 @@ class Selection(NamedTuple):
     passed: tuple[Passed, ...] = ()
 
 
-class _TopStep(Record):
+class _TopStep(Struct, frozen=True):
     """A step or loop of the top level, with what can be said about it once and for all."""
 
     step_id: str

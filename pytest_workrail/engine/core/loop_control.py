@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.profiles import LoopIdCheck
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 
-class Decided(Record):
+class Decided(Struct, frozen=True):
     """The last valid artifact says whether to go on."""
 
     word: ClassVar[str] = "found"
@@ -22,14 +23,14 @@ class Decided(Record):
         return f'decision="{"continue" if self.goes_on else "stop"}"'
 
 
-class NotFound(Record):
+class NotFound(Struct, frozen=True):
     """There is no artifact of that kind."""
 
     word: ClassVar[str] = "not_found"
     detail: str
 
 
-class Unusable(Record):
+class Unusable(Struct, frozen=True):
     """There are some, and each has issues; these are the last one's."""
 
     word: ClassVar[str] = "invalid"

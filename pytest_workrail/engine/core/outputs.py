@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.capabilities import contract_issues
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.index import IrIndex
@@ -35,7 +37,6 @@ from pytest_workrail.engine.model.words import (
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
 )
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -52,29 +53,29 @@ _CUT = "[TRUNCATED]"
 _EVALUATION_FAILED = Validation(False, ("The validation criteria of this step can't be evaluated.",))
 
 
-class Submission(Record, guarded=False):
+class Submission(Struct, frozen=True):
     """What an agent hands in with an advance. `notes` is None when there are none, which is not the empty text."""
 
     notes: str | None = None
     artifacts: tuple[Json, ...] = ()
 
 
-class NotRequired(Record):
+class NotRequired(Struct, frozen=True):
     """The step asks for nothing but perhaps notes."""
 
 
-class Satisfied(Record):
+class Satisfied(Struct, frozen=True):
     """The step got what it asked for."""
 
 
-class Missing(Record):
+class Missing(Struct, frozen=True):
     """Nothing was submitted for it. `kinds` are those that were, None when there is none to name."""
 
     contract_ref: str
     kinds: tuple[str, ...] | None = None
 
 
-class Invalid(Record):
+class Invalid(Struct, frozen=True):
     """What was submitted for it does not do."""
 
     contract_ref: str
@@ -84,7 +85,7 @@ class Invalid(Record):
 Requirement: TypeAlias = NotRequired | Satisfied | Missing | Invalid
 
 
-class Judgement(Record, guarded=False):
+class Judgement(Struct, frozen=True):
     """The verdict on one submission.
 
     `validation` is the result to report and to record, if anything was validated. `failed` means that the
@@ -233,7 +234,7 @@ def _stored_texts(texts: Sequence[str], item_limit: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
-class StoredArtifact(Record):
+class StoredArtifact(Struct, frozen=True):
     """An artifact as an output of the node it was submitted from, addressed by its content."""
 
     output_id: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal, TypeAlias
 
-from pytest_workrail.records import Record
+from msgspec import Struct
+
 from workrail_lint.base.suggest import hint
 
 
@@ -134,7 +135,7 @@ class CriteriaText(str, Enum):
 ProfileName: TypeAlias = Literal["reference", "locked"]
 
 
-class Profile(Record):
+class Profile(Struct, frozen=True):
     """One choice for every question."""
 
     name: ProfileName

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.confirmation import Confirmer, confirmed_by, reports_confirmation, required_gate
@@ -17,10 +19,9 @@ from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, Prom
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.words import GateKind
-from pytest_workrail.records import Record
 
 
-class PendingStep(Record, guarded=False):
+class PendingStep(Struct, frozen=True):
     """A step ready to be handed out. `gate` is who must confirm it, if anybody."""
 
     step_id: str
@@ -42,7 +43,7 @@ class PendingStep(Record, guarded=False):
         return "".join(part.symbol for part in self.parts)
 
 
-class Situation(Record, guarded=False):
+class Situation(Struct, frozen=True):
     """What is known of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not.
 
     `dependencies` are what only a person can provide; `asked_for` are the variables a question is about.

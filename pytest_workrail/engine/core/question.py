@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.skipped import LoopUnset, PassedOver
 from pytest_workrail.engine.model.reasons import MissingContextKey, Unmet
 from pytest_workrail.engine.model.words import MAX_BLOCKERS
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 Select = Callable[[Mapping[str, Json]], Ok[Selection] | Err[InterpreterError]]
 
 
-class Question(Record):
+class Question(Struct, frozen=True):
     """Which variables would let which step run. `patch` sets each of them to a value under which it does."""
 
     step_id: str

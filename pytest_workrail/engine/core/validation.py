@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_workrail.records import Record
+from msgspec import Struct
 
 # How long the patterns in the criteria of one step may take.
 TIME_LIMIT_SECONDS = 30.0
 
 
-class Validation(Record):
+class Validation(Struct, frozen=True):
     """Whether a submission is valid, and what to say about it."""
 
     valid: bool

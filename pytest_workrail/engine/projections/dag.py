@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import Struct
 
 from pytest_workrail.engine.model.events import EdgeCreated, Log, NodeCreated, RunStarted, RunStartedData
 from pytest_workrail.engine.model.ids import NodeId, RunId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.words import EdgeCauseKind, EdgeKind, NodeKind
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class Node(Record, guarded=False):
+class Node(Struct, frozen=True):
     """A state of a run that can be looked at and continued from."""
 
     node_id: NodeId
@@ -26,7 +28,7 @@ class Node(Record, guarded=False):
     created_index: int
 
 
-class Edge(Record, guarded=False):
+class Edge(Struct, frozen=True):
     """How one node follows from another."""
 
     kind: EdgeKind
@@ -82,7 +84,8 @@ class _Paths:
         return known[1]
 
 
-class Run(Record, guarded=False):
+@dataclass(frozen=True, slots=True)
+class Run:
     """One run: what it runs, its nodes in order of creation, its edges, its tips."""
 
     run_id: RunId
@@ -144,17 +147,17 @@ class Run(Record, guarded=False):
         return depth
 
 
-class _Draft(Record, frozen=False):
+class _Draft(Struct):
     """A run while its events are read. `latest` is the newest activity anywhere in it."""
 
     started: RunStartedData | None = None
-    nodes: dict[NodeId, Node] = field(default_factory=dict)
-    order: list[Node] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    tips: list[NodeId] = field(default_factory=list)  # sorted
-    activity: dict[NodeId, int] = field(default_factory=dict)
+    nodes: dict[NodeId, Node] = msgspec.field(default_factory=dict)
+    order: list[Node] = msgspec.field(default_factory=list)
+    edges: list[Edge] = msgspec.field(default_factory=list)
+    tips: list[NodeId] = msgspec.field(default_factory=list)  # sorted
+    activity: dict[NodeId, int] = msgspec.field(default_factory=dict)
     latest: int = -1
-    paths: _Paths = field(default_factory=_Paths)
+    paths: _Paths = msgspec.field(default_factory=_Paths)
 
     def touch(self, node: NodeId, event_index: int) -> None:
         """Something happened at a node."""
@@ -171,13 +174,13 @@ class _Drafts(Structure):
         self.by_run: dict[RunId, _Draft] = {}
 
 
-class _Reading(Record, guarded=False):
+class _Reading(Struct, frozen=True):
     """The runs of a log, and the drafts to read on from."""
 
     count: int = 0
     last_index: int = -1
-    drafts: _Drafts = field(default_factory=_Drafts)
-    runs: Ok[dict[RunId, Run]] = field(default_factory=lambda: Ok({}))
+    drafts: _Drafts = msgspec.field(default_factory=_Drafts)
+    runs: Ok[dict[RunId, Run]] = msgspec.field(default_factory=lambda: Ok({}))
 
 
 def project_dag(events: Log) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:

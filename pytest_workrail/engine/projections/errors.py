@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.events import Log
-from pytest_workrail.records import Record
 
 
-class ProjectionError(Record):
+class ProjectionError(Struct, frozen=True):
     """Misuse by the caller (an invariant violation) or a log that contradicts itself (corruption)."""
 
     code: Literal["PROJECTION_INVARIANT_VIOLATION", "PROJECTION_CORRUPTION_DETECTED"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.events import (
     AdvanceRecorded,
     AdvanceRecordedData,
@@ -25,10 +27,9 @@ from pytest_workrail.engine.model.events import (
 from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.words import Capability
 from pytest_workrail.engine.projections.index import of_kind, of_node
-from pytest_workrail.records import Record
 
 
-class Workspace(Record):
+class Workspace(Struct, frozen=True):
     """Where a session ran, as far as it was observed."""
 
     git_branch: str | None = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.events import GapRecorded, Log
 from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.reasons import GapRecordedData, Resolves
 from pytest_workrail.engine.projections.index import of_kind
-from pytest_workrail.records import Record
 
 
-class Gap(Record):
+class Gap(Struct, frozen=True):
     """A gap and where it was recorded."""
 
     event_index: int
@@ -18,7 +19,7 @@ class Gap(Record):
     data: GapRecordedData
 
 
-class Gaps(Record):
+class Gaps(Struct, frozen=True):
     """The gaps of a session."""
 
     by_id: dict[str, Gap]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from pytest_workrail.engine.model.events import Envelope, Event, Log
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Ok
 
 Kind = TypeVar("Kind", bound=Envelope)
@@ -39,12 +40,12 @@ class _Entries(Structure):
             self.by_node.setdefault((kind, event.scope.node_id), []).append((place, event))
 
 
-class LogIndex(Record, guarded=False):
+class LogIndex(Struct, frozen=True):
     """The events of one log, in order, by what they are."""
 
     count: int = 0
-    _entries: _Entries = field(default_factory=_Entries)
-    _sizes: dict[str, int] = field(default_factory=dict)  # how many of each kind are part of this log
+    _entries: _Entries = msgspec.field(default_factory=_Entries)
+    _sizes: dict[str, int] = msgspec.field(default_factory=dict)  # how many of each kind are part of this log
 
     def find(self, dedupe_key: str) -> Event | None:
         """The first event with a dedupe key."""

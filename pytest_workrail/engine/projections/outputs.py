@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from itertools import pairwise
+
+import msgspec
+from msgspec import Struct
 
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
@@ -16,39 +18,38 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order, violation
-from pytest_workrail.records import Record
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
 _RECAP = Pattern(r"out_recap_(attempt_[a-z2-7]{26})")
 
 
-class Output(Record):
+class Output(Struct, frozen=True):
     """One output and its place in the log."""
 
     event_index: int
     data: NodeOutputData
 
 
-class Recap(Record):
+class Recap(Struct, frozen=True):
     """The notes of one advance."""
 
     event_index: int
     text: str
 
 
-class NodeOutputs(Record, frozen=False):
+class NodeOutputs(Struct):
     """The outputs of one node: all of them in order, and those that nothing superseded."""
 
-    history: list[Output] = field(default_factory=list)
-    current: list[Output] = field(default_factory=list)
+    history: list[Output] = msgspec.field(default_factory=list)
+    current: list[Output] = msgspec.field(default_factory=list)
 
     def artifacts(self) -> list[ArtifactPayload]:
         """The current artifacts, in order."""
         return [output.data.payload for output in self.current if isinstance(output.data.payload, ArtifactPayload)]
 
 
-class Outputs(Record):
+class Outputs(Struct, frozen=True):
     """The outputs of a session by node, and its recaps by the advance they belong to."""
 
     by_node: dict[NodeId, NodeOutputs]

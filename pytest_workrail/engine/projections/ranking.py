@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.places import collation_key, utf8_prefix
 from pytest_workrail.engine.projections.resume import MAX_PREVIEW_BYTES, SessionSummary
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 
 MAX_CANDIDATES = 5
@@ -73,7 +74,7 @@ _TIER_REASON: dict[Tier, Reason] = {
 }
 
 
-class ResumeQuery(Record):
+class ResumeQuery(Struct, frozen=True):
     """What the caller knows about the session it looks for."""
 
     text: str | None = None
@@ -85,7 +86,7 @@ class ResumeQuery(Record):
     same_workspace_only: bool = False
 
 
-class Candidate(Record):
+class Candidate(Struct, frozen=True):
     """A session that may be the one meant."""
 
     summary: SessionSummary

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_workrail.engine.core import profiles
 from pytest_workrail.engine.model.events import Log
@@ -10,7 +11,6 @@ from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.places import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.outputs import Outputs, Recap, project_outputs
-from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 
@@ -20,13 +20,13 @@ _TIERS_OMITTED = "\nOmitted 1 lower-priority tier due to budget constraints."
 _CONTENT_OMITTED = "\nOmitted recovery content due to budget constraints."
 
 
-class _Section(Record):
+class _Section(Struct, frozen=True):
     """A titled part of the text: fixed words, or recaps that can be left out one by one."""
 
     tier: int
     title: str
     words: str = ""
-    recaps: tuple[Recap, ...] = field(default=())
+    recaps: tuple[Recap, ...] = ()
 
     @property
     def body(self) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
@@ -13,7 +16,6 @@ from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Workspace, workspace
 from pytest_workrail.engine.projections.lineage import node_context
 from pytest_workrail.engine.projections.outputs import Recap, project_outputs
-from pytest_workrail.records import Record, replace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 
@@ -27,7 +29,7 @@ _RULE = re.compile(r"[-_*]{3,}")
 _LABEL = re.compile(r"(?:[-*+]\s+)?\*\*[^*]+\*\*:?\s*(.*)")
 
 
-class SessionSummary(Record):
+class SessionSummary(Struct, frozen=True):
     """A healthy session as the resume list sees it."""
 
     session_id: SessionId

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from pytest_workrail.engine.core.confirmation import is_autonomous
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model import keys
@@ -37,7 +40,6 @@ from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.aliases import AliasSlot
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
-from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -48,7 +50,7 @@ _NO_END = GitEnd()
 DeclaredDependencies: TypeAlias = Callable[[str], Sequence[UserOnlyDependency]]
 
 
-class AdvanceHandler(Record):
+class AdvanceHandler(Struct, frozen=True):
     """Everything an advance works with."""
 
     loader: SessionLoader

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.capabilities import (
     Observation,
     capability_reasons,
@@ -55,14 +57,13 @@ from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.engine.protocol.questions import NO_QUESTIONS, Questions
 from pytest_workrail.engine.protocol.sessions import NodePosition
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
 
 
-class AdvanceAttempt(Record, guarded=False):
+class AdvanceAttempt(Struct, frozen=True):
     """An advance as it was handed in, with the context it is judged in."""
 
     position: NodePosition
@@ -83,7 +84,7 @@ class AdvanceAttempt(Record, guarded=False):
         return self.position.program.step(self.instance.step_id)
 
 
-class Reports(Record, guarded=False):
+class Reports(Struct, frozen=True):
     """What an agent reported besides the output of the step.
 
     `rejected` are the contracts of reports that do not pass and that the step did not ask for.
@@ -94,7 +95,7 @@ class Reports(Record, guarded=False):
     rejected: tuple[str, ...] = ()
 
 
-class Refused(Record):
+class Refused(Struct, frozen=True):
     """Blocked. `validated` names the contract that a recorded validation is about, if one is recorded."""
 
     reasons: tuple[Reason, ...]
@@ -104,7 +105,7 @@ class Refused(Record):
     validated: str | None
 
 
-class Asked(Record):
+class Asked(Struct, frozen=True):
     """Nothing is wrong, but variables are unset that a step waits for. `passed` are the steps passed over so far."""
 
     question: Question
@@ -114,13 +115,13 @@ class Asked(Record):
     reports: Reports
 
 
-class Gated(Record):
+class Gated(Struct, frozen=True):
     """Stopped at a gate."""
 
     gate: GateKind
 
 
-class Accepted(Record, guarded=False):
+class Accepted(Struct, frozen=True):
     """The step is done. Gaps are what was passed over, tolerated, and beyond what the workflow recommends."""
 
     selection: Selection

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import EdgeCreated
 from pytest_workrail.engine.model.ids import ref_of
@@ -13,11 +15,10 @@ from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.plan import Step, checkpoint_plan
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant, TokenIssuer
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class CheckpointHandler(Record):
+class CheckpointHandler(Struct, frozen=True):
     """Everything a checkpoint works with."""
 
     loader: SessionLoader

@@ -7,7 +7,10 @@ What most runs never call is imported when it is called.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
@@ -55,7 +58,6 @@ from pytest_workrail.engine.protocol.step_response import ResponseFormat
 from pytest_workrail.engine.protocol.writer import SessionWriter
 from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.records import Record, replace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -63,7 +65,7 @@ T = TypeVar("T")
 Answer = Ok[Reply] | Err[ToolError]
 
 
-class Options(Record):
+class Options(Struct, frozen=True):
     """How an engine is set up. The profile is not part of a session: another engine may continue it under another."""
 
     profile: Profile | ProfileName = "reference"
@@ -191,7 +193,7 @@ class Engine:
         """The answer of a tool that is about no step, in the form the profile wants."""
         match self.profile.answers, response:
             case Answers.UNION, CheckpointSet() | Listing():
-                return replace(response, disclosure=Disclosure(response.workflow_id))
+                return structs.replace(response, disclosure=Disclosure(response.workflow_id))
             case _:
                 return response
 

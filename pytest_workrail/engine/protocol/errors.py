@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.engine.store.gate import GateError
 from pytest_workrail.engine.store.health import Health, health_data
@@ -19,7 +21,6 @@ from pytest_workrail.engine.store.transfer_errors import (
 )
 from pytest_workrail.engine.tokens.errors import TokenError, TokenErrorCode
 from pytest_workrail.engine.tokens.issuer import IssuerFailure
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = (
@@ -41,7 +42,7 @@ ErrorCode: TypeAlias = (
 LOCK_RETRY_AFTER_MS = 1000
 
 
-class NotRetryable(Record):
+class NotRetryable(Struct, frozen=True):
     """Asking the same again gives the same answer."""
 
     kind: ClassVar[str] = "not_retryable"
@@ -50,7 +51,7 @@ class NotRetryable(Record):
         return {"kind": self.kind}
 
 
-class RetryableImmediate(Record):
+class RetryableImmediate(Struct, frozen=True):
     """Asking again at once may help."""
 
     kind: ClassVar[str] = "retryable_immediate"
@@ -59,7 +60,7 @@ class RetryableImmediate(Record):
         return {"kind": self.kind}
 
 
-class RetryableAfter(Record):
+class RetryableAfter(Struct, frozen=True):
     """Asking again after a while may help."""
 
     kind: ClassVar[str] = "retryable_after_ms"
@@ -73,7 +74,8 @@ Retry: TypeAlias = NotRetryable | RetryableImmediate | RetryableAfter
 NOT_RETRYABLE = NotRetryable()
 
 
-class ToolError(Record):
+@dataclass(frozen=True, slots=True)
+class ToolError:
     """One failed call. `details` holds more than the suggestion where there is more to say.
 
     `cause` is for whoever debugs the engine; it is never shown to an agent.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
@@ -24,7 +26,6 @@ from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.plan import AppendPlan, EventBuilder, preferences_plan
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err
 
 
@@ -47,7 +48,7 @@ class Dependencies:
         return tuple([each for each in self._declared if each.step_id == step_id])
 
 
-class Operator(Record):
+class Operator(Struct, frozen=True):
     """Writes what people and hosts say about a node."""
 
     writer: SessionWriter

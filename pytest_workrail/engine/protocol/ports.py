@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.words import WorkflowSourceKind
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import ContentError, StoreError
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-class WorkflowEntry(Record):
+class WorkflowEntry(Struct, frozen=True):
     """A workflow that can be started, as it was compiled.
 
     `visibility` and `staleness` are the host's own words about it, passed through as they are.
@@ -34,7 +35,7 @@ class WorkflowEntry(Record):
         return str(self.ir["workflowId"])
 
 
-class InvalidWorkflow(Record):
+class InvalidWorkflow(Struct, frozen=True):
     """A workflow that was found and can't be started, and why."""
 
     workflow_id: str
@@ -45,7 +46,7 @@ class InvalidWorkflow(Record):
 Found: TypeAlias = WorkflowEntry | InvalidWorkflow | None
 
 
-class Tag(Record):
+class Tag(Struct, frozen=True):
     """A subject that workflows are listed under."""
 
     tag_id: str
@@ -78,7 +79,7 @@ class WorkflowLibrary(Protocol):
         ...
 
 
-class GitEnd(Record):
+class GitEnd(Struct, frozen=True):
     """Where the work of a run ended in version control, as far as it is known."""
 
     head_sha: str | None = None

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import takewhile
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import LoopVariable, Profile, UnsetCondition
 from pytest_workrail.engine.model import keys
@@ -25,12 +27,11 @@ from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapsho
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.projections.index import of_node
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, open_node
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
 
-class AskedQuestion(Record):
+class AskedQuestion(Struct, frozen=True):
     """One question on the lineage of a node, with the advance that led to it and what that handed in."""
 
     node_id: NodeId

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.confirmation import is_autonomous
 from pytest_workrail.engine.core.guidance import FixContext, fixed_members
@@ -75,7 +77,6 @@ from pytest_workrail.engine.store.plan import (
     gate_plan,
     question_plan,
 )
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
 _NO_CONTRACT = "none"
 
 
-class AttemptEntry(Record, guarded=False):
+class AttemptEntry(Struct, frozen=True):
     """One attempt about to be written: what was handed in, and where it leads.
 
     `has_context` tells whether the call carried a context; the merged one is in `attempted`.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.model.ids import IdMint, WorkflowRef
 from pytest_workrail.engine.model.snapshot import BlockedState, RetryableBlock, TerminalBlock
@@ -19,7 +21,6 @@ from pytest_workrail.engine.protocol.responses import BindingDrift, Blocked, Con
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, find_node, load_session, open_node
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.records import replace
 from workrail_lint.base.result import Err, Ok
 
 

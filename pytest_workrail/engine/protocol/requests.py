@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.model.base import decode_json
@@ -15,11 +17,10 @@ from pytest_workrail.engine.protocol import shapes
 from pytest_workrail.engine.protocol.context import context_problem
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.shapes import InputIssue, invalid_input
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class StartRequest(Record):
+class StartRequest(Struct, frozen=True):
     """Begin a run. `preferences` is None when the caller leaves them to the defaults."""
 
     workflow_id: str
@@ -29,7 +30,7 @@ class StartRequest(Record):
     preferences: Preferences | None
 
 
-class AdvanceRequest(Record, guarded=False):
+class AdvanceRequest(Struct, frozen=True):
     """Hand in the pending step. `context` is the change to it; None when there is none."""
 
     token: str
@@ -38,7 +39,7 @@ class AdvanceRequest(Record, guarded=False):
     has_output: bool
 
 
-class RehydrateRequest(Record):
+class RehydrateRequest(Struct, frozen=True):
     """Look at a node again; `workspace_path` is known when the caller asked for it by name."""
 
     token: str
@@ -48,13 +49,13 @@ class RehydrateRequest(Record):
 ContinueRequest: TypeAlias = AdvanceRequest | RehydrateRequest
 
 
-class CheckpointRequest(Record):
+class CheckpointRequest(Struct, frozen=True):
     """Mark a node to come back to."""
 
     token: str
 
 
-class ResumeRequest(Record):
+class ResumeRequest(Struct, frozen=True):
     """Find a session again."""
 
     workspace_path: str
@@ -66,7 +67,7 @@ class ResumeRequest(Record):
     same_workspace_only: bool
 
 
-class ListRequest(Record):
+class ListRequest(Struct, frozen=True):
     """See what can be started. `tags` is None when the caller names none."""
 
     workspace_path: str
@@ -74,7 +75,7 @@ class ListRequest(Record):
     tags: tuple[str, ...] | None
 
 
-class InspectRequest(Record):
+class InspectRequest(Struct, frozen=True):
     """Look at one workflow."""
 
     workflow_id: str

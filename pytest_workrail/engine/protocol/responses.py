@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
 from pytest_workrail.engine.core.prompts import PendingStep
 from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
@@ -12,7 +14,6 @@ from pytest_workrail.engine.model.events import AssessmentRecordedData
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.reasons import Blocker
 from pytest_workrail.engine.model.words import GateKind
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 
 NextIntent: TypeAlias = Literal[
@@ -22,14 +23,14 @@ NextIntent: TypeAlias = Literal[
 ListingKind: TypeAlias = Literal["workflows", "workflow", "candidates"]
 
 
-class Tokens(Record, guarded=False):
+class Tokens(Struct, frozen=True):
     """What the next calls about a node need."""
 
     continue_token: str
     checkpoint_token: str
 
 
-class BindingDrift(Record):
+class BindingDrift(Struct, frozen=True):
     """A slot whose override is no longer what the run pinned; `current_value` is None when it is gone."""
 
     slot_id: str
@@ -50,7 +51,7 @@ class BindingDrift(Record):
         }
 
 
-class Reference(Record):
+class Reference(Struct, frozen=True):
     """A document the workflow refers to; `resolved_path` is None when it leads nowhere."""
 
     reference_id: str
@@ -79,7 +80,7 @@ class Reference(Record):
         return shown if self.resolved_path is None else {**shown, "resolvedPath": self.resolved_path}
 
 
-class Disclosure(Record):
+class Disclosure(Struct, frozen=True):
     """What an answer says about its workflow and its selection, where the profile wants answers that say everything.
 
     An answer that has it takes the form of the union; one without takes the public engine's.
@@ -91,7 +92,7 @@ class Disclosure(Record):
     beyond: tuple[BeyondRecommendation, ...] = ()
 
 
-class Progress(Record, guarded=False):
+class Progress(Struct, frozen=True):
     """Where a run stands after a call. `tokens` are there exactly when a step is pending."""
 
     tokens: Tokens | None
@@ -198,7 +199,7 @@ def without_nulls(value: Json) -> Json:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-class Started(Record):
+class Started(Struct, frozen=True):
     """A run began. In the engine's form, the only execution response without a kind."""
 
     progress: Progress
@@ -211,7 +212,7 @@ class Started(Record):
         return self.progress.to_json() | _extras(self.warnings, (), self.references)
 
 
-class Continued(Record, guarded=False):
+class Continued(Struct, frozen=True):
     """The run went on, or a node was looked at again."""
 
     kind: ClassVar[str] = "ok"
@@ -254,21 +255,21 @@ def _assessment(assessment: AssessmentRecordedData) -> dict[str, Json]:
     }
 
 
-class ShownValidation(Record):
+class ShownValidation(Struct, frozen=True):
     """What a check of the submission found, as it is stored."""
 
     issues: tuple[str, ...]
     suggestions: tuple[str, ...]
 
 
-class Followup(Record):
+class Followup(Struct, frozen=True):
     """What an assessment asks for before the step counts."""
 
     title: str
     guidance: str
 
 
-class Blocked(Record):
+class Blocked(Struct, frozen=True):
     """The step was handed in and not accepted. With a retry token, handing it in again may help.
 
     `patch` is what a question proposes to set. `is_rehydrated` is true when a node is looked at again.
@@ -324,7 +325,7 @@ class Blocked(Record):
         return shown
 
 
-class GateReached(Record):
+class GateReached(Struct, frozen=True):
     """An autonomous run stands at a gate; somebody else has to open it."""
 
     kind: ClassVar[str] = "gate_checkpoint"
@@ -337,7 +338,7 @@ class GateReached(Record):
         return {"kind": self.kind, "gateToken": self.gate_token, "stepId": self.step_id, "gateKind": self.gate_kind}
 
 
-class CheckpointSet(Record):
+class CheckpointSet(Struct, frozen=True):
     """A node to come back to was made."""
 
     checkpoint_node_id: NodeId
@@ -356,7 +357,7 @@ class CheckpointSet(Record):
         }
 
 
-class Listing(Record):
+class Listing(Struct, frozen=True):
     """An answer that is data and nothing else: a list, a look at a workflow, candidates to resume."""
 
     kind: ListingKind
@@ -378,7 +379,7 @@ ExecutionResponse: TypeAlias = Started | Continued | Blocked | GateReached
 Response: TypeAlias = ExecutionResponse | CheckpointSet | Listing
 
 
-class Reply(Record, guarded=False):
+class Reply(Struct, frozen=True):
     """What a tool answers: the text an agent reads, item by item, and the same as data."""
 
     text: tuple[str, ...]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import Log
@@ -17,11 +19,10 @@ from pytest_workrail.engine.protocol.program import Program, Programs
 from pytest_workrail.engine.store.health import CorruptTail, assess
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class SessionLoader(Record):
+class SessionLoader(Struct, frozen=True):
     """Everything that can be read, and no way to write."""
 
     session: LoadSession
@@ -29,7 +30,7 @@ class SessionLoader(Record):
     programs: Programs
 
 
-class Session(Record, guarded=False):
+class Session(Struct, frozen=True):
     """A healthy session and its runs."""
 
     session_id: SessionId
@@ -44,7 +45,7 @@ class Session(Record, guarded=False):
         return view_session(self.session_id, SessionTruth(events))
 
 
-class NodePosition(Record, guarded=False):
+class NodePosition(Struct, frozen=True):
     """A node, and what is needed to look at it or to go on from it."""
 
     session: Session

@@ -7,13 +7,14 @@ artifact: one issue per thing that is wrong, in the order in which the members a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+import msgspec
+from msgspec import Struct
+
 from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -67,12 +68,12 @@ _ANYTHING: dict[str, Any] = {}
 _ARTIFACTS = {"type": "array", "items": {}}
 
 
-class Shape(Record):
+class Shape(Struct, frozen=True):
     """What a tool takes. `aliases` are names that agents use by mistake, and what they mean."""
 
     tool: ToolName
     schema: dict[str, Any]
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 START = Shape(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.errors import InterpreterError, LoopReportError, LoopVariableUnset, MissingContext
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
@@ -45,13 +47,12 @@ from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.plan import start_plan
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
 from pytest_workrail.engine.tokens.issuer import NodeAddress
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-class StartHandler(Record):
+class StartHandler(Struct, frozen=True):
     """Everything a start works with."""
 
     loader: SessionLoader

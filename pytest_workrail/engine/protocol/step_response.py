@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.confirmation import waits_for_confirmation
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences, beyond_recommendation
 from pytest_workrail.engine.core.profiles import Answers, Profile
@@ -23,11 +25,10 @@ from pytest_workrail.engine.protocol.questions import question_patch
 from pytest_workrail.engine.protocol.responses import Disclosure, NextIntent, Progress, Reference, Tokens
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
-class ResponseFormat(Record):
+class ResponseFormat(Struct, frozen=True):
     """How answers are made: the run profile, the format of prompts, and the issuer of tokens."""
 
     profile: Profile

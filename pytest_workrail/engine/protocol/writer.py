@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.ids import IdMint, RunId, SessionId, SnapshotRef
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, from_gate, from_store
@@ -13,13 +15,12 @@ from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.plan import AppendPlan, EventBuilder
 from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStore
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 Written = Ok[None] | Err[ToolError]
 
 
-class SessionWriter(Record):
+class SessionWriter(Struct, frozen=True):
     """Sessions and snapshots to add to, behind the gate."""
 
     sessions: SessionStore

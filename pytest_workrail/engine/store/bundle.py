@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from pytest_workrail.engine.model.base import (
     Index,
@@ -28,7 +28,6 @@ from pytest_workrail.engine.model.manifest import ManifestRecord, escapes, manif
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.transfer_errors import BundleError, BundleErrorCode
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -82,7 +81,7 @@ class _Bundle(StoredRecord, frozen=True):
 _BUNDLE: Shape[_Bundle] = Shape(_Bundle)
 
 
-class CheckedBundle(Record):
+class CheckedBundle(Struct, frozen=True):
     """A bundle that holds together. Snapshots are still to be read: their shape is the engine's business."""
 
     session_id: str

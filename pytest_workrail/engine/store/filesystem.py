@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.base import decode_json
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
@@ -31,7 +33,6 @@ from pytest_workrail.engine.store.ports import (
     StoreInvariantViolation,
     StoreIoError,
 )
-from pytest_workrail.records import Record
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -45,7 +46,7 @@ _NEWEST = 2  # segments that are looked at each time
 _IN_TURN = 8
 
 
-class _Known(Record, frozen=False):
+class _Known(Struct):
     """A session as it was verified, and the stamps of its files at that time."""
 
     truth: SessionTruth

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store.health import Health, Healthy, assess
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreError
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ GateErrorCode: TypeAlias = Literal[
 ]
 
 
-class GateError(Record):
+class GateError(Struct, frozen=True):
     """Why the gate did not let a call through, or what went wrong inside."""
 
     code: GateErrorCode

@@ -4,36 +4,37 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreError
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-class Healthy(Record):
+class Healthy(Struct, frozen=True):
     """Everything verified."""
 
     kind: ClassVar[Literal["healthy"]] = "healthy"
 
 
-class CorruptTail(Record):
+class CorruptTail(Struct, frozen=True):
     """A prefix can be read, not continued."""
 
     kind: ClassVar[Literal["corrupt_tail"]] = "corrupt_tail"
     reason: CorruptionReason
 
 
-class CorruptHead(Record):
+class CorruptHead(Struct, frozen=True):
     """Nothing can be trusted."""
 
     kind: ClassVar[Literal["corrupt_head"]] = "corrupt_head"
     reason: CorruptionReason
 
 
-class UnknownVersion(Record):
+class UnknownVersion(Struct, frozen=True):
     """Written by a later version."""
 
     kind: ClassVar[Literal["unknown_version"]] = "unknown_version"

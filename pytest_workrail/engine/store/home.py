@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.memory import (
@@ -19,7 +21,6 @@ from pytest_workrail.engine.store.memory_tokens import MemoryAliasIndex, MemoryK
 from pytest_workrail.engine.store.ports import Clock, Stores
 from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 # What only the disk needs is imported there: scenarios run in memory.
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
 
 
-class Home(Record):
+class Home(Struct, frozen=True):
     """Everything the protocol needs to run sessions, in one place."""
 
     stores: Stores

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import platform
 
-from pytest_workrail.records import Record
+from msgspec import Struct
+
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
 
 
-class Machine(Record):
+class Machine(Struct, frozen=True):
     """Where a process runs. A process number means something only within its namespace, and within one boot."""
 
     host: str
@@ -20,7 +21,7 @@ class Machine(Record):
     process_started: str  # tells two processes apart that had the same number
 
 
-class Holder(Record):
+class Holder(Struct, frozen=True):
     """A process, a worker in it, and one life of that worker; `machine` is None for one that does not say."""
 
     pid: int

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import Event, Log
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.manifest import ManifestRecord, SegmentClosed
 from pytest_workrail.engine.projections.incremental import grown, longer
 from pytest_workrail.engine.projections.index import log_index
-from pytest_workrail.records import Record
 
 
-class SessionTruth(Record, guarded=False):
+class SessionTruth(Struct, frozen=True):
     """The events of a session in order, and its manifest."""
 
     events: Log = ()
@@ -46,24 +47,24 @@ class SessionTruth(Record, guarded=False):
         raise IndexError(f"no event has index {event_index}")
 
 
-class Complete(Record):
+class Complete(Struct, frozen=True):
     """Everything the manifest attests is there."""
 
 
-class Truncated(Record):
+class Truncated(Struct, frozen=True):
     """The log goes on, but from here it can't be trusted."""
 
     reason: CorruptionReason
 
 
-class ValidatedPrefix(Record):
+class ValidatedPrefix(Struct, frozen=True):
     """What salvage found: to look at and to export, never to continue from."""
 
     truth: SessionTruth
     extent: Complete | Truncated
 
 
-class SessionEntry(Record):
+class SessionEntry(Struct, frozen=True):
     """A session on the list, and when it last changed."""
 
     session_id: SessionId

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.base import (
     MAX_NESTING,
     CorruptionCode,
@@ -33,7 +35,6 @@ from pytest_workrail.engine.projections.index import log_index
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, pins_of
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
-from pytest_workrail.records import Record
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, digest
 from workrail_lint.base.result import Err, Ok
@@ -61,7 +62,7 @@ def read_lines(raw: bytes, read: Reader[T]) -> tuple[list[T], CorruptionReason |
     return records, None
 
 
-class ManifestReading(Record):
+class ManifestReading(Struct, frozen=True):
     """The valid start of a manifest, and the first thing wrong after it."""
 
     records: tuple[ManifestRecord, ...]
@@ -153,7 +154,7 @@ def unpinned_node(events: Iterable[Event], manifest: Iterable[ManifestRecord]) -
     return None
 
 
-class Prepared(Record, guarded=False):
+class Prepared(Struct, frozen=True):
     """A plan that may be written: its segment, its manifest records, its events as they will be read."""
 
     segment: bytes

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.plan import AppendPlan
-from pytest_workrail.records import Record
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -25,7 +26,7 @@ class Clock(Protocol):
         ...
 
 
-class StoreLockBusy(Record):
+class StoreLockBusy(Struct, frozen=True):
     """Somebody else writes to the session."""
 
     code: ClassVar[Literal["SESSION_STORE_LOCK_BUSY"]] = "SESSION_STORE_LOCK_BUSY"
@@ -33,14 +34,14 @@ class StoreLockBusy(Record):
     retry_after_ms: int
 
 
-class StoreIoError(Record):
+class StoreIoError(Struct, frozen=True):
     """The disk refused."""
 
     code: ClassVar[Literal["SESSION_STORE_IO_ERROR"]] = "SESSION_STORE_IO_ERROR"
     message: str
 
 
-class StoreCorruption(Record):
+class StoreCorruption(Struct, frozen=True):
     """The stored bytes are not what a writer left. `head`: nothing can be trusted; `tail`: a prefix can."""
 
     code: ClassVar[Literal["SESSION_STORE_CORRUPTION_DETECTED"]] = "SESSION_STORE_CORRUPTION_DETECTED"
@@ -48,7 +49,7 @@ class StoreCorruption(Record):
     reason: CorruptionReason
 
 
-class StoreInvariantViolation(Record):
+class StoreInvariantViolation(Struct, frozen=True):
     """The caller asked for something that must not happen. Nothing was written."""
 
     code: ClassVar[Literal["SESSION_STORE_INVARIANT_VIOLATION"]] = "SESSION_STORE_INVARIANT_VIOLATION"
@@ -82,7 +83,7 @@ class SessionStore(SessionReader, Protocol):
         ...
 
 
-class ContentError(Record):
+class ContentError(Struct, frozen=True):
     """A content-addressed file could not be read, written or trusted."""
 
     code: Literal[
@@ -121,7 +122,7 @@ class PinnedWorkflowStore(Protocol):
 RETRY_AFTER_MS = 250
 
 
-class LockBusy(Record):
+class LockBusy(Struct, frozen=True):
     """The session is held; try again later."""
 
     code: ClassVar[Literal["SESSION_LOCK_BUSY"]] = "SESSION_LOCK_BUSY"
@@ -129,7 +130,7 @@ class LockBusy(Record):
     retry_after_ms: int
 
 
-class LockIoError(Record):
+class LockIoError(Struct, frozen=True):
     """The lock could not be read, taken or given back."""
 
     code: ClassVar[Literal["SESSION_LOCK_IO_ERROR"]] = "SESSION_LOCK_IO_ERROR"
@@ -152,7 +153,7 @@ class SessionLock(Protocol):
         ...
 
 
-class Stores(Record):
+class Stores(Struct, frozen=True):
     """Where sessions and what they need are kept."""
 
     sessions: SessionStore

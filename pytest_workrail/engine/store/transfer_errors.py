@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal, TypeAlias
 
-from pytest_workrail.records import Record
+import msgspec
+from msgspec import Struct
 
 BundleErrorCode: TypeAlias = Literal[
     "BUNDLE_INVALID_FORMAT",
@@ -19,12 +19,12 @@ BundleErrorCode: TypeAlias = Literal[
 ]
 
 
-class BundleError(Record):
+class BundleError(Struct, frozen=True):
     """Why a bundle is refused. Nothing was written, and trying again will not help."""
 
     code: BundleErrorCode
     message: str
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 ExportCode: TypeAlias = Literal[
@@ -44,14 +44,14 @@ ImportCode: TypeAlias = Literal[
 ]
 
 
-class ExportFailure(Record):
+class ExportFailure(Struct, frozen=True):
     """Why a session could not be taken out."""
 
     code: ExportCode
     message: str
 
 
-class ImportFailure(Record):
+class ImportFailure(Struct, frozen=True):
     """Why a bundle that was in order could not be stored."""
 
     code: ImportCode

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.ids import (
     ID_BYTES,
     AttemptId,
@@ -15,7 +17,6 @@ from pytest_workrail.engine.model.ids import (
     format_id,
     id_bytes,
 )
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 VERSION = 1
@@ -28,7 +29,7 @@ UnpackFault: TypeAlias = Literal["BINARY_INVALID_LENGTH", "BINARY_UNSUPPORTED_VE
 _KIND_BYTE: dict[str, int] = {"state": 0, "ack": 1, "checkpoint": 2}
 
 
-class StatePayload(Record):
+class StatePayload(Struct, frozen=True):
     """Names a node, to look at."""
 
     session_id: SessionId
@@ -39,7 +40,7 @@ class StatePayload(Record):
     kind: Literal["state"] = "state"
 
 
-class AttemptPayload(Record):
+class AttemptPayload(Struct, frozen=True):
     """Names one attempt on a node, to act on."""
 
     session_id: SessionId

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pytest_workrail.records import Record
+from msgspec import Struct
 
 TokenErrorCode: TypeAlias = Literal[
     "TOKEN_INVALID_FORMAT",
@@ -17,7 +17,7 @@ TokenErrorCode: TypeAlias = Literal[
 ]
 
 
-class TokenError(Record):
+class TokenError(Struct, frozen=True):
     """Why a token was refused."""
 
     code: TokenErrorCode

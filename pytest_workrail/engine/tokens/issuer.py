@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.tokens import short
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, AliasSlot
 from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
 from pytest_workrail.engine.tokens.ports import AliasError, AliasIndex, Entropy, Keyring, KeyringError
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.tokens.binary import Payload
 
 
-class NodeAddress(Record, guarded=False):
+class NodeAddress(Struct, frozen=True):
     """A node of a run of a session."""
 
     session_id: SessionId
@@ -28,7 +29,7 @@ class NodeAddress(Record, guarded=False):
     node_id: NodeId
 
 
-class ContinueGrant(Record, guarded=False):
+class ContinueGrant(Struct, frozen=True):
     """May continue one attempt on a node."""
 
     place: NodeAddress
@@ -36,14 +37,14 @@ class ContinueGrant(Record, guarded=False):
     workflow_ref: WorkflowRef
 
 
-class CheckpointGrant(Record, guarded=False):
+class CheckpointGrant(Struct, frozen=True):
     """May set a checkpoint for one attempt on a node."""
 
     place: NodeAddress
     attempt_id: AttemptId
 
 
-class StateGrant(Record):
+class StateGrant(Struct, frozen=True):
     """May look at a node."""
 
     place: NodeAddress

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_workrail.engine.model.base import Closed, Shape, record_line
 from pytest_workrail.engine.tokens import base64url
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 KEY_BYTES = 32
 
 
-class KeyPair(Record):
+@dataclass(frozen=True, slots=True)
+class KeyPair:
     """Two keys at most. They never show in a representation."""
 
     current: bytes = field(repr=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord
 from pytest_workrail.engine.tokens.keys import KeyPair
-from pytest_workrail.records import Record
 from workrail_lint.base.result import Err, Ok
 
 
@@ -18,7 +19,7 @@ class Entropy(Protocol):
         ...
 
 
-class KeyringError(Record):
+class KeyringError(Struct, frozen=True):
     """The signing keys can't be had. The message never quotes them."""
 
     code: Literal["KEYRING_IO_ERROR", "KEYRING_CORRUPTION_DETECTED", "KEYRING_INVARIANT_VIOLATION"]
@@ -37,7 +38,7 @@ class Keyring(Protocol):
         ...
 
 
-class AliasError(Record):
+class AliasError(Struct, frozen=True):
     """The alias index could not be read or added to."""
 
     code: Literal["TOKEN_ALIAS_IO_ERROR", "TOKEN_ALIAS_DUPLICATE_NONCE"]
