@@ -13,7 +13,7 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.extend import with_routines
-from workrail_lint.systems.workrail.rules import catalog_ids
+from workrail_lint.systems.workrail.rules import catalog as catalog_rules
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 from workrail_lint.systems.workrail.rules.walk import run_rules
@@ -91,7 +91,7 @@ def test_a_dropped_contract_is_our_error_and_not_the_engines() -> None:
     ],
 )
 def test_builtin_text_makes_the_hash_ours(document: dict[str, Any], pointer: str | None) -> None:
-    found = [finding.pointer for finding in lint(catalog_ids.CatalogHashNotEngine, document)]
+    found = [finding.pointer for finding in lint(catalog_rules.CatalogHashNotEngine, document)]
     assert found == ([] if pointer is None else [pointer])
 
 
@@ -100,7 +100,7 @@ def lint_with(catalog: Catalog, document: dict[str, Any]) -> list[Finding]:
 
     shown = view(document)
     judged = WorkflowContext(shown.document, shown.model, catalog, shown.path)
-    return run_rules(RuleSet([catalog_ids.CatalogHashNotEngine()], WorkflowRule), judged)
+    return run_rules(RuleSet([catalog_rules.CatalogHashNotEngine()], WorkflowRule), judged)
 
 
 def test_an_engine_catalog_and_routines_of_the_project_give_the_engines_hash() -> None:
@@ -127,7 +127,7 @@ def test_an_engine_catalog_and_routines_of_the_project_give_the_engines_hash() -
 )
 def test_a_probe_takes_capabilities_of_the_closed_set(args: dict[str, Any], pointers: list[str]) -> None:
     call = {"templateId": "wr.templates.capability_probe", "args": args}
-    found = lint(catalog_ids.CapabilityUnknown, workflow(step(), step("probe-it", None, templateCall=call)))
+    found = lint(catalog_rules.CapabilityUnknown, workflow(step(), step("probe-it", None, templateCall=call)))
     assert [finding.pointer for finding in found] == [f"/steps/1/templateCall/args/{name}" for name in pointers]
 
 

@@ -287,7 +287,7 @@ class ConsequenceUnscoped(_AssessmentRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind != "standard" or step.calls_template or len(step.assessment_refs) < 2:
             return
-        levels = _declared_levels(workflow)
+        levels = declared_levels(workflow.model.assessments)
         for item in step.assessment_consequences:
             level = item.when.any_equals_level
             sharing = [ref for ref in step.assessment_refs if level in levels.get(ref, ())]
@@ -325,7 +325,7 @@ class AssessmentNoConsequence(_AssessmentRule):
     why = "The rating is recorded but never used: the run continues the same way whatever the agent answers."
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        levels = _declared_levels(workflow)
+        levels = declared_levels(workflow.model.assessments)
         used = {ref for step in workflow.all_steps for ref in _with_consequence(step, levels)}
         for step in workflow.all_steps:
             if step.kind != "standard" or step.calls_template:
@@ -512,10 +512,6 @@ class ConsequenceInescapable(_AssessmentRule):
             return workflow(rated(assessmentConsequences=list(consequences)), assessments=[assessment()])
 
         yield Example(asking(consequence("low"), consequence("high")), asking(consequence("low")))
-
-
-def _declared_levels(workflow: WorkflowContext) -> dict[str, set[str]]:
-    return declared_levels(workflow.model.assessments)
 
 
 def _dimensions(workflow: WorkflowContext) -> Iterator[tuple[AssessmentDefinition, AssessmentDimension]]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from workrail_lint.base.patterns import Pattern
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.source_text import SourceText
+from workrail_lint.documents.source_text import SourceText
 
 BIDI, INVISIBLE, SURROGATE, TAG = "<bidi control>", "<invisible character>", "<surrogate>", "<tag character>"
 CONTROL, LETTER, OTHER = "<control character>", "<letter beyond ASCII>", "<character beyond ASCII>"
@@ -24,24 +20,24 @@ _ASCII = bytes(range(128))
 
 
 def kinds_in(source: SourceText) -> frozenset[str]:
-    """The kinds of unusual characters that the strings of a JSON text may contain."""
+    """Return the kinds of unusual characters that the strings of a JSON text may contain."""
     text = source.text
-    found: set[str] = set()
+    kinds: set[str] = set()
     if not text.isascii():
         # Deleting everything else is fast and leaves little to check.
         rare = source.data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-        found.update(_kind(ord(char)) for char in set(rare))
+        kinds.update(_kind(ord(char)) for char in set(rare))
     escapes = set(_ESCAPES.findall(text))
     if any("d800" <= code.lower() <= "dfff" for code in escapes):
         pairs = set(_PAIRS.compiled.findall(text))
-        found.update(_kind((int(high, 16) - 0xD800 << 10) + int(low, 16) + 0x2400) for high, low in pairs)
+        kinds.update(_kind((int(high, 16) - 0xD800 << 10) + int(low, 16) + 0x2400) for high, low in pairs)
         escapes = set(_ESCAPES.findall(_PAIRS.sub(" ", text)))
-    found.update(_kind(int(code, 16)) if code else CONTROL for code in escapes)
+    kinds.update(_kind(int(code, 16)) if code else CONTROL for code in escapes)
     if "\x7f" in text:
-        found.add(CONTROL)
-    if SURROGATE in found:
-        found.add(TAG)  # which two escapes may spell
-    return frozenset(found)
+        kinds.add(CONTROL)
+    if SURROGATE in kinds:
+        kinds.add(TAG)  # which two escapes may spell
+    return frozenset(kinds)
 
 
 def _kind(code: int) -> str:

@@ -1,4 +1,4 @@
-"""`{{name}}` tokens, which a run replaces with context values: their spelling and where they work."""
+"""PR: `{{name}}` tokens, which a run replaces with context values: their spelling and where they work."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.prose import label, listing
 
 # The texts that are rendered with the run's context, including those of generated steps.
 SUBSTITUTED_FIELDS = (
@@ -46,7 +45,7 @@ def _tokens(text: Text, fields: tuple[str, ...]) -> Iterable[re.Match[str]]:
 
 
 def _verb(tokens: Collection[str]) -> str:
-    return "is" if len(set(tokens)) == 1 else "are"
+    return "is" if len(tokens) == 1 else "are"
 
 
 class ContextTokenSpaced(WorkflowRule):
@@ -69,10 +68,10 @@ class ContextTokenSpaced(WorkflowRule):
             if name != match[1] and _PATH.fullmatch(name):
                 spaced[match[0]] = "{{" + name + "}}"
         if spaced:
-            shown = ", ".join(map(quoted, spaced))
             report(
                 text.pointer,
-                f"{label(step)}: {shown} {_verb(spaced)} not replaced with the context value; remove the spaces",
+                f"{label(step)}: {listing(spaced)} {_verb(spaced)} not replaced with the context value; remove the "
+                "spaces",
                 fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
             )
 
@@ -99,11 +98,10 @@ class ContextTokenExpression(WorkflowRule):
             if (name := js.trim(match[1])) and not _PATH.fullmatch(name)
         ]
         if odd:
-            shown = ", ".join(map(quoted, dict.fromkeys(odd)))
             report(
                 text.pointer,
-                f"{label(step)}: the engine can't evaluate {shown}, so the agent sees the text literally; let an "
-                "earlier step set a context variable and use its name",
+                f"{label(step)}: the engine can't evaluate {listing(dict.fromkeys(odd))}, so the agent sees the text "
+                "literally; let an earlier step set a context variable and use its name",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -125,12 +123,11 @@ class ContextTokenField(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
             return
-        found = [match[0] for match in _tokens(text, _NEVER) if _PATH.fullmatch(js.trim(match[1]))]
-        if found:
-            shown = ", ".join(map(quoted, dict.fromkeys(found)))
+        tokens = dict.fromkeys(m[0] for m in _tokens(text, _NEVER) if _PATH.fullmatch(js.trim(m[1])))
+        if tokens:
             report(
                 text.pointer,
-                f"{label(step)}: {shown} {_verb(found)} not replaced in {text.field}; move it to the prompt",
+                f"{label(step)}: {listing(tokens)} {_verb(tokens)} not replaced in {text.field}; move it to the prompt",
             )
 
     def examples(self) -> Iterable[Example]:

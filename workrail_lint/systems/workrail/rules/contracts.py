@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_
 from workrail_lint.systems.workrail.model.workflow import OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM
-from workrail_lint.systems.workrail.rules.prose import label, step_members, value_at
+from workrail_lint.systems.workrail.rules.prose import label, listing, step_members, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace
 
@@ -371,11 +371,11 @@ class CoordinatorResultShape(WorkflowRule):
         names += [name for sentence in spoken for name in instructed_members(sentence)]
         names = [name for name in dict.fromkeys(names) if name not in _COORDINATOR_MEMBERS]
         if names:
-            shown = ", ".join(map(quoted, names))
             where = f"{label(step)}: " if step is not None else ""
             report(
                 text.pointer,
-                f"{where}a {COORDINATOR_RESULT} has no field {shown}; use {name_list(_COORDINATOR_MEMBERS[1:])}",
+                f"{where}a {COORDINATOR_RESULT} has no field {listing(names)}; use "
+                f"{name_list(_COORDINATOR_MEMBERS[1:])}",
             )
 
     def examples(self) -> Iterable[Example]:

@@ -7,19 +7,15 @@ the same way. Only the context of a phrase that was found is read, and each text
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext
 from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search, TextIndex, text_index
-
-if TYPE_CHECKING:
-    import re
-
-    from workrail_lint.systems.workrail.model.workflow import Step
-    from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext
 
 # Beyond this a clause is not read.
 _CLAUSE = 400
@@ -142,8 +138,8 @@ class Passage:
 
     def original(self, start: int, end: int) -> str:
         """A range as the author wrote it, in lower case if lower-casing moved the letters."""
-        found = self.text.text[start:end]
-        return found if found.lower() == self.low[start:end] else self.low[start:end]
+        written = self.text.text[start:end]
+        return written if written.lower() == self.low[start:end] else self.low[start:end]
 
 
 def _holds(ranges: list[tuple[int, int]], position: int) -> bool:
@@ -187,7 +183,7 @@ def _code_spans(text: str, fences: list[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 class Phrase:
-    """Something found in a delivered text: the match, whose groups are in lower case, and where it is."""
+    """A phrase of a delivered text: the match, whose groups are in lower case, and where it is."""
 
     __slots__ = ("end", "hit", "passage", "start")
 
@@ -246,7 +242,7 @@ class Delivered(Prompts):
     def phrases(
         self, search: Search, *, in_code: bool = False, wanted: Callable[[re.Match[str]], bool] | None = None
     ) -> Iterator[Phrase]:
-        """What a search finds outside fenced blocks and, unless `in_code`, outside code spans.
+        """Yield what a search finds outside fenced blocks and, unless `in_code`, outside code spans.
 
         `wanted` filters matches before their context is read.
         """
@@ -263,7 +259,7 @@ class Delivered(Prompts):
         return passage
 
     def passages(self, words: Iterable[str]) -> Iterator[Passage]:
-        """The texts that contain one of some words."""
+        """Yield the texts that contain one of some words."""
         for step, text in self.having(words):
             yield self.passage(step, text)
 

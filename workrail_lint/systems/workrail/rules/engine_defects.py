@@ -7,7 +7,7 @@ the data names those.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
@@ -16,9 +16,11 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.nodes import CombinationNode
+from workrail_lint.systems.workrail.model.workflow import Step, ValidationRule
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import BRACES, UNSURE_START
+from workrail_lint.systems.workrail.rules.loop_facts import variables
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
 
@@ -55,7 +57,7 @@ class EngineFirstStep(EngineDefectRule):
         first = workflow.steps[0]
         if first.kind == "loop":
             what = "is a loop, which the public engine leaves out when it starts without onboarding"
-        elif first.step.get("runCondition"):
+        elif first.is_conditional:
             what = "has a condition, which the public engine ignores when it starts without onboarding"
         else:
             return
@@ -83,10 +85,10 @@ class EngineLongFix(EngineDefectRule):
                     each.at("outputContract"), f"KD-03: {label(each)}: {what}; show the exact artifact in the prompt"
                 )
                 return
-            for pointer, guidance in _guidance(each):
-                if len(guidance.encode("utf-8", "surrogatepass")) > _GUIDANCE_BYTES:
+            for consequence in each.assessment_consequences if each.kind == "standard" else ():
+                if len(consequence.effect.guidance.encode("utf-8", "surrogatepass")) > _GUIDANCE_BYTES:
                     what = f"guidance of more than {_GUIDANCE_BYTES} bytes makes the public engine fail, not block"
-                    report(pointer, f"KD-03: {label(each)}: {what}; shorten it")
+                    report(consequence.at("effect", "guidance"), f"KD-03: {label(each)}: {what}; shorten it")
                     return
 
     def examples(self) -> Iterable[Example]:
@@ -113,18 +115,9 @@ class EngineLongFix(EngineDefectRule):
 
 
 def _shows_verdict(each: Step) -> bool:
-    """Whether the prompt has a verdict written out; what is wrong with it is for another rule to say."""
-    text = str(each.step.get("prompt") or each.step.get("promptBlocks"))
+    """Return whether the prompt has a verdict written out; another rule says what is wrong with it."""
+    text = str(each.raw.get("prompt") or each.raw.get("promptBlocks"))
     return '"wr.review_verdict"' in text and '"verdict"' in text
-
-
-def _guidance(each: Step) -> Iterator[tuple[str, str]]:
-    consequences = each.step.get("assessmentConsequences")
-    for index, consequence in enumerate(consequences if isinstance(consequences, list) else ()):
-        effect = consequence.get("effect") if isinstance(consequence, dict) else None
-        guidance = effect.get("guidance") if isinstance(effect, dict) else None
-        if isinstance(guidance, str):
-            yield each.at("assessmentConsequences", index, "effect", "guidance"), guidance
 
 
 class EngineLongNotes(EngineDefectRule):
@@ -137,7 +130,7 @@ class EngineLongNotes(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
-            if each.kind == "standard" and not each.calls_template and not each.step.get("notesOptional"):
+            if each.kind == "standard" and not each.calls_template and not each.notes_optional:
                 what = "notes of more than 4096 bytes that are not ASCII can make the session unreadable"
                 report(each.pointer, f"KD-04: {label(each)}: {what}; ask for short notes")
                 return
@@ -155,10 +148,10 @@ class EngineLongIssue(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
-            for pointer, message in _messages(each):
-                if len(message.encode("utf-8", "surrogatepass")) > _ISSUE_BYTES:
+            for rule in _listed_criteria(each):
+                if len(rule.message.encode("utf-8", "surrogatepass")) > _ISSUE_BYTES:
                     what = f"a message of more than {_ISSUE_BYTES} bytes makes the session unreadable once it is shown"
-                    report(pointer, f"KD-05: {label(each)}: {what}; shorten it")
+                    report(rule.at("message"), f"KD-05: {label(each)}: {what}; shorten it")
                     return
 
     def examples(self) -> Iterable[Example]:
@@ -169,12 +162,10 @@ class EngineLongIssue(EngineDefectRule):
         yield Example(demanding("Name every risk. " * 40), demanding("Name every risk."))
 
 
-def _messages(each: Step) -> Iterator[tuple[str, str]]:
-    """The messages of criteria in a list; a composition shows none of its own."""
-    criteria = each.step.get("validationCriteria")
-    for index, rule in enumerate(criteria if isinstance(criteria, list) else ()):
-        if isinstance(rule, dict) and isinstance(rule.get("message"), str):
-            yield each.at("validationCriteria", index, "message"), rule["message"]
+def _listed_criteria(each: Step) -> Sequence[ValidationRule]:
+    """Return the criteria that are a list; a composition shows no messages of its rules."""
+    criteria = each.validation_criteria if each.kind == "standard" else None
+    return () if criteria is None or isinstance(criteria, CombinationNode) else criteria
 
 
 class EngineLongEcho(EngineDefectRule):
@@ -192,7 +183,7 @@ class EngineLongEcho(EngineDefectRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
             member = "outputContract" if each.contract is not None else "assessmentRefs"
-            if each.step.get(member):
+            if each.raw.get(member):
                 what = f"a wrong value of more than {_ISSUE_BYTES} bytes can make the session unreadable"
                 report(each.at(member), f"KD-05: {label(each)}: {what}; list the allowed values in the prompt")
                 return
@@ -259,7 +250,7 @@ class EngineDottedId(EngineDefectRule):
 
 
 def _asks_for_notes(prompt: str) -> bool:
-    """Whether a prompt asks for notes with every step. A pattern that ignores case takes long to find nothing."""
+    """Return whether a prompt asks for notes with every step. Slow where case is ignored and nothing matches."""
     may_ask = _NOTES_FOR.search(prompt.lower()) if prompt.isascii() else "notes" in prompt.casefold()
     return bool(may_ask) and _NOTES_ALWAYS.search(prompt) is not None
 
@@ -273,7 +264,7 @@ class EngineParallelNotes(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
-            if each.kind == "parallel" and each.step.get("notesOptional") is not True:
+            if each.kind == "parallel" and each.notes_optional is not True:
                 what = "needs notes, but the prompt of a parallel step does not ask for them"
                 report(each.pointer, f"KD-32: {label(each)} {what}; set `notesOptional` to true")
                 return
@@ -291,9 +282,9 @@ class EngineLoopVariable(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.steps:
-            if each.kind != "loop" or not isinstance(each.step.get("body"), str):
+            if each.kind != "loop" or not isinstance(each.body, str):
                 continue
-            names = _loop_variables(each)
+            names = set(variables(each))
             texts = [(inner, text) for inner in workflow.body_of(each) for text in inner.prompt_texts]
             for inner, text in texts:
                 tokens = (token[1] for token in _TOKEN.finditer(text.text))
@@ -311,15 +302,6 @@ class EngineLoopVariable(EngineDefectRule):
         yield Example(workflow(step(), shown, {**loop(), "body": "pass-step"}), workflow(step(), loop(shown)))
 
 
-def _loop_variables(each: Step) -> list[str]:
-    config = each.step.get("loop")
-    config = config if isinstance(config, dict) else {}
-    usual = {"iterationVar": "currentIteration"}
-    if config.get("type") == "forEach":
-        usual |= {"itemVar": "currentItem", "indexVar": "currentIndex"}
-    return [str(config.get(member) or name) for member, name in usual.items()]
-
-
 class EngineMetricsMisplaced(EngineDefectRule):
     code = "KD042"
     name = "engine-metrics-misplaced"
@@ -328,7 +310,7 @@ class EngineMetricsMisplaced(EngineDefectRule):
     needs = frozenset({"metricsProfile"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if workflow.definition.get("metricsProfile", "none") == "none":
+        if workflow.model.metrics_profile in (None, "none"):
             return
         last = workflow.steps[-1]
         what = _misplaced(last, workflow)
@@ -348,12 +330,12 @@ def _misplaced(last: Step, workflow: WorkflowContext) -> str | None:
     never = "so the public engine never asks for the final metrics"
     if last.kind == "parallel":
         return f"is parallel, {never}"
-    if last.step.get("runCondition"):
+    if last.is_conditional:
         return "has a condition: where it is skipped, the public engine never asks for the final metrics"
     if last.kind == "loop":
-        if isinstance(last.step.get("body"), str):
+        if isinstance(last.body, str):
             return f"names its body by id, {never}"
         return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.inline) else None
-    if any(last.step.get(block) for block in _GENERATING):
+    if any(last.raw.get(block) for block in _GENERATING):
         return "has generated steps, so the public engine asks for the final metrics before them"
     return None

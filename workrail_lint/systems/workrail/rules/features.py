@@ -1,17 +1,18 @@
-"""Features and refs: whether they reach a prompt, which ones are missing, and duplicate text."""
+"""FT: features and refs: whether they reach a prompt, which ones are missing, and duplicate text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
@@ -20,33 +21,25 @@ from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.facts import REFS
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members
 
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-
 SUBAGENTS = "wr.features.subagent_guidance"
 MEMORY = "wr.features.memory_context"
 CAPABILITIES = "wr.features.capabilities"
 
 
-def features_of(workflow: WorkflowContext) -> list[str]:
-    features = workflow.definition.get("features")
-    return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
-
-
 def in_blocks(workflow: WorkflowContext) -> list[Step]:
-    """The steps that features reach."""
-    return [step for step in workflow.all_steps if "promptBlocks" in step.step and not step.calls_template]
+    """Return the steps that features reach."""
+    return [step for step in workflow.all_steps if "promptBlocks" in step and not step.calls_template]
 
 
 def is_authored(workflow: WorkflowContext) -> bool:
-    """Whether the author wrote a list of features; capabilities imply some."""
+    """Return whether the author wrote a list of features; capabilities imply some."""
     return isinstance(workflow.document.value, dict) and "features" in workflow.document.value
 
 
 def blocks(*ids: str, **sections: Any) -> dict[str, Any]:
-    """A workflow with the given features and one step with prompt blocks."""
-    made = samples.step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
-    return samples.workflow(made, features=list(ids) or ...)
+    """Return a workflow with the given features and one step with prompt blocks."""
+    step = samples.step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
+    return samples.workflow(step, features=list(ids) or ...)
 
 
 class FeatureNoEffect(WorkflowRule):
@@ -59,7 +52,7 @@ class FeatureNoEffect(WorkflowRule):
     needs = frozenset({"features"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        features = features_of(workflow)
+        features = workflow.model.features
         if features and is_authored(workflow) and not in_blocks(workflow):
             report(
                 "/features",
@@ -82,9 +75,9 @@ class FeaturePartialEffect(WorkflowRule):
     needs = frozenset({"features"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if not features_of(workflow) or not is_authored(workflow) or not in_blocks(workflow):
+        if not workflow.model.features or not is_authored(workflow) or not in_blocks(workflow):
             return
-        plain = [step.id for step in workflow.all_steps if "prompt" in step.step and not step.calls_template]
+        plain = [step.id for step in workflow.all_steps if "prompt" in step and not step.calls_template]
         if plain:
             report(
                 "/features",
@@ -109,7 +102,7 @@ class FeatureOrder(WorkflowRule):
     needs = frozenset({"features"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        features = features_of(workflow)
+        features = workflow.model.features
         ordered = js.u16_sorted(features)
         if features == ordered or not is_authored(workflow):
             return
@@ -166,16 +159,16 @@ class _MissingFeature(WorkflowRule):
     def applies(self, workflow: WorkflowContext) -> bool:
         # Features of a routine are not passed on with its steps.
         known = self.feature in workflow.catalog.features and not workflow.is_routine
-        return known and self.feature not in features_of(workflow)
+        return known and self.feature not in workflow.model.features
 
     def evidence(self, workflow: WorkflowContext) -> Evidence | None:
         raise NotImplementedError
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        found = self.evidence(workflow)
-        if found is None:
+        evidence = self.evidence(workflow)
+        if evidence is None:
             return
-        pointer, clause = found
+        pointer, clause = evidence
         reached = bool(in_blocks(workflow))
         how = "declare it" if reached else "declare it, and use promptBlocks so that it takes effect"
         report(
@@ -202,10 +195,10 @@ class FeatureMissingSubagent(_MissingFeature):
     feature = SUBAGENTS
 
     def evidence(self, workflow: WorkflowContext) -> Evidence | None:
-        for found in workflow.all_steps:
-            if found.kind == "parallel":
-                return found.pointer, f"{label(found)}: a parallel step delegates work"
-        if workflow.definition.get("extensionPoints"):
+        for step in workflow.all_steps:
+            if step.kind == "parallel":
+                return step.pointer, f"{label(step)}: a parallel step delegates work"
+        if workflow.model.extension_points:
             return "/extensionPoints", "extension points delegate work to other routines"
         return _evidence(workflow, *_DELEGATING)
 
@@ -231,10 +224,10 @@ class FeatureMissingMemory(_MissingFeature):
     feature = MEMORY
 
     def evidence(self, workflow: WorkflowContext) -> Evidence | None:
-        found = _evidence(workflow, _MEMORY_TOOLS)
-        if found and any(use.kind == "ref" and ".memory_" in use.id for use in workflow.builtin_uses):
+        evidence = _evidence(workflow, _MEMORY_TOOLS)
+        if evidence and any(use.kind == "ref" and ".memory_" in use.id for use in workflow.builtin_uses):
             return None  # the same guidance, included by name
-        return found
+        return evidence
 
     def examples(self) -> Iterable[Example]:
         text = "Call memory_query for earlier findings."
@@ -278,13 +271,13 @@ class FeatureDuplicatedText(WorkflowRule):
     needs = frozenset({"features"})
 
     def applies(self, workflow: WorkflowContext) -> bool:
-        return bool(features_of(workflow))
+        return bool(workflow.model.features)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         raw = workflow.document.text
         lines = {
             line: feature
-            for feature in features_of(workflow)
+            for feature in workflow.model.features
             for line, stretch in _lines_of(feature, workflow.catalog)
             if stretch in raw
         }
@@ -303,19 +296,19 @@ class FeatureDuplicatedText(WorkflowRule):
 
 def _delivered_texts(workflow: WorkflowContext) -> Iterator[Text]:
     yield from (text for text in workflow.top_texts if text.field == "metaGuidance")
-    for found in workflow.all_steps:
-        yield from found.prompt_texts
-        yield from (text for text in found.texts if text.field == "guidance")
+    for step in workflow.all_steps:
+        yield from step.prompt_texts
+        yield from (text for text in step.texts if text.field == "guidance")
 
 
 def _plain_stretch(line: str) -> str:
-    """A part of a line that is the same in JSON, so that the raw document can be searched for it."""
+    """Return a part of a line that is the same in JSON, so that the raw document can be searched for it."""
     return max(re.split(r'["\\\\]|[^ -~]', line), key=len)
 
 
 @lru_cache(maxsize=64)
 def _lines_of(feature: str, catalog: Catalog) -> tuple[tuple[str, str], ...]:
-    """The lines a feature injects, each with the part of it to search for."""
+    """Return the lines a feature injects, each with the part of it to search for."""
     return tuple((line, _plain_stretch(line)) for line in _injected(feature, catalog))
 
 
@@ -348,9 +341,10 @@ class RefInRawPrompt(WorkflowRule):
         for hit in prompts(workflow).hits(_REF_NAME):
             named.setdefault(hit.text.pointer, (hit.step, hit.phrase))
         for step in workflow.all_steps if "guidance" in step_members(workflow) else ():
-            items = None if step.calls_template else step.step.get("guidance")
-            for index, item in enumerate(items if isinstance(items, list) else ()):
-                match = _REF_NAME.pattern.search(item) if isinstance(item, str) and "wr.refs." in item else None
+            if step.kind != "standard" or step.calls_template:
+                continue
+            for index, item in enumerate(step.guidance):
+                match = _REF_NAME.pattern.search(item) if "wr.refs." in item else None
                 if match is not None:
                     named[step.at("guidance", index)] = step, match[0]
         for pointer, (step, ref) in named.items():
@@ -381,7 +375,7 @@ class RefRepeated(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         from_features = {
             part["refId"]: feature
-            for feature in features_of(workflow)
+            for feature in workflow.model.features
             if (entry := workflow.catalog.features.get(feature)) is not None
             for section in LIST_SECTIONS
             for value in getattr(entry, section)

@@ -2,66 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Replace
-from workrail_lint.findings import Fix, Severity, unsafe
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import (
+    FunctionDefinition,
+    FunctionParameter,
+    LoopStep,
+    Step,
+    Workflow,
+)
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.structural import has_type, named_functions
 
-if TYPE_CHECKING:
-    from workrail_lint.findings import Finding
+
+def _scopes(workflow: WorkflowContext) -> Iterator[Sequence[FunctionDefinition]]:
+    """Yield the definitions of the workflow, and of each loop and step that has some."""
+    yield workflow.model.function_definitions
+    for holder in workflow.all_steps:
+        if holder.kind != "parallel" and not holder.calls_template:
+            yield holder.function_definitions
 
 
-_LEVELS = ("workflow", "loop", "step")
-
-
-class Definition(NamedTuple):
-    """A function definition, its place and its level."""
-
-    members: dict[str, Any]
-    pointer: str
-    level: str  # workflow, loop or step
-
-    @property
-    def name(self) -> str:
-        return str(self.members.get("name"))
-
-    @property
-    def parameters(self) -> Iterator[tuple[dict[str, Any], str]]:
-        for index, item in enumerate(_list(self.members.get("parameters"))):
-            if isinstance(item, dict):
-                yield item, f"{self.pointer}/parameters/{index}"
-
-
-def _scopes(workflow: WorkflowContext) -> Iterator[list[Definition]]:
-    """The definitions of the workflow, and of each loop and step that has some."""
-    yield _definitions(workflow.definition, "", "workflow")
-    for found in workflow.all_steps:
-        if "functionDefinitions" in found.step and not found.calls_template:
-            yield _definitions(found.step, found.pointer, "loop" if found.kind == "loop" else "step")
-
-
-def _definitions(holder: dict[str, Any], pointer: str, level: str) -> list[Definition]:
-    return [
-        Definition(item, f"{pointer}/functionDefinitions/{index}", level)
-        for index, item in enumerate(_list(holder.get("functionDefinitions")))
-        if isinstance(item, dict)
-    ]
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _level(definition: FunctionDefinition) -> str:
+    """Return where a function is defined: workflow, loop or step."""
+    holder = definition.parent
+    return "loop" if isinstance(holder, LoopStep) else "workflow" if isinstance(holder, Workflow) else "step"
 
 
 def _parameter(name: str = "limit", kind: str = "number", **members: Any) -> dict[str, Any]:
@@ -91,11 +67,11 @@ class _DefinitionRule(FunctionRule):
         for scope in _scopes(workflow):
             self.check_scope(scope, report)
 
-    def check_scope(self, scope: list[Definition], report: Report) -> None:
+    def check_scope(self, scope: Sequence[FunctionDefinition], report: Report) -> None:
         for definition in scope:
             self.check_definition(definition, report)
 
-    def check_definition(self, definition: Definition, report: Report) -> None:
+    def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
         """One definition."""
 
 
@@ -179,12 +155,12 @@ class FunctionDuplicate(_DefinitionRule):
     summary = "A function is defined twice in one list."
     why = "Calls use the last definition of a name; the earlier one is never used."
 
-    def check_scope(self, scope: list[Definition], report: Report) -> None:
+    def check_scope(self, scope: Sequence[FunctionDefinition], report: Report) -> None:
         seen: set[str] = set()
         for definition in scope:
             if definition.name in seen:
                 report(
-                    f"{definition.pointer}/name",
+                    definition.at("name"),
                     f"duplicate function {quoted(definition.name)}; this definition replaces the one above",
                 )
             seen.add(definition.name)
@@ -209,16 +185,15 @@ class FunctionParameterDuplicate(_DefinitionRule):
         "so the two may contradict each other silently."
     )
 
-    def check_definition(self, definition: Definition, report: Report) -> None:
-        seen: set[object] = set()
-        for parameter, pointer in definition.parameters:
-            name = parameter.get("name")
-            if isinstance(name, str) and name in seen:
+    def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
+        seen: set[str] = set()
+        for parameter in definition.parameters:
+            if "name" in parameter and parameter.name in seen:
                 report(
-                    f"{pointer}/name",
-                    f"function {quoted(definition.name)} declares parameter {quoted(name)} twice; remove one",
+                    parameter.at("name"),
+                    f"function {quoted(definition.name)} declares parameter {quoted(parameter.name)} twice; remove one",
                 )
-            seen.add(str(name))
+            seen.add(parameter.name)
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -235,12 +210,14 @@ class FunctionDefaultMismatch(_DefinitionRule):
     summary = "The default of a parameter is not a valid value for it, or the parameter is required."
     why = "An invalid default is misleading, and the default of a required parameter is never used."
 
-    def check_definition(self, definition: Definition, report: Report) -> None:
-        for parameter, pointer in definition.parameters:
+    def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
+        for parameter in definition.parameters:
             problem = _default_problem(parameter)
             if problem is not None:
-                name = quoted(parameter.get("name"))
-                report(f"{pointer}/default", f"function {quoted(definition.name)}: the default of {name} {problem}")
+                report(
+                    parameter.at("default"),
+                    f"function {quoted(definition.name)}: the default of {quoted(parameter.name)} {problem}",
+                )
 
     def examples(self) -> Iterable[Example]:
         good = _calling(_function(_parameter(default=3)))
@@ -248,15 +225,14 @@ class FunctionDefaultMismatch(_DefinitionRule):
         yield Example(_calling(_function(_parameter(default=3, required=True)), limit=4), good)
 
 
-def _default_problem(parameter: dict[str, Any]) -> str | None:
+def _default_problem(parameter: FunctionParameter) -> str | None:
     if "default" not in parameter:
         return None
-    default, allowed = parameter["default"], parameter.get("enum")
-    if not has_type(default, parameter.get("type")):
-        return f"must be of type {parameter.get('type')}"
-    if isinstance(allowed, list) and not any(js.strict_equal(default, value) for value in allowed):
-        return f"must be one of {name_list(js.text(value) for value in allowed)}"
-    return "is never used, because the parameter is required" if parameter.get("required") is True else None
+    if not has_type(parameter.default, parameter.type):
+        return f"must be of type {parameter.type}"
+    if "enum" in parameter and not any(js.strict_equal(parameter.default, value) for value in parameter.enum):
+        return f"must be one of {name_list(js.text(value) for value in parameter.enum)}"
+    return "is never used, because the parameter is required" if parameter.required is True else None
 
 
 class FunctionReferenceUnknown(FunctionRule):
@@ -274,7 +250,7 @@ class FunctionReferenceUnknown(FunctionRule):
         if step.kind != "standard" or not step.function_references or step.calls_template:
             return
         around = workflow.loop_of.get(step.pointer)
-        of_loop = around.function_definitions if around is not None and around.kind == "loop" else ()
+        of_loop = around.function_definitions if around is not None else ()
         visible = named_functions([*workflow.model.function_definitions, *of_loop, *step.function_definitions])
         for index, reference in numbered(step.function_references):
             name = reference.removesuffix("()")
@@ -308,7 +284,7 @@ class FunctionReferenceFiltered(FunctionRule):
     needs = frozenset({"functionReferences"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.step.get("functionReferences") and not step.calls_template:
+        if step.kind == "standard" and step.function_references and not step.calls_template:
             report(
                 step.at("functionReferences"),
                 f"{label(step)}: with functionReferences the engine shows no function definitions in a resumed run; "
@@ -336,14 +312,14 @@ class FunctionScopeMismatch(_DefinitionRule):
     fix = "Remove `scope`."
     fix_safety = "unsafe"
 
-    def check_definition(self, definition: Definition, report: Report) -> None:
-        scope = definition.members.get("scope")
-        if scope in _LEVELS and scope != definition.level:
-            place = f"{definition.pointer}/scope"
+    def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
+        level = _level(definition)
+        if definition.scope is not None and definition.scope != level:
+            place = definition.at("scope")
             report(
                 place,
-                f"function {quoted(definition.name)} is defined at the {definition.level} level, but its scope is "
-                f"{quoted(scope)}; remove scope",
+                f"function {quoted(definition.name)} is defined at the {level} level, but its scope is "
+                f"{quoted(definition.scope)}; remove scope",
                 fix=unsafe("remove scope", Remove(place)),
             )
 

@@ -1,32 +1,32 @@
-"""Ids that must be in a closed set or in the catalog, and what the active catalog means for a workflow."""
+"""CA: catalog files of users, ids that must be in a closed set or in the catalog, and the catalog's share in a hash.
+
+The rules about catalog files only describe what the checks of the catalog report.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
-from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import message_of, outside_set
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, digest_of, load_core
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at
+from workrail_lint.systems.workrail.step_place import StepPlace
 from workrail_lint.systems.workrail.vocabulary import GateKind
 
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.step_place import StepPlace
-
-GATE_KINDS = ("coordinator_eval", "human_approval")
+_GATE_KINDS = tuple(kind.value for kind in GateKind)
 
 
 def _blocks(**sections: Any) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class CatalogHashNotEngine(WorkflowRule):
     def applies(self, workflow: WorkflowContext) -> bool:
         used, text = step_members(workflow), workflow.document.text
         # A name may be written with escapes, but hardly ever is.
-        adds_text = "features" in workflow.definition or '"refId"' in text or "\\u00" in text
+        adds_text = "features" in workflow.model or '"refId"' in text or "\\u00" in text
         is_concerned = "templateCall" in used or ("promptBlocks" in used and adds_text)
         return is_concerned and workflow.catalog.engine_version is None
 
@@ -190,9 +190,7 @@ class CatalogHashNotEngine(WorkflowRule):
 
 
 def _is_catalog_template(template_id: str, catalog: Catalog) -> bool:
-    """Whether a template comes from the catalog; the engine uses the text of the project's routines too."""
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
-
+    """Return whether a template comes from the catalog; the engine uses the text of the project's routines too."""
     used, shipped = catalog.templates.get(template_id), load_core().templates.get(template_id)
     if used is None:
         return False
@@ -236,20 +234,19 @@ class CapabilityUnknown(WorkflowRule):
     needs = frozenset({"templateCall"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        """A call that names a capability itself; top-level capabilities are checked while reading the document."""
-        call = step.step.get("templateCall")
-        args = call.get("args") if isinstance(call, dict) else None
-        if not isinstance(call, dict) or not isinstance(args, dict):
+        """Check a call that names a capability; top-level capabilities are checked while reading the document."""
+        call = step.template_call if step.kind == "standard" else None
+        routine = workflow.catalog.templates.get(call.template_id) if call is not None else None
+        if call is None or routine is None:
             return
-        routine = workflow.catalog.templates.get(str(call.get("templateId")))
-        for name, allowed in routine.arg_values.items() if routine else ():
-            value = args.get(name)
+        for name, allowed in routine.arg_values.items():
+            value = call.args.get(name)
             if value is None or isinstance(value, list | dict) or value in allowed:
                 continue  # missing or of a wrong type (which compiling reports), or valid
             given = js.text(value)
             hint, _ = did_you_mean(given, allowed)
             report(
-                child(step.at("templateCall", "args"), name),
+                call.at("args", name),
                 f"{label(step)}: {quoted(name)} must be one of {name_list(allowed)}, not {quoted(given)}{hint}",
             )
 
@@ -279,12 +276,12 @@ class GateKindUnknown(WorkflowRule):
     describes = (("GateKind", "enum"), ("GateKind", "type"))
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description.of(outside_set(violation, place, [kind.value for kind in GateKind]))
+        return Description.of(outside_set(violation, place, _GATE_KINDS))
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
         kind = value_at(workflow.document.value, pointer)
-        suggestion = nearest(kind, GATE_KINDS) if isinstance(kind, str) else None
+        suggestion = nearest(kind, _GATE_KINDS) if isinstance(kind, str) else None
         return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
 
     def examples(self) -> Iterable[Example]:
@@ -315,3 +312,128 @@ class PromptPartKindUnknown(WorkflowRule):
             )
 
         yield Example(part("html"), part("text"))
+
+
+_PATH = "catalog.json"
+
+
+def catalog(**lists: Any) -> dict[str, Any]:
+    """Return a catalog document that is empty except for the given lists."""
+    return {
+        "catalogFormat": 1,
+        "catalogId": "demo",
+        "catalogVersion": "1.0.0",
+        "engineVersion": None,
+        "authoringSpecVersion": 3,
+        "features": [],
+        "refs": [],
+        "routines": [],
+        "contracts": [],
+        "capabilities": [],
+        **lists,
+    }
+
+
+def _capability(ident: str) -> dict[str, Any]:
+    return {"id": ident, "title": "A capability", "summary": "What an agent may be able to do."}
+
+
+def _contract(schema: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "wr.contracts.note",
+        "artifactKind": "wr.note",
+        "title": "Note",
+        "summary": "A note of the step.",
+        "phase": "shipped",
+        "runtimeValidated": True,
+        "schema": schema,
+        "example": example,
+    }
+
+
+class CatalogDigestMismatch(WorkflowRule):
+    code = "CA006"
+    name = "catalog-digest-mismatch"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A catalog's content does not match its digest, or the known digest of its id and version."
+    why = "Two different catalogs with the same name would give one workflow two hashes."
+
+    def examples(self) -> Iterable[Example]:
+        content = catalog()
+        good = {**content, "digest": digest_of(content)}
+        yield Example({**content, "digest": "sha256:" + "0" * 64}, good, path=_PATH)
+
+
+class CatalogDuplicateId(WorkflowRule):
+    code = "CA012"
+    name = "catalog-duplicate-id"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A list of a catalog contains the same id twice."
+    why = "Ids in a catalog must be unique; otherwise it is undefined which entry a workflow gets."
+
+    def examples(self) -> Iterable[Example]:
+        one = _capability("delegation")
+        yield Example(catalog(capabilities=[one, one]), catalog(capabilities=[one]), path=_PATH)
+
+
+class CatalogNotSorted(WorkflowRule):
+    code = "CA013"
+    name = "catalog-not-sorted"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A list of a catalog is not sorted by id."
+    why = "Two exports of the same builtins must be identical byte for byte, so the order is fixed."
+
+    def examples(self) -> Iterable[Example]:
+        first, second = _capability("delegation"), _capability("web_browsing")
+        yield Example(catalog(capabilities=[second, first]), catalog(capabilities=[first, second]), path=_PATH)
+
+
+class CatalogRoutineRefused(WorkflowRule):
+    code = "CA014"
+    name = "catalog-routine-refused"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A routine of a catalog can't be registered: a field is missing, or the routine calls a template."
+    why = "The catalog seems to offer the routine, but every call to it fails as unknown."
+
+    def examples(self) -> Iterable[Example]:
+        def offering(**members: Any) -> dict[str, Any]:
+            definition = samples.workflow(id="wr.routine-check", **members)
+            return catalog(routines=[{"phase": "shipped", "definition": definition}])
+
+        yield Example(offering(version=...), offering(), path=_PATH)
+
+
+class CatalogExampleInvalid(WorkflowRule):
+    code = "CA015"
+    name = "catalog-example-invalid"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "The example of a contract pack does not match the pack's schema."
+    why = "Agents see the example; an artifact copied from it would be rejected as invalid."
+
+    def examples(self) -> Iterable[Example]:
+        def packed(text: object) -> dict[str, Any]:
+            schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+            return catalog(contracts=[_contract(schema, {"kind": "wr.note", "text": text})])
+
+        yield Example(packed(3), packed("Three."), path=_PATH)
+
+
+class CatalogSchemaKeyword(WorkflowRule):
+    code = "CA016"
+    name = "catalog-schema-keyword"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "The schema of a contract pack or of a feature's settings uses an unsupported keyword."
+    why = "An unsupported keyword is never evaluated, so artifacts would pass that the author meant to reject."
+
+    def examples(self) -> Iterable[Example]:
+        def packed(**keywords: Any) -> dict[str, Any]:
+            schema = {"type": "object", "properties": {"text": {"type": "string", **keywords}}}
+            return catalog(contracts=[_contract(schema, {"kind": "wr.note", "text": "Three."})])
+
+        yield Example(packed(format="email"), packed(minLength=1), path=_PATH)
