@@ -146,6 +146,12 @@ class Finding:
         self.details = details or {}
         self.on_name = on_name  # the problem is the member's name, not its value
 
+    @property
+    def suggestion(self) -> str | None:
+        """What was probably meant, if exactly one valid name is close."""
+        suggestion = self.details.get("suggestion")
+        return suggestion if isinstance(suggestion, str) else None
+
     def __repr__(self) -> str:
         return f"Finding({self.code} {self.severity.value} {self.path}#{self.pointer}: {self.message})"
 

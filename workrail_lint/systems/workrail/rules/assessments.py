@@ -164,16 +164,12 @@ class ConsequenceLevelUnknown(WorkflowRule):
             return None  # it comes from a template
         others = [item for item in _all_consequences(workflow) if item.parent is own.parent]
         triggers = [(item.when.any_equals_level, item.when.for_assessment) for item in others]
-        suggestions = {
-            earlier.pointer: earlier.details.get("suggestion")
-            for earlier in workflow.found
-            if earlier.name == self.name
-        }
+        suggestions = {earlier.pointer: earlier.suggestion for earlier in workflow.found if earlier.name == self.name}
         corrected = [
             (suggestions.get(_level_place(item)), item.when.for_assessment) for item in others if item.index < own.index
         ]
         # A duplicate trigger would be another error.
-        if (finding.details.get("suggestion"), own.when.for_assessment) in (*triggers, *corrected):
+        if (finding.suggestion, own.when.for_assessment) in (*triggers, *corrected):
             return None
         return use_suggestion(finding, workflow)
 

@@ -134,9 +134,9 @@ class BindingSlotUndeclared(BindingRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        suggestion = finding.details.get("suggestion")
+        suggestion = finding.suggestion
         text = value_at(workflow.definition, finding.pointer)
-        if not isinstance(suggestion, str) or not isinstance(text, str):
+        if suggestion is None or not isinstance(text, str):
             return None
         declared = workflow.slots
         wrong = dict.fromkeys(match[1] for match in TOKEN.finditer(text) if match[1] not in declared)

@@ -38,7 +38,7 @@ NEVER_ENTERED = "loop-never-entered"
 
 
 def find_dead_steps(judge: Judge) -> None:
-    """Steps whose own condition is a contradiction, and the bodies of such loops."""
+    """Note the steps whose own condition is a contradiction, and the bodies of such loops."""
     analysis = judge.analysis
     dead_loops: set[str] = set()
     for decision in analysis.decisions:
@@ -58,12 +58,12 @@ def _is_contradiction(judge: Judge, decision: Decision) -> bool:
 
 
 def _is_malformed(judge: Judge, decision: Decision, node: Node) -> bool:
-    """Whether other rules report the condition, or a part of it."""
+    """Return whether other rules report the condition, or a part of it."""
     return decision.pointer in judge.malformed or (node.comparison is None and (not node.leaves or _has_empty(node)))
 
 
 def _is_free(node: Node) -> bool:
-    """Whether every variable is compared once: then the condition may hold and may fail, and so may its parts."""
+    """Return whether every variable is compared once: then the condition and its parts may both hold and fail."""
     if node.comparison is not None:
         return True
     return is_read_once(node) and not any(leaf.operator == "contains" for leaf in node.leaves)
@@ -74,7 +74,7 @@ def _has_empty(node: Node) -> bool:
 
 
 def judge_conditions(judge: Judge) -> None:
-    """Every whole condition whose comparisons have no finding yet."""
+    """Judge every whole condition whose comparisons have no finding yet."""
     analysis = judge.analysis
     for decision in analysis.decisions:
         if decision.origin.via != AUTHORED or _is_open(judge, decision):
@@ -108,7 +108,7 @@ def judge_conditions(judge: Judge) -> None:
 
 
 def _is_open(judge: Judge, decision: Decision) -> bool:
-    """Whether a condition can certainly both hold and fail, as most can: one comparison, no condition around it."""
+    """Return whether a condition can certainly both hold and fail: one comparison, no condition around it."""
     condition = decision.condition
     operator = "equals" if "equals" in condition else "not_equals"
     if len(condition.raw) != 2 or operator not in condition or decision.kind == "loop" or _enclosing(judge, decision):
@@ -119,7 +119,7 @@ def _is_open(judge: Judge, decision: Decision) -> bool:
 
 
 def _enclosing(judge: Judge, decision: Decision) -> tuple[Condition, ...]:
-    """The conditions that hold when this one is evaluated."""
+    """Return the conditions that hold when this one is evaluated."""
     step = judge.analysis.steps[decision.step]
     if decision.kind == "criteria":
         return ()
@@ -133,7 +133,7 @@ def _names(node: Node) -> list[str]:
 
 
 def _never_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
-    """Whether a condition contradicts the conditions around it."""
+    """Return whether a condition contradicts the conditions around it."""
     analysis, condition = judge.analysis, decision.condition
     if not analysis.impossible((*enclosing, condition)):
         return False
@@ -144,7 +144,7 @@ def _never_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ..
 
 
 def _always_here(judge: Judge, decision: Decision, enclosing: tuple[Condition, ...]) -> bool:
-    """Whether the conditions around a condition make it true."""
+    """Return whether the conditions around a condition make it true."""
     analysis, condition = judge.analysis, decision.condition
     if decision.kind == "loop" or not analysis.impossible(enclosing, (condition,)):
         return False
@@ -167,7 +167,7 @@ def _shares_variable(judge: Judge, node: Node, enclosing: tuple[Condition, ...])
 
 
 def _runs_when(judge: Judge, decision: Decision, cause: Condition) -> str:
-    """Which condition around this one decides it."""
+    """Return a clause that names the condition around this one that decides it."""
     step = judge.analysis.steps[decision.step]
     is_own = (
         step.conditions
@@ -179,7 +179,7 @@ def _runs_when(judge: Judge, decision: Decision, cause: Condition) -> str:
 
 
 def _parts(judge: Judge, decision: Decision) -> None:
-    """A part that never holds, or always does, in a condition that can be true or false as a whole."""
+    """Report the parts that never or always hold in a condition that can be true or false as a whole."""
     pending = _compound_parts(decision.condition, decision.pointer)
     while pending:
         part, place = pending.pop(0)
@@ -195,7 +195,7 @@ def _parts(judge: Judge, decision: Decision) -> None:
 
 
 def _compound_parts(condition: Condition, pointer: str) -> list[tuple[Condition, str]]:
-    """The parts directly below that combine several comparisons."""
+    """Return the parts directly below that combine several comparisons."""
     below = [*([condition.not_] if condition.not_ is not None else []), *condition.and_, *condition.or_]
     return [(part, f"{pointer}/{part.key}") for part in below if part.raw and "var" not in part]
 
@@ -226,7 +226,7 @@ def _only_unset(judge: Judge, decision: Decision, node: Node) -> bool:
 
 
 def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
-    """A loop whose condition fails before its first round, because nothing has set its variables by then."""
+    """Report a loop whose condition fails before its first round, because nothing has set its variables by then."""
     analysis = judge.analysis
     facts = analysis.loops[analysis.steps[decision.step].id]
     missing = [name for name in _names(node) if not _known_before(judge, name, facts)]
@@ -249,12 +249,14 @@ def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
 
 
 def _known_before(judge: Judge, name: str, facts: LoopFacts) -> bool:
-    """Whether anything before the loop sets or mentions the variable."""
+    """Return whether anything before the loop sets or mentions the variable."""
     analysis = judge.analysis
     if analysis.is_given(name) or name in facts.variables:
         return True
     here = analysis.steps[facts.step].position
-    places = [made.step for made in analysis.definitions(name)] + [item.step for item in analysis.mentions(name)]
+    places = [definition.step for definition in analysis.definitions(name)] + [
+        item.step for item in analysis.mentions(name)
+    ]
     return any(index is None or analysis.steps[index].position < here for index in places)
 
 
@@ -286,30 +288,30 @@ class Literal(NamedTuple):
 def literals_of(use: Use) -> list[Literal]:
     leaf = use.leaf
     base = use.pointer.removesuffix("/var")
-    found: list[Literal] = []
+    literals: list[Literal] = []
     if leaf is None:
-        return found
+        return literals
     if "equals" in leaf:
-        found.append(_tuple(Literal, (leaf.equals, f"{base}/equals", "equals", use)))
+        literals.append(_tuple(Literal, (leaf.equals, f"{base}/equals", "equals", use)))
     if "not_equals" in leaf:
-        found.append(_tuple(Literal, (leaf.not_equals, f"{base}/not_equals", "not_equals", use)))
-    found += [_tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in numbered(leaf.in_)]
-    return found
+        literals.append(_tuple(Literal, (leaf.not_equals, f"{base}/not_equals", "not_equals", use)))
+    literals += [_tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in numbered(leaf.in_)]
+    return literals
 
 
 def _compared_values(uses: Iterable[Use]) -> list[Any]:
-    """The same for several comparisons, without their places."""
-    found: list[Any] = []
+    """Return the values that several comparisons name."""
+    values: list[Any] = []
     for use in uses:
         if use.leaf is not None:
-            found += [use.leaf.equals] if "equals" in use.leaf else []
-            found += [use.leaf.not_equals] if "not_equals" in use.leaf else []
-            found += use.leaf.in_
-    return found
+            values += [use.leaf.equals] if "equals" in use.leaf else []
+            values += [use.leaf.not_equals] if "not_equals" in use.leaf else []
+            values += use.leaf.in_
+    return values
 
 
 def judge_values(judge: Judge) -> None:
-    """Every variable that conditions compare with something."""
+    """Judge every variable that conditions compare with something."""
     for name, uses in judge.plain_uses.items():
         if name in judge.unset:
             continue
@@ -357,7 +359,7 @@ class _Values:
         return self.known[key]
 
     def _report(self, rule: str, severity: Severity, pointer: str, message: str, key: str) -> bool:
-        """One finding for each cause; the other places are the same mistake."""
+        """Report one finding for each cause; the other places are the same mistake."""
         if key not in self.done:
             self.done.add(key)
             self.judge_.report(rule, severity, pointer, message)
@@ -378,7 +380,7 @@ class _Values:
         self._report(TYPE, Severity.WARNING, pointer, f"{what}; {quoted(operator)} is always false on {kind}", operator)
 
     def _holds(self) -> tuple[str, str] | None:
-        """What the prompts say the variable holds, when that is not a number."""
+        """Return what the prompts say the variable holds, when that is not a number."""
         name = quoted(self.name)
         if self.domain is not None:
             if self.domain.kind == BOOLEAN:
@@ -482,7 +484,7 @@ class _Values:
         )
 
     def _usual_spelling(self, value: str) -> str | None:
-        """How most conditions join the same words; the engine treats the spellings as different values."""
+        """Return how most conditions join the same words; the engine treats the spellings as different values."""
         written = self._spellings[fold(value)]
         if len(written) == 1:
             return None
@@ -495,11 +497,11 @@ class _Values:
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:
         """What conditions compare with, by the words it is made of."""
-        found: dict[str, list[str]] = {}
+        spellings: dict[str, list[str]] = {}
         for value in self.compared:
             if isinstance(value, str):
-                found.setdefault(fold(value), []).append(value)
-        return found
+                spellings.setdefault(fold(value), []).append(value)
+        return spellings
 
     @cached_property
     def _said_values(self) -> list[str]:
@@ -510,14 +512,14 @@ class _Values:
     @cached_property
     def _marked_words(self) -> list[str]:
         """The quoted, capitalised or hyphenated words of the steps that set the variable."""
-        steps = {made.step for made in self.analysis.setters(self.name) if made.step is not None}
+        steps = {definition.step for definition in self.analysis.setters(self.name) if definition.step is not None}
         texts = self.analysis.texts.read_in_step
         whole = "\n".join(text for step in steps for text in texts.get(step, ()))
-        found = set(map("".join, _MARKED_WORD.findall(whole)))
-        return sorted(word for word in found if word not in self.analysis.by_name and word != self.name)
+        words = set(map("".join, _MARKED_WORD.findall(whole)))
+        return sorted(word for word in words if word not in self.analysis.by_name and word != self.name)
 
     def _where(self, word: str) -> str:
-        """The step whose text contains the word, for a message."""
+        """Return the step whose text contains the word, for a message."""
         pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
         for text in self.analysis.texts:
             if text.delivered and text.step is not None and pattern.search(text.text):
@@ -526,18 +528,18 @@ class _Values:
 
 
 def respelled(value: str) -> list[str]:
-    """The same words joined by hyphens, by underscores or by capitals."""
+    """Return the same words joined by hyphens, by underscores or by capitals."""
     words = [word for word in re.split(r"[-_]|(?<=[a-z0-9])(?=[A-Z])", value) if word]
     if len(words) < 2 or not all(re.fullmatch(r"[A-Za-z0-9]+", word) for word in words):
         return []
     lowered = [word.lower() for word in words]
     camel = lowered[0] + "".join(word.capitalize() for word in lowered[1:])
-    made = ["-".join(lowered), "_".join(lowered), camel]
-    return [other for other in made if other.lower() != value.lower()]
+    spellings = ["-".join(lowered), "_".join(lowered), camel]
+    return [other for other in spellings if other.lower() != value.lower()]
 
 
 def _is_text(value: object) -> bool:
-    """Whether a literal is text that is neither a number nor a word for true or false."""
+    """Return whether a literal is text that is neither a number nor a word for true or false."""
     if not isinstance(value, str) or normal_text(value) in _BOOLEAN_WORDS:
         return False
     if value[:1].isalpha() and value[0] != "I":
@@ -547,12 +549,12 @@ def _is_text(value: object) -> bool:
 
 
 def _is_among(value: Any, values: tuple[Any, ...]) -> bool:
-    """Whether a condition would take a value for one of these."""
+    """Return whether a condition would take a value for one of these."""
     return (isinstance(value, str) and value in values) or any(lenient_equal(value, item) for item in values)
 
 
 def _differs_by_number(a: str, b: str) -> bool:
-    """Whether two values differ in their digits, as phase1 and phase2 do."""
+    """Return whether two values differ in their digits, as phase1 and phase2 do."""
     return re.sub(r"\D", "", a) != re.sub(r"\D", "", b)
 
 
@@ -562,7 +564,7 @@ def _few(values: Iterable[Any]) -> str:
 
 
 def _judge_branches(judge: Judge) -> None:
-    """Runs of sibling steps, one for each value of a variable, that omit some."""
+    """Judge runs of sibling steps, one for each value of a variable, that omit some."""
     analysis = judge.analysis
     by_step = {
         decision.step: decision
@@ -619,7 +621,7 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
 
 
 def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
-    """The findings of all rules that rest on the analysis, by the name of the rule."""
+    """Return the findings of all rules that rest on the analysis, by the name of the rule."""
     judge = Judge(workflow)
     if judge.analysis.uses:
         find_dead_steps(judge)
@@ -628,4 +630,4 @@ def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
         judge_values(judge)
         judge_conditions(judge)
         judge_items(judge)
-    return judge.found
+    return judge.verdicts

@@ -34,7 +34,7 @@ _LONGEST_EXPANDED = 128
 
 
 def _short_segment(ident: str) -> str | None:
-    """The part of an id that is fine but for its length."""
+    """Return the part of an id that is fine but for its length."""
     segments = ident.split(".")
     if len(segments) != 2 or 1 not in map(len, segments) or identity.parse(ident) is None:
         return None
@@ -65,8 +65,8 @@ class WorkflowIdPattern(WorkflowRule):
         return Description(message, suggestion=suggestion)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        ident = finding.details.get("suggestion")
-        return unsafe(f"rename it to {ident}", Replace("/id", ident)) if isinstance(ident, str) else None
+        ident = finding.suggestion
+        return unsafe(f"rename it to {ident}", Replace("/id", ident)) if ident is not None else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="demo.flow")
@@ -227,10 +227,9 @@ class StepIdPattern(WorkflowRule):
         return Description(message, suggestion=suggestion)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        new = finding.details.get("suggestion")
-        place = finding.pointer.removesuffix("/id")
-        renamed = workflow.by_pointer.get(place)
-        if renamed is None or not isinstance(new, str) or new in workflow.step_ids:
+        new = finding.suggestion
+        renamed = workflow.by_pointer.get(finding.pointer.removesuffix("/id"))
+        if renamed is None or new is None or new in workflow.step_ids:
             return None
         if _first_to_become(workflow).get(new, finding) is not finding:
             return None  # two ids would become the same
@@ -245,14 +244,14 @@ class StepIdPattern(WorkflowRule):
 
 
 @lru_cache(maxsize=1)
-def _first_to_become(workflow: WorkflowContext) -> dict[object, Finding]:
-    """The suggested ids, each with the first finding that suggests it."""
-    found = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
-    return {finding.details.get("suggestion"): finding for finding in reversed(found)}
+def _first_to_become(workflow: WorkflowContext) -> dict[str | None, Finding]:
+    """Return the suggested ids, each with the first finding that suggests it."""
+    findings = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
+    return {finding.suggestion: finding for finding in reversed(findings)}
 
 
 def _step_rename(renamed: Step, new: str, workflow: WorkflowContext) -> Iterator[Operation]:
-    """Rename a step, in the step and in everything that refers to it."""
+    """Yield the operations that rename a step, in the step and in everything that refers to it."""
     yield Replace(renamed.at("id"), new)
     if renamed.around is None:
         for other in workflow.steps:
@@ -345,8 +344,8 @@ class VirtualIdCollision(WorkflowRule):
         audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
         call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
         document = workflow(step(), step("sweep", None, **call))
-        taken = _routine(audited, {"id": "look__audit", "title": "Audit", "prompt": "Judge it."})
-        yield Example(document, workflow(), options={"routines": [taken]})
+        routine = _routine(audited, {"id": "look__audit", "title": "Audit", "prompt": "Judge it."})
+        yield Example(document, workflow(), options={"routines": [routine]})
 
 
 def _routine(*steps: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -67,14 +68,12 @@ class FormatNoncanonical(WorkflowRule):
             report("", _message(text, line), fix=fix)
 
     def examples(self) -> Iterator[Example]:
-        import json  # here, because only examples need it
-
         document = samples.workflow()
         yield Example(json.dumps(document), _text(), _text())
 
 
 def _is_as_written(document: JsonDocument) -> bool:
-    """Whether the file is exactly what an encoder writes. Importing a fast one pays off only for many files."""
+    """Return whether the file is exactly what an encoder writes. Importing a fast one pays off only for many files."""
     global _checked, _encode
     if _encode is None:
         _checked += 1
@@ -107,6 +106,4 @@ def _message(text: str, line: int) -> str:
 
 
 def _text() -> str:
-    import json
-
     return json.dumps(samples.workflow(), indent=2) + "\n"

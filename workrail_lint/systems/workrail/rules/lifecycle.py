@@ -13,6 +13,7 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
+from workrail_lint.systems.workrail.compat import codes
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import (
@@ -98,7 +99,7 @@ class FileNameMismatch(WorkflowRule):
 
 
 def _bare(name: str) -> str:
-    """A name without the parts that may differ between file names and ids: separators, and the word workflow."""
+    """Return a name without the parts that may differ between file names and ids: separators, and the word workflow."""
     low = name.lower()
     bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
     return bare.removesuffix("workflow").removeprefix("workflow") or bare
@@ -125,7 +126,7 @@ class FileExtension(WorkflowRule):
 
 
 def _is_file(path: str) -> bool:
-    """False for text without a file, such as standard input."""
+    """Return whether a path is that of a file, not of standard input or another text."""
     return path not in ("", "-") and not path.startswith("<")
 
 
@@ -197,7 +198,7 @@ class SpecVersionFuture(WorkflowRule):
 
 
 def _spec_versions(workflow: WorkflowContext) -> tuple[float | None, int]:
-    """The version a workflow was validated against, if it is to be checked, and the catalog's version."""
+    """Return the version a workflow was validated against, if it is to be checked, and the catalog's version."""
     current = workflow.catalog.authoring_spec_version
     validated = workflow.model.validated_against_spec_version
     return (None if identity.is_test(workflow.id) else validated), current
@@ -218,16 +219,16 @@ class DeprecatedMember(WorkflowRule):
     needs = frozenset(_DEPRECATED)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        found = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step]
-        if not found:
+        places = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step]
+        if not places:
             return
-        step, first = found[0]
-        members = listed(dict.fromkeys(member for _, member in found))
-        also = f" (the same in {counted(len(found) - 1, 'other place')})" if len(found) > 1 else ""
+        step, first = places[0]
+        members = listed(dict.fromkeys(member for _, member in places))
+        also = f" (the same in {counted(len(places) - 1, 'other place')})" if len(places) > 1 else ""
         report(
             step.at(first),
             f"step {quoted(step.id)}: {first} has no effect{also}; remove it",
-            fix=unsafe(f"remove {members}", *(Remove(holder.at(member)) for holder, member in found)),
+            fix=unsafe(f"remove {members}", *(Remove(holder.at(member)) for holder, member in places)),
             on_name=True,
         )
 
@@ -273,8 +274,6 @@ class DesignFormConstruct(WorkflowRule):
 
 
 def _compat_messages() -> dict[str, tuple[str, str]]:
-    from workrail_lint.systems.workrail.compat import codes
-
     known = (value for value in vars(codes).values() if isinstance(value, codes.Code))
     return {code.name: (code.what, code.instead) for code in known}
 
@@ -301,11 +300,11 @@ class DescriptionPlaceholder(WorkflowRule):
 
 
 def _is_placeholder(text: str, member: str, ident: str) -> bool:
-    shown = js.trim(text)
-    if shown.lower() in _PLACEHOLDERS or shown == ident:
+    trimmed = js.trim(text)
+    if trimmed.lower() in _PLACEHOLDERS or trimmed == ident:
         return True
     # A name may be a single short word, but a description may not.
-    return member == "description" and len(shown) < _SHORTEST_DESCRIPTION
+    return member == "description" and len(trimmed) < _SHORTEST_DESCRIPTION
 
 
 class AboutMissing(WorkflowRule):
@@ -347,7 +346,7 @@ class ExamplesMissing(WorkflowRule):
 
 
 def _is_user_facing(workflow: WorkflowContext) -> bool:
-    """Whether users find the workflow in a listing."""
+    """Return whether users find the workflow in a listing."""
     if workflow.is_routine or identity.is_test(workflow.id):
         return False
     return identity.hidden_because(workflow.path) is None
@@ -373,12 +372,12 @@ class MetricsProfileMissing(WorkflowRule):
         return any(word in text for word in ("ommit", "ull request", "PR", "icket", "eview"))
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for found in workflow.all_steps:
-            profile = _profile_of(found)
+        for owner in workflow.all_steps:
+            profile = _profile_of(owner)
             if profile is not None:
                 report(
                     "",
-                    f"`metricsProfile` is missing, so what {label(found)} delivers is not counted; set it, probably "
+                    f"`metricsProfile` is missing, so what {label(owner)} delivers is not counted; set it, probably "
                     f"to {quoted(profile)}, or to 'none' to count nothing",
                 )
                 return
@@ -389,7 +388,7 @@ class MetricsProfileMissing(WorkflowRule):
 
 
 def _profile_of(step: Step) -> str | None:
-    """The profile that matches what a step delivers."""
+    """Return the profile that matches what a step delivers."""
     if step.contract == VERDICT:
         return "review"
     # No match runs over the end of a line, and few lines name something that is delivered.
@@ -415,16 +414,16 @@ _NAMED = Pattern(r" ?(?:review|request|pr|mr|ticket)s?\b|commit\b|user stor")
 
 @cache
 def _deliveries() -> re.Pattern[str]:
-    """For a text in lower case: a pattern that ignores case takes several times as long."""
-    made = (
+    """Return a pattern for texts in lower case: one that ignores case takes several times as long."""
+    create = (
         r"\b(?:creat|open|rais|fil|publish|writ|draft|generat|post|submit)\w* "
         r"(?:(?:an?|the|your|one|all|each|every|new|final|jira|github) ){0,3}"
     )
     committed = r"\bgit commit\b|\bcommit (?:the|your|all|these|each|every) (?:\w+ )?(?:changes?|slices?|work|files?)\b"
     return re.compile(
-        rf"(?P<coding>{committed}|{made}(?:pull requests?|merge requests?|prs?|mrs?)\b)"
-        rf"|(?P<ticket>{made}(?:tickets?|user stories)\b)"
-        rf"|(?P<review>{made}(?:(?:code|pull request|pr|mr) )?reviews?\b(?! (?:plan|process|checklist|guide|step)))"
+        rf"(?P<coding>{committed}|{create}(?:pull requests?|merge requests?|prs?|mrs?)\b)"
+        rf"|(?P<ticket>{create}(?:tickets?|user stories)\b)"
+        rf"|(?P<review>{create}(?:(?:code|pull request|pr|mr) )?reviews?\b(?! (?:plan|process|checklist|guide|step)))"
     )
 
 
@@ -518,7 +517,7 @@ _ANNOUNCES = r"\be\.g\.?|\b(?:for example|for instance|examples?|such as|like)\b
 
 
 def _is_example(text: str, position: int) -> bool:
-    """Whether a place is in a fenced block, or follows words that announce an example."""
+    """Return whether a place is in a fenced block, or follows words that announce an example."""
     if text.count("```", 0, position) % 2:
         return True
     before = text[max(0, position - 120) : position]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -14,6 +15,7 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
+from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
@@ -30,7 +32,7 @@ _MOST_FIELDS = 8
 
 @lru_cache(maxsize=4)
 def _packs(catalog: Catalog) -> dict[str, Contract]:
-    """The packs that a workflow's agent can be asked for, by artifact kind."""
+    """Return the packs that a workflow's agent can be asked for, by artifact kind."""
     return {pack.artifact_kind: pack for pack in catalog.contracts.values()}
 
 
@@ -77,7 +79,7 @@ class ExampleViolatesContract(WorkflowRule):
 
 
 def _fenced_artifacts(passage: Passage) -> Iterator[dict[str, Any]]:
-    """The objects with a kind that fenced blocks hold, directly or in a list of artifacts."""
+    """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts."""
     for start, end in passage.fences:
         block = passage.text.text[start:end]
         if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
@@ -105,15 +107,13 @@ def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _problems(pack: Contract, artifact: dict[str, Any]) -> list[str]:
-    """Why the pack rejects an example, apart from placeholders that the agent fills in."""
-    from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object
-
-    found = [
+    """Return why the pack rejects an example, apart from placeholders that the agent fills in."""
+    problems = [
         _describe(violation, ".".join(path), unknown, pack)
         for path, violation, unknown in by_object(artifact_violations(pack.schema, artifact))
         if not _is_placeholder(violation, unknown, artifact)
     ]
-    return found[:3]
+    return problems[:3]
 
 
 def _is_placeholder(violation: Violation, unknown: list[str], artifact: dict[str, Any]) -> bool:
@@ -144,8 +144,6 @@ def _describe(violation: Violation, where: str, unknown: list[str], pack: Contra
         case "enum":
             return f"`{where}` must be {listed(map(str, expected), 'or')}"
         case "const":
-            import json  # here, because few documents get this far
-
             return f"`{where}` must be {json.dumps(expected)}"
         case "type":
             return f"`{where}` must be {'an' if expected[0][0] in 'aio' else 'a'} {expected[0]}"
@@ -245,9 +243,9 @@ def _field_problems(phrase: Phrase, pack: Contract) -> Iterator[str]:
             refused.setdefault(field, []).extend(wrong)
     for field, wrong in refused.items():
         if wrong:
-            shown = listed(dict.fromkeys(map(quoted, wrong)), "or")
+            values_text = listed(dict.fromkeys(map(quoted, wrong)), "or")
             allowed = listed(map(str, properties[field]["enum"]), "or")
-            yield f"{pack.artifact_kind} does not accept {shown} for `{field}`; it must be {allowed}"
+            yield f"{pack.artifact_kind} does not accept {values_text} for `{field}`; it must be {allowed}"
 
 
 def _fields(properties: dict[str, Any]) -> str:
@@ -275,7 +273,7 @@ def _related(field: str, properties: dict[str, Any]) -> str | None:
 
 
 def _listed_fields(phrase: Phrase, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-    """The backticked names of the list after "with", each with the values that follow it."""
+    """Yield the backticked names of the list after "with", each with the values that follow it."""
     passage = phrase.passage
     low = passage.low
     _, last = passage.sentence(phrase.start, phrase.end)
@@ -303,7 +301,7 @@ def _listed_fields(phrase: Phrase, known: Collection[str]) -> Iterator[tuple[str
 
 
 def _next_name(low: str, at: int, last: int, in_values: bool) -> tuple[int, bool]:
-    """Where the next name of the list begins, and whether it is a value of the field before it."""
+    """Return where the next name of the list begins, and whether it is a value of the field before it."""
     more = _BETWEEN_VALUES.match(low, at, last) if in_values else _BEFORE_VALUE.match(low, at, last)
     if more is not None and low[more.end() : more.end() + 1] == "`":
         return more.end(), True
@@ -395,7 +393,7 @@ class ArtifactNotRequested(WorkflowRule):
 
 
 def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
-    """The pack that a step requires."""
+    """Return the pack that a step requires."""
     if "outputContract" not in step or not judged(step):
         return None
     pack = workflow.catalog.contracts.get(step.contract or "")
@@ -403,8 +401,8 @@ def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
 
 
 def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
-    """The artifact kinds that the prompt of a step names, and whether it asks for them."""
-    found: dict[str, bool] = {}
+    """Return the artifact kinds that the prompt of a step names, and whether it asks for them."""
+    kinds: dict[str, bool] = {}
     packs = _packs(workflow.catalog)
     texts = delivered(workflow)
     for text in step.prompt_texts:
@@ -417,14 +415,12 @@ def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
                 asked = not passage.is_negated(match.start(), match.end()) and (
                     passage.is_fenced(match.start()) or _PRODUCE.search(passage.before(match.start())) is not None
                 )
-                found[kind] = found.get(kind, False) or asked
-    return found
+                kinds[kind] = kinds.get(kind, False) or asked
+    return kinds
 
 
 def _has_refs(step: Step) -> bool:
-    """Whether catalog text is part of the prompt, which may ask for the artifact."""
-    import json
-
+    """Return whether catalog text is part of the prompt, which may ask for the artifact."""
     return '"refId"' in json.dumps(step.raw.get("promptBlocks", ""))
 
 
@@ -470,8 +466,11 @@ class AssessmentDimensionUnknown(WorkflowRule):
                     continue
                 seen.add((phrase.pointer, name))
                 owner = listed([quoted(ref) for ref in named], "or")
-                shown = name_list(dict.fromkeys(d for dimensions in named.values() for d in dimensions))
-                report(phrase.pointer, f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {shown}")
+                known_dimensions = name_list(dict.fromkeys(d for dimensions in named.values() for d in dimensions))
+                report(
+                    phrase.pointer,
+                    f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {known_dimensions}",
+                )
 
     def examples(self) -> Iterable[Example]:
         dimensions = [

@@ -366,7 +366,7 @@ class GuidanceNotDelivered(FragmentRule):
 
 
 def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
-    """The guidance as bullets after the prompt, or as constraints of its blocks."""
+    """Return the guidance as bullets after the prompt, or as constraints of its blocks."""
     if any("{{" in item and "wr." in item.lower() for item in items):
         return None  # a token that had no effect there would be resolved in a prompt
     if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):

@@ -64,9 +64,9 @@ class StepReferenceUnknown(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
-        for phrase, said, message in _unknown_steps(workflow):
-            if (phrase.pointer, said) not in seen and not phrase.is_negated:
-                seen.add((phrase.pointer, said))
+        for phrase, name, message in _unknown_steps(workflow):
+            if (phrase.pointer, name) not in seen and not phrase.is_negated:
+                seen.add((phrase.pointer, name))
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
 
     def examples(self) -> Iterable[Example]:
@@ -88,7 +88,7 @@ class StepReferenceUnknown(WorkflowRule):
 
 
 def _unknown_steps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
-    """References to steps that do not exist: the phrase, what it names, and the message."""
+    """Yield references to steps that do not exist: the phrase, what it names, and the message."""
     texts = delivered(workflow)
     if texts.has(*_STEP_BEFORE.words, *_STEP_AFTER.words):
         known = known_step_ids(workflow)
@@ -132,7 +132,7 @@ def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
 
 @lru_cache(maxsize=4)
 def known_step_ids(workflow: WorkflowContext) -> frozenset[str]:
-    """The ids an author may mean: those in the file, of called routines, and of the compiled workflow."""
+    """Return the ids an author may mean: those in the file, of called routines, and of the compiled workflow."""
     ids = set(workflow.step_ids)
     for step in workflow.all_steps:
         routine = workflow.called_routine(step)
@@ -159,13 +159,13 @@ def _unknown_phases(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, st
 
 
 def _phases(numbers: list[str]) -> str:
-    shown = [f"Phase {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
-    more = len(numbers) - len(shown)
-    return listed(shown) if more <= 0 else f"{', '.join(shown)} and {more} more"
+    first = [f"Phase {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
+    more = len(numbers) - len(first)
+    return listed(first) if more <= 0 else f"{', '.join(first)} and {more} more"
 
 
 def _judge_title(phrase: Phrase, workflow: WorkflowContext) -> str | None:
-    """Whether "Title (Step n)" gives a title and the number of another step."""
+    """Return whether "Title (Step n)" gives a title and the number of another step."""
     kind, number = phrase.hit.match.groups()
     before = phrase.passage.low[max(0, phrase.start - 80) : phrase.start].rstrip()
     right = {
@@ -232,14 +232,14 @@ class ToolUnavailable(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
-        found: dict[str, list[Phrase]] = {}
+        by_tool: dict[str, list[Phrase]] = {}
         for phrase in delivered(workflow).phrases(_TOOL, in_code=True):
             tool = phrase.hit.match[0]
             if tool in _DAEMON_TOOLS and (is_internal or any(other in phrase.passage.low for other in _MCP_TOOLS)):
                 continue
             if not phrase.is_negated:
-                found.setdefault(tool, []).append(phrase)
-        for tool, phrases in found.items():
+                by_tool.setdefault(tool, []).append(phrase)
+        for tool, phrases in by_tool.items():
             places = len({phrase.pointer for phrase in phrases})
             more = f" (here and in {counted(places - 1, 'other place')})" if places > 1 else ""
             if tool in _DAEMON_TOOLS:
@@ -316,12 +316,12 @@ class ProseFileMissing(WorkflowRule):
 
 def _exists(path: str, workflow: WorkflowContext) -> bool:
     assert workflow.workspace is not None
-    found = inside(workflow.workspace, path)
-    return found is None or os.path.lexists(workflow.consult(found))
+    place = inside(workflow.workspace, path)
+    return place is None or os.path.lexists(workflow.consult(place))
 
 
 def _is_written(path: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
-    """Whether a prompt says that the file is written, or a reference provides it."""
+    """Return whether a prompt says that the file is written, or a reference provides it."""
     plain = path.removeprefix("./")
     if any(reference.source.removeprefix("./") == plain for reference in workflow.model.references):
         return True

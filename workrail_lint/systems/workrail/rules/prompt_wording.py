@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.model.workflow import Condition, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
@@ -85,17 +87,17 @@ class PromptLazyWording(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         loose: dict[str, dict[str, Hit]] = {}
         for hit in prompts(workflow).hits(_LAZY):
-            found = loose.setdefault(hit.text.pointer, {})
-            if hit.phrase not in found and not _has_floor(sentence_at(hit.text.text, hit.start)):
-                found[hit.phrase] = hit
-        for pointer, found in loose.items():
-            if not found:
+            by_phrase = loose.setdefault(hit.text.pointer, {})
+            if hit.phrase not in by_phrase and not _has_floor(sentence_at(hit.text.text, hit.start)):
+                by_phrase[hit.phrase] = hit
+        for pointer, by_phrase in loose.items():
+            if not by_phrase:
                 continue
-            hits = sorted(found.values(), key=lambda hit: hit.start)
-            shown = ", ".join(quoted(hit.phrase) for hit in hits)
+            hits = sorted(by_phrase.values(), key=lambda hit: hit.start)
+            phrases = ", ".join(quoted(hit.phrase) for hit in hits)
             report(
                 pointer,
-                f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what it must do at least",
+                f"{label(hits[0].step)}: {phrases} lets the agent do next to nothing; say what it must do at least",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -161,7 +163,7 @@ _SCALE = Pattern(r"\d\s?(?:-|–|\.\.|to|/)\s?\d|\b[01]\s?=|\bscore")
 
 
 def _has_rubric(prompt: str) -> bool:
-    """Whether a prompt lists at least two dimensions to be scored."""
+    """Return whether a prompt lists at least two dimensions to be scored."""
     lines = [line for line in prompt.lower().split("\n") if _BULLET.match(line)]
     return sum(bool(_SCALE.search(line)) or ("low" in line and "high" in line) for line in lines) > 1
 
@@ -328,8 +330,8 @@ class ApprovalWithoutConfirmation(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
-        found = [phrase for phrase in delivered(workflow).phrases(_APPROVAL) if not phrase.is_negated]
-        for phrase in sorted(found, key=lambda phrase: phrase.is_conditional):
+        phrases = [phrase for phrase in delivered(workflow).phrases(_APPROVAL) if not phrase.is_negated]
+        for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
             seen.add(phrase.pointer)
@@ -390,7 +392,7 @@ class PromptLeftover(WorkflowRule):
 
 
 def _is_meant(phrase: Phrase, is_mark: bool) -> bool:
-    """Whether a mark is something the agent should handle, not something the author left."""
+    """Return whether a mark is something the agent should handle, not something the author left."""
     low = phrase.passage.low
     first, _ = phrase.passage.sentence(phrase.start)
     if not is_mark:
@@ -415,7 +417,7 @@ class NumberedTwice(WorkflowRule):
     needs = frozenset({"promptBlocks"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        found: list[Replace] = []
+        replacements: list[Replace] = []
         steps: list[str] = []
         for step in workflow.all_steps:
             if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
@@ -424,16 +426,16 @@ class NumberedTwice(WorkflowRule):
                 match = _OWN_NUMBER.match(item) if isinstance(item, str) else None
                 # A number that differs from the rendered one may be intended, as in "3) files are enough".
                 if match and int(match[1]) == index + 1:
-                    found.append(Replace(step.prompt_blocks.at("procedure", index), match.string[match.end() :]))
+                    replacements.append(Replace(step.prompt_blocks.at("procedure", index), match.string[match.end() :]))
                     steps.append(label(step))
-        if not found:
+        if not replacements:
             return
         more = len(set(steps)) - 1
         also = f" (so do {counted(more, 'other step')})" if more > 1 else " (so does another step)" if more else ""
         report(
-            found[0].pointer,
+            replacements[0].pointer,
             f"{steps[0]}: this item has its own number, and the engine adds another{also}; remove the number",
-            fix=unsafe("remove the numbers", *found),
+            fix=unsafe("remove the numbers", *replacements),
         )
 
     def examples(self) -> Iterable[Example]:
@@ -561,7 +563,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
 
 
 def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]) -> dict[str, str]:
-    """The texts that one run may show, by step: none that excludes one before it. `judged` holds earlier verdicts."""
+    """Return the texts that one run may show, by step: none that excludes one before it. `judged` keeps verdicts."""
     kept: dict[str, str] = {}
     known: list[list[Condition]] = []
     for ident, (step, text) in places.items():
@@ -574,11 +576,11 @@ def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int
 
 
 def _conditions(step: Step, text: Text) -> list[Condition]:
-    """The conditions that must hold for the agent to see a text."""
-    found = [step.run_condition, step.around.run_condition if step.around is not None else None]
+    """Return the conditions that must hold for the agent to see a text."""
+    conditions = [step.run_condition, step.around.run_condition if step.around is not None else None]
     if step.kind == "standard" and text.field == "fragment":
-        found += [fragment.when for fragment in step.prompt_fragments if fragment.at("text") == text.pointer]
-    return [condition for condition in found if condition is not None and condition.raw]
+        conditions += [fragment.when for fragment in step.prompt_fragments if fragment.at("text") == text.pointer]
+    return [condition for condition in conditions if condition is not None and condition.raw]
 
 
 def _never_together(first: list[Condition], second: list[Condition], judged: dict[tuple[int, int], bool]) -> bool:
@@ -586,8 +588,6 @@ def _never_together(first: list[Condition], second: list[Condition], judged: dic
         for other in second:
             pair = id(one), id(other)
             if pair not in judged:
-                from workrail_lint.systems.workrail.analysis.logic import exclusive
-
                 judged[pair] = exclusive(one, other)
             if judged[pair]:
                 return True
@@ -633,9 +633,7 @@ def _is_variant(step: Step) -> bool:
 
 
 def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
-    """Each later step with the first earlier one it nearly repeats."""
-    import json  # here, because few documents get this far
-
+    """Yield each later step with the first earlier one it nearly repeats."""
     groups: dict[str, list[Step]] = {}
     for step in steps:
         rest = {name: value for name, value in step.raw.items() if name not in _VARIABLE}
@@ -646,12 +644,10 @@ def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
 
 
 def _alike(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
-    """Each step with the first earlier one that has most of its lines under another condition.
+    """Yield each step with the first earlier one that has most of its lines under another condition.
 
     Two that share most lines share one of the rarest of each, so only steps with such a line are compared.
     """
-    import json
-
     lines = [set(step.prompt_text.split("\n")) - {""} for step in steps]
     spread = Counter(line for own in lines for line in own)
     conditions = [json.dumps(step.raw["runCondition"], sort_keys=True) for step in steps]

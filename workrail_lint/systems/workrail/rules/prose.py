@@ -77,7 +77,7 @@ class Hit:
 
 @lru_cache(maxsize=512)
 def _signs_of(word: str) -> tuple[str, str]:
-    """A mark that a word contains, and a part of it; "" if there is none."""
+    """Return a mark that a word contains, and a part of it; "" if there is none."""
     parts = [part for part in _PARTS if part in word and part != word] if len(word) <= _NEAR else []
     return next((mark for mark in _MARKS if mark in word), ""), parts[0] if parts else ""
 
@@ -114,7 +114,7 @@ class TextIndex:
         self._stretches: dict[str, str] = {}  # what is around the places of a part
 
     def has(self, words: tuple[str, ...]) -> bool:
-        """Whether one of some words occurs; with `IN_PROMPTS` among them, in a text that reaches the agent."""
+        """Return whether one of some words occurs; with `IN_PROMPTS` among them, in a text that reaches the agent."""
         known = self._first
         for word in words:
             first = known.get(word)
@@ -129,59 +129,59 @@ class TextIndex:
         return first
 
     def _near(self, part: str) -> str:
-        """The stretches around a part of words."""
-        found = self._stretches.get(part)
-        if found is None:
+        """Return the stretches around a part of words."""
+        stretches = self._stretches.get(part)
+        if stretches is None:
             low = self.low
             around = [low[max(0, place - _NEAR) : place + _NEAR] for place in self.places(part)]
-            found = self._stretches[part] = "\0".join(around)
-        return found
+            stretches = self._stretches[part] = "\0".join(around)
+        return stretches
 
     def places(self, word: str) -> list[int]:
-        """Where a word is delivered."""
-        found = self._places.get(word)
-        if found is None:
+        """Return where a word is delivered."""
+        places = self._places.get(word)
+        if places is None:
             first = self._first.get(word)
-            found = self._following(word, self._find(word) if first is None else first, self._end)
-            self._places[word] = found
-        return found
+            places = self._following(word, self._find(word) if first is None else first, self._end)
+            self._places[word] = places
+        return places
 
     def _in_others(self, word: str) -> list[int]:
-        found = self._others.get(word)
-        if found is None:
+        places = self._others.get(word)
+        if places is None:
             first = self.low.find(word, self._end)
-            found = self._others[word] = self._following(word, first, len(self.low))
-        return found
+            places = self._others[word] = self._following(word, first, len(self.low))
+        return places
 
     def _following(self, word: str, place: int, end: int) -> list[int]:
-        found: list[int] = []
+        places: list[int] = []
         while place >= 0:
-            found.append(place)
+            places.append(place)
             place = self.low.find(word, place + 1, end)
-        return found
+        return places
 
     def having(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
-        """The delivered texts that contain one of some words, each with its step."""
+        """Return the delivered texts that contain one of some words, each with its step."""
         return self._owners_of([place for word in words for place in self.places(word)])
 
     def texts_with(self, words: Iterable[str]) -> list[tuple[Step | None, Text]]:
-        """All texts that do; none that a template call passes on."""
-        found = self._owners_of([place for word in words for place in (*self.places(word), *self._in_others(word))])
-        return [owned for owned in found if owned[1].field != ARGUMENT]
+        """Return all texts that contain one of some words, without those that a template call passes on."""
+        texts = self._owners_of([place for word in words for place in (*self.places(word), *self._in_others(word))])
+        return [owned for owned in texts if owned[1].field != ARGUMENT]
 
     def _owners_of(self, places: list[int]) -> list[tuple[Step | None, Text]]:
         return [self.owner(index) for index in sorted(set(map(self.index, places)))]
 
     def index(self, place: int) -> int:
-        """Which text contains a place."""
+        """Return which text contains a place."""
         return bisect_right(self.starts, place) - 1
 
     def delivered_in(self, fields: Container[str]) -> list[str]:
-        """The texts of some fields that reach the agent."""
+        """Return the texts of some fields that reach the agent."""
         return strings_of([group for _, group in self._delivered if group[1] in fields])
 
     def owner(self, index: int) -> tuple[Step | None, Text]:
-        """A text with its step."""
+        """Return a text with its step."""
         number = bisect_right(self._firsts, index) - 1
         step, group = self._groups[number]
         return step, text_of(group, index - self._firsts[number], "" if step is None else step.pointer)
@@ -197,16 +197,16 @@ class Prompts:
         self._end: int | None = None
 
     def _is_among(self, step: Step | None, text: Text) -> bool:
-        """Whether a text is a part of the prompt of its step. Steps that only call a template have none."""
+        """Return whether a text is a part of the prompt of its step. Steps that only call a template have none."""
         return step is not None and text.field in PROMPT_FIELDS and not step.calls_template
 
     def having(self, words: Iterable[str]) -> list[tuple[Step, Text]]:
-        """The texts that contain one of some words, each with its step."""
-        found = self._texts.having(words)
-        return [(step, text) for step, text in found if step is not None and self._is_among(step, text)]
+        """Return the texts that contain one of some words, each with its step."""
+        texts = self._texts.having(words)
+        return [(step, text) for step, text in texts if step is not None and self._is_among(step, text)]
 
     def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
-        """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
+        """Yield what a search finds, in the order of its words, nothing twice; only matches that are wanted."""
         seen: set[int] = set()
         for word in search.words:
             for place in self._texts.places(word):
@@ -231,7 +231,7 @@ class Prompts:
         return None
 
     def _last_end(self) -> int:
-        """Where the last of the texts ends."""
+        """Return where the last of the texts ends."""
         if self._end is None:
             counts = range(self._texts.delivered, 0, -1)
             last = next((count for count in counts if self._is_among(*self._texts.owner(count - 1))), 0)
@@ -239,18 +239,18 @@ class Prompts:
         return self._end
 
     def has(self, *words: str) -> bool:
-        """Whether one of some words may occur."""
+        """Return whether one of some words may occur."""
         return self._texts.has((IN_PROMPTS, *words))
 
     def begins(self, word: str, phrases: tuple[str, ...]) -> bool:
-        """Whether some occurrence of a word begins one of some phrases."""
+        """Return whether some occurrence of a word begins one of some phrases."""
         return any(self._texts.low.startswith(phrases, place) for place in self._texts.places(word))
 
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
 
     def _hit(self, match: re.Match[str]) -> Hit | None:
-        """The match with its text; None in a text that is not among these."""
+        """Return the match with its text; None in a text that is not among these."""
         index = self._texts.index(match.start())
         step, text = self._texts.owner(index)
         if index >= self._texts.delivered or step is None or not self._is_among(step, text):
@@ -259,7 +259,7 @@ class Prompts:
 
 
 def sentences(text: str, at_least: int) -> list[str]:
-    """The sentences of some length. A line break ends one too, as lists need no full stop."""
+    """Return the sentences of some length. A line break ends one too, as lists need no full stop."""
     for end in ("! ", "? ", "\n"):
         if end[0] in text:
             text = text.replace(end, ". ")
@@ -289,24 +289,24 @@ def text_index(workflow: WorkflowContext) -> TextIndex:
 
 @lru_cache(maxsize=4)
 def prompts(workflow: WorkflowContext) -> Prompts:
-    """All prompt texts. Steps that only call a template have none."""
+    """Return all prompt texts. Steps that only call a template have none."""
     return Prompts(text_index(workflow))
 
 
 @lru_cache(maxsize=4)
 def author_text(workflow: WorkflowContext) -> str:
-    """All author text of a workflow as one string."""
+    """Return all author text of a workflow as one string."""
     return "\n".join(strings_of([*workflow.top_groups, *[g for step in workflow.all_steps for g in step.text_groups]]))
 
 
 @lru_cache(maxsize=4)
 def step_members(workflow: WorkflowContext) -> frozenset[str]:
-    """The names of all members that some step has."""
+    """Return the names of all members that some step has."""
     return frozenset().union(*[step.raw for step in workflow.all_steps])
 
 
 def has_braces(workflow: WorkflowContext) -> bool:
-    """Whether some text of a step has what a token starts with."""
+    """Return whether some text of a step has what a token starts with."""
     texts = text_index(workflow)
     if not texts.has(("{{",)):
         return False
@@ -314,7 +314,7 @@ def has_braces(workflow: WorkflowContext) -> bool:
 
 
 def sentence_at(text: str, position: int) -> str:
-    """The sentence around a position."""
+    """Return the sentence around a position."""
     start = max(0, position - _SENTENCE)
     start = max([start, *(at + len(end) for end in _ENDS if (at := text.rfind(end, start, position)) >= 0)])
     stop = position + _SENTENCE
@@ -322,30 +322,30 @@ def sentence_at(text: str, position: int) -> str:
 
 
 def excerpt(text: str) -> str:
-    """Author text for a message: on one line, and not longer than a glance."""
+    """Return author text for a message: on one line, and not longer than a glance."""
     flat = " ".join(text.split())
     return quoted(flat, _SHOWN)
 
 
 def listing(names: Iterable[object]) -> str:
-    """Names that an author chose, in a message."""
+    """Return the names that an author chose, for a message."""
     return ", ".join(map(quoted, names)) or "(none)"
 
 
 def label(step: Step) -> str:
-    """How a message about a step starts."""
+    """Return how a message about a step starts."""
     inside = f" (in loop {quoted(step.around.id)})" if step.around is not None else ""
     kind = "loop" if step.kind == "loop" else "step"
     return f"{kind} {step_name(step.id, step.pointer)}{inside}"
 
 
 def is_reported(name: str, pointer: str, workflow: WorkflowContext) -> bool:
-    """Whether an earlier phase already reported the rule at a place."""
+    """Return whether an earlier phase already reported the rule at a place."""
     return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
 
 
 def value_at(root: object, pointer: str) -> object:
-    """The value at a pointer, None when there is none."""
+    """Return the value at a pointer, None when there is none."""
     try:
         return pointers.resolve(root, pointer)
     except (KeyError, ValueError):
@@ -357,9 +357,9 @@ def use_suggestion(finding: Finding, workflow: WorkflowContext) -> Fix | None:
 
     Text from a template is not in this document: there the place is the whole call.
     """
-    suggestion = finding.details.get("suggestion")
+    suggestion = finding.suggestion
     authored = value_at(workflow.definition, finding.pointer)
-    if not isinstance(suggestion, str) or not isinstance(authored, str) or authored == suggestion:
+    if suggestion is None or not isinstance(authored, str) or authored == suggestion:
         return None
     return unsafe(f"use {quoted(suggestion)}", Replace(finding.pointer, suggestion))
 
@@ -370,7 +370,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def expressions(text: str) -> Iterator[str]:
-    """What is between `{{` and `}}`, without the pairs that contain a single closing brace.
+    """Yield what is between `{{` and `}}`, without the pairs that contain a single closing brace.
 
     The same as matching `{{([^}]*)}}` again and again, but linear on text full of opening braces.
     """
@@ -385,7 +385,7 @@ def expressions(text: str) -> Iterator[str]:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text has the name as a separate word."""
+    """Return whether a text has the name as a separate word."""
     start = text.find(name) if name else -1
     while start >= 0:
         end = start + len(name)

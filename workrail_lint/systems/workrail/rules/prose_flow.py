@@ -43,32 +43,32 @@ def numbered_steps(workflow: WorkflowContext) -> tuple[NumberedStep, ...]:
 
 
 def plain_title(title: str) -> str:
-    """A title in lower case, without its leading number."""
+    """Return a title in lower case, without its leading number."""
     match = _PREFIX.match(title)
     return title[match.end() if match else 0 :].strip().lower()
 
 
 @lru_cache(maxsize=4)
 def numbered_parts(workflow: WorkflowContext, kind: str) -> frozenset[str]:
-    """The numbers that titles and ids give to steps of a kind; `3b` also counts as `3`."""
-    found = {step.number for step in numbered_steps(workflow) if step.kind == kind}
-    return frozenset(found | {base_number(number) for number in found})
+    """Return the numbers that titles and ids give to steps of a kind; `3b` also counts as `3`."""
+    numbers = {step.number for step in numbered_steps(workflow) if step.kind == kind}
+    return frozenset(numbers | {base_number(number) for number in numbers})
 
 
 def base_number(number: str) -> str:
-    """`3` of `3b`, `1` of `1.5`."""
+    """Return the leading number: `3` of `3b`, `1` of `1.5`."""
     return number.rstrip("abcdefghijklmnopqrstuvwxyz").partition(".")[0]
 
 
 @lru_cache(maxsize=32)
 def own_numbers(step: Step, kind: str) -> frozenset[str]:
-    """The numbers that the prompt of a step uses for its own list; a procedure is rendered with numbers."""
+    """Return the numbers that the prompt of a step uses for its own list; a procedure is rendered with numbers."""
     starts = filter(None, map(_LIST_NUMBER.match, step.prompt_text.lower().split("\n")))
-    found = {match[2] for match in starts if (match[1] or "step") == kind}
+    numbers = {match[2] for match in starts if (match[1] or "step") == kind}
     if kind == "step":
         procedure = sum(text.field == "procedure" for text in step.prompt_texts)
-        found.update(str(number) for number in range(1, procedure + 1))
-    return frozenset(found)
+        numbers.update(str(number) for number in range(1, procedure + 1))
+    return frozenset(numbers)
 
 
 _PART = r"(?:steps?|phases?|stages?)"
@@ -146,7 +146,7 @@ class ProseJump(WorkflowRule):
 
 
 def _jumps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
-    """Everything that reads like a jump, with its target, and whether it only skips."""
+    """Yield everything that reads like a jump, with its target, and whether it only skips."""
     texts = delivered(workflow)
     for phrase in texts.phrases(_JUMP):
         kind, target, relative, bare = phrase.hit.match.groups()
@@ -181,14 +181,14 @@ def _jumps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
 
 
 def _names_step(ident: str, workflow: WorkflowContext) -> bool:
-    """Whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
+    """Return whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
     if ident in workflow.step_ids:
         return True
     return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
 
 
 def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
-    """Whether a step or phase of the workflow is meant: by id, or by a number that the text's own lists don't use."""
+    """Return whether a step or phase of the workflow is meant: by id, or by a number that no list of the text uses."""
     if not target[0].isdigit():
         # "go back to step through the code" does not name a step.
         return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
@@ -200,7 +200,7 @@ def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) 
 
 
 def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
-    """Whether a condition skips what the prompt says is skipped."""
+    """Return whether a condition skips what the prompt says is skipped."""
     own = phrase.step.run_condition
     if target.startswith("this") and own is not None and own.raw:
         return True
@@ -216,7 +216,7 @@ _GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "
 
 
 def _subject(workflow: WorkflowContext) -> str:
-    """What the workflow is about by its name, when that is more than one word."""
+    """Return what the workflow is about by its name, when that is more than one word."""
     plain = workflow.model.name.split("(")[0].lower().split()
     while plain and plain[-1] in _GENERIC:
         plain.pop()

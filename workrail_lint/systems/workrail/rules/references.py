@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 from workrail_lint.base import js
@@ -49,8 +50,8 @@ class LoopBodyMissingStep(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        ident = finding.details.get("suggestion")
-        return unsafe(f"use {quoted(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
+        ident = finding.suggestion
+        return unsafe(f"use {quoted(ident)}", Replace(finding.pointer, ident)) if ident is not None else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("collect"), {**loop(), "body": "collect"})
@@ -228,7 +229,7 @@ _ENGINE_FOLDERS = ("docs", "spec", "workflows")
 
 
 def _is_of_engine(source: str, workflow: WorkflowContext) -> bool:
-    """Whether a file may belong to the engine: its folder has such files, and the workspace does not have this one."""
+    """Return whether a file may belong to the engine: its folder has such files, and the workspace lacks this one."""
     if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
         return False
     path = inside(workflow.workspace, source) if workflow.workspace is not None else None
@@ -247,7 +248,7 @@ class _Package:
         self.files = files  # None: everything is published
 
     def problem_with(self, source: str, workflow: WorkflowContext) -> str | None:
-        """What is wrong with a reference to a file of the package."""
+        """Return what is wrong with a reference to a file of the package."""
         path = inside(self.root, source)
         if path is None:
             return None  # another finding
@@ -263,19 +264,17 @@ class _Package:
 
 
 def _is_listed(path: str, item: str) -> bool:
-    """Whether an entry of `files` covers a path: the file itself, a folder, or a pattern."""
+    """Return whether an entry of `files` covers a path: the file itself, a folder, or a pattern."""
     plain = posixpath.normpath(item.lstrip("/")).removesuffix("/**").removesuffix("/*")
     if plain in (".", "*", "**") or path == plain or path.startswith(f"{plain}/"):
         return True
     if "*" not in plain:
         return False
-    from fnmatch import fnmatchcase
-
     return fnmatchcase(path, plain)
 
 
 def _package_of(workflow: WorkflowContext) -> _Package | None:
-    """The package around the folder of bundled workflows; None when there is no readable package.json."""
+    """Return the package around the folder of bundled workflows; None when there is no readable package.json."""
     root = os.path.dirname(identity.source_root(os.path.abspath(workflow.path).replace(os.sep, "/")))
     read = read_file(workflow.consult(os.path.join(root, "package.json"), reads=True)) if root else None
     if not isinstance(read, Ok):
@@ -322,8 +321,14 @@ class ReferenceAuthoringOnly(WorkflowRule):
 
 
 def _reference(ident: str, source: str, **members: str) -> dict[str, Any]:
-    made = {"id": ident, "title": "A document", "source": source, "purpose": "Says what holds.", "authoritative": True}
-    return {**made, **members}
+    reference = {
+        "id": ident,
+        "title": "A document",
+        "source": source,
+        "purpose": "Says what holds.",
+        "authoritative": True,
+    }
+    return {**reference, **members}
 
 
 # ---------------------------------------------------------------------------------------------- delegation
@@ -446,7 +451,7 @@ class FunctionUnused(WorkflowRule):
 
 
 def _has_word(text: str, name: str) -> bool:
-    """Whether a name is one of the words of a text, without taking the text apart."""
+    """Return whether a name is one of the words of a text, without taking the text apart."""
     at = text.find(name)
     while at >= 0:
         end, before = at + len(name), at - 1
@@ -489,9 +494,9 @@ def _called_prompts(workflow: WorkflowContext) -> Iterator[str]:
 
 
 def _misspelled(texts: list[str]) -> dict[str, str]:
-    """The slots of tokens that are misspelled with spaces, capital letters or a missing end; each with its token."""
-    found = (match for text in texts if "{{" in text for match in _ALMOST_TOKEN.finditer(text))
-    return {match[1].lower(): match[0] for match in found}
+    """Return the slots of tokens that have spaces, capital letters or no end; each with its token."""
+    matches = (match for text in texts if "{{" in text for match in _ALMOST_TOKEN.finditer(text))
+    return {match[1].lower(): match[0] for match in matches}
 
 
 class ExtensionPointUnused(WorkflowRule):
@@ -507,7 +512,7 @@ class ExtensionPointUnused(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         points = [point for point in workflow.model.extension_points if "slotId" in point]
-        texts = [text.text for found in workflow.all_steps for text in found.texts]
+        texts = [text.text for step in workflow.all_steps for text in step.texts]
         tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]
         called = list(_called_prompts(workflow))
         used = {*tokens, *(match[1] for text in called for match in TOKEN.finditer(text))}

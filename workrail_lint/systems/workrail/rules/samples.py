@@ -6,7 +6,7 @@ from typing import Any
 
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A workflow with the given steps (one plain step when there are none) and top-level members.
+    """Return a workflow with the given steps (one plain step when there are none) and top-level members.
 
     A member set to `...` is left out.
     """
@@ -22,16 +22,16 @@ def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
 
 
 def step(ident: str = "first-step", prompt: str | None = "Describe what you see.", **members: Any) -> dict[str, Any]:
-    """A standard step; without a prompt when `prompt` is None."""
-    made: dict[str, Any] = {"id": ident, "title": "A step"}
+    """Return a standard step; without a prompt when `prompt` is None."""
+    written: dict[str, Any] = {"id": ident, "title": "A step"}
     if prompt is not None:
-        made["prompt"] = prompt
-    made.update(members)
-    return {name: value for name, value in made.items() if value is not ...}
+        written["prompt"] = prompt
+    written.update(members)
+    return {name: value for name, value in written.items() if value is not ...}
 
 
 def loop(*body: dict[str, Any], ident: str = "again", **config: Any) -> dict[str, Any]:
-    """A loop that runs its body twice, unless the configuration says otherwise."""
+    """Return a loop that runs its body twice, unless the configuration says otherwise."""
     settings: dict[str, Any] = {"type": "for", "count": 2, "maxIterations": 2, **config}
     return {
         "id": ident,
@@ -43,7 +43,7 @@ def loop(*body: dict[str, Any], ident: str = "again", **config: Any) -> dict[str
 
 
 def decision(ident: str = "decide", **members: Any) -> dict[str, Any]:
-    """The step of a loop body that decides whether the loop continues."""
+    """Return the step of a loop body that decides whether the loop continues."""
     return step(
         ident,
         "Submit a wr.loop_control artifact: decision continue while findings are open, stop when none is left.",
@@ -53,15 +53,15 @@ def decision(ident: str = "decide", **members: Any) -> dict[str, Any]:
 
 
 def controlled_loop(*body: dict[str, Any], ident: str = "again", **config: Any) -> dict[str, Any]:
-    """A while loop that an artifact decides."""
+    """Return a while loop that an artifact decides."""
     source = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control", "loopId": ident}
     settings = {"type": "while", "count": ..., "conditionSource": source, "maxIterations": 3, **config}
     return loop(*(body or (step("inner-step"), decision())), ident=ident, **settings)
 
 
 def parallel(ident: str = "fan-out", **members: Any) -> dict[str, Any]:
-    """A parallel step with two delegations and a synthesis."""
-    made = {
+    """Return a parallel step with two delegations and a synthesis."""
+    written = {
         "id": ident,
         "type": "parallel",
         "title": "Fan out",
@@ -69,4 +69,4 @@ def parallel(ident: str = "fan-out", **members: Any) -> dict[str, Any]:
         "synthesis": {"prompt": "Merge the two reports into one."},
         **members,
     }
-    return {name: value for name, value in made.items() if value is not ...}
+    return {name: value for name, value in written.items() if value is not ...}

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from workrail_lint.findings import Finding
 
 
-def _suggested(finding: Finding) -> str | None:
-    suggestion = finding.details.get("suggestion")
-    return suggestion if isinstance(suggestion, str) else None
-
-
 _CONNECTIVES = ("and", "or", "not")
 _COMPOSITIONS = ("Composition", "AllCriteria", "AnyCriteria", "NotCriteria")
 _SOURCE_FORMS = (
@@ -66,7 +61,7 @@ class SchemaUnknownMember(SchemaRule):
         return super().describe(violation, place)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        name = _suggested(finding)
+        name = finding.suggestion
         return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name)) if name else None
 
     def examples(self) -> Iterator[Example]:
@@ -112,7 +107,7 @@ class SchemaEnum(SchemaRule):
     describes = ((ANY, "enum"), (ANY, "const"))
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        value = _suggested(finding)
+        value = finding.suggestion
         return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
 
     def examples(self) -> Iterator[Example]:
@@ -140,7 +135,7 @@ class SchemaPattern(SchemaRule):
         return Description(message + did_you_mean(suggestion), suggestion=suggestion)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        value = _suggested(finding)
+        value = finding.suggestion
         return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
 
     def examples(self) -> Iterator[Example]:
@@ -330,7 +325,7 @@ class VersionNotSemver(WorkflowRule):
         return Description(f"{message}; write one such as 1.0.0")
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        version = _suggested(finding)
+        version = finding.suggestion
         return unsafe(f"write {quoted(version)}", Replace(finding.pointer, version)) if version else None
 
     def examples(self) -> Iterator[Example]:

@@ -184,8 +184,8 @@ _SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.-]+://|(?:data|file|javascript|mailto|ur
 
 
 def _reference(source: str, **members: Any) -> dict[str, Any]:
-    made = {"id": "guide", "title": "The guide", "source": source, "purpose": "Says how.", "authoritative": True}
-    return workflow(references=[{**made, **members}])
+    reference = {"id": "guide", "title": "The guide", "source": source, "purpose": "Says how.", "authoritative": True}
+    return workflow(references=[{**reference, **members}])
 
 
 class ReferenceRule(WorkflowRule):
@@ -392,13 +392,13 @@ _LONG_WORD = Pattern(r"[a-z]{11,}|[A-Z]{11,}")
 
 
 def _entropy(token: str) -> float:
-    """Bits per character, from how often each occurs."""
+    """Return the bits per character, from how often each occurs."""
     total = len(token)
     return -sum(count / total * math.log2(count / total) for count in Counter(token).values())
 
 
 def looks_random(token: str) -> bool:
-    """Whether a token is likely a secret: not a hash, a UUID, a name made of words, or a placeholder."""
+    """Return whether a token is likely a secret: not a hash, a UUID, a name made of words, or a placeholder."""
     if len(token) < _LEAST or len(token) > 500 or _HASH.fullmatch(token) or _UUID.search(token):
         return False
     if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < LEAST_RARE:
@@ -411,7 +411,7 @@ def looks_random(token: str) -> bool:
 
 
 def looks_random_hex(token: str) -> bool:
-    """The same for tokens that would otherwise count as a hash."""
+    """Return whether a token that may be a hash is likely a secret."""
     if not _HEX.fullmatch(token) or _PLACEHOLDER.search(token):
         return False
     return sum(char.isdigit() for char in token) >= LEAST_RARE and _entropy(token) >= 3
@@ -421,12 +421,12 @@ _HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
 def _suspicious(token: str) -> bool:
-    """Whether a long token may be, or contain, a credential: a quick check with false positives only."""
+    """Return whether a long token may be, or contain, a credential: a quick check with false positives only."""
     return bool(_MARKED.search(token)) or looks_random(token) or looks_random_hex(token)
 
 
 def credentials(text: str) -> Iterator[tuple[str, str]]:
-    """The credentials in a text: the kind of each, and how it starts."""
+    """Yield the credentials in a text: the kind of each, and how it starts."""
     covered: list[tuple[int, int]] = []
     for kind, pattern in _SHAPES:
         for match in pattern.finditer(text):
@@ -460,12 +460,12 @@ class SecretLiteral(WorkflowRule):
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         if len(value) < 20:
             return
-        found = dict.fromkeys(credentials(value))
+        secrets = dict.fromkeys(credentials(value))
         member = pointers.decode(pointer)[-1] if pointer and not is_name else ""
         is_secret = _NAMED.search(member) and looks_random(value)
-        if not found and (is_secret or (_HEX_NAMED.search(member) and looks_random_hex(value))):
-            found = {("a credential", value[:4]): None}
-        for kind, start in found:
+        if not secrets and (is_secret or (_HEX_NAMED.search(member) and looks_random_hex(value))):
+            secrets = {("a credential", value[:4]): None}
+        for kind, start in secrets:
             report(
                 pointer,
                 f"this string contains what looks like {kind} ({quoted(start + '…')}); remove it and revoke it",
@@ -507,7 +507,7 @@ class PrivatePathLiteral(WorkflowRule):
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         if pointer.startswith("/references/") and pointer.endswith("/source"):
             return  # another rule reports an absolute source
-        match = next((found for found in _HOME.finditer(value) if found[1].lower() not in _GENERIC_USERS), None)
+        match = next((home for home in _HOME.finditer(value) if home[1].lower() not in _GENERIC_USERS), None)
         if match is not None:
             report(
                 pointer,
@@ -525,7 +525,7 @@ class PrivatePathLiteral(WorkflowRule):
 
 
 def _override(words: tuple[str, ...], *pattern: str, before: int = 0) -> tuple[Search, Pattern]:
-    """One pattern for the joined prompts, and one for every other text."""
+    """Return a pattern for the joined prompts, and one for every other text."""
     return Search(words, "".join(pattern), before), Pattern("".join(pattern))
 
 
@@ -571,9 +571,9 @@ class PromptProtocolOverride(WorkflowRule):
     words = tuple(dict.fromkeys(word for search, _ in _OVERRIDES for word in search.words))
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        found, texts = prompts(workflow), text_index(workflow)
+        delivered, texts = prompts(workflow), text_index(workflow)
         for search, pattern in _OVERRIDES:
-            for hit in found.hits(search):
+            for hit in delivered.hits(search):
                 _report_override(hit.text, hit.step, hit.phrase, report)
             for owner, text in texts.texts_with(search.words):
                 match = pattern.search(text.text.lower()) if owner is None or text.field in _OTHERS else None

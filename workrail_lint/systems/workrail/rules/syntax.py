@@ -5,6 +5,7 @@ The reader reports what is wrong with the text; only the rules about numbers che
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 
@@ -21,9 +22,7 @@ _LONGEST_SHOWN = 40
 
 
 def _text(old: str = "", new: str = "") -> str:
-    """A valid workflow as text, with one part replaced by another that need not be JSON."""
-    import json  # here, because only examples need it
-
+    """Return a valid workflow as text, with one part replaced by another that need not be JSON."""
     condition = {"var": "round", "equals": 3}
     text = json.dumps(samples.workflow(samples.step(), samples.step("last-step", runCondition=condition)), indent=2)
     return text.replace(old, new) + "\n"
@@ -267,7 +266,7 @@ class NumberNoncanonical(WorkflowRule):
 
 
 def loses_precision(number: NumberLexeme) -> bool:
-    """Whether an integer differs from the double that it is read as. Rounding a fraction is normal.
+    """Return whether an integer differs from the double that it is read as. Rounding a fraction is normal.
 
     The canonical spelling of a large double is rounded too, and there is no better one to write.
     """

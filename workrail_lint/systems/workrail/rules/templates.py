@@ -23,7 +23,7 @@ _SIMULATION = "wr.templates.routine.execution-simulation"
 
 
 def calling(template: str, ident: str = "call-it", **members: Any) -> dict[str, Any]:
-    """A workflow whose second step calls a template; `args` go into the call."""
+    """Return a workflow whose second step calls a template; `args` go into the call."""
     call: dict[str, Any] = {"templateId": template}
     if "args" in members:
         call["args"] = members.pop("args")
@@ -124,8 +124,8 @@ class TemplateCallFirstStep(TemplateRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        taken = workflow.step_ids
-        ident = next(name for name in chain(("begin",), map("begin-{}".format, count(2))) if name not in taken)
+        used = workflow.step_ids
+        ident = next(name for name in chain(("begin",), map("begin-{}".format, count(2))) if name not in used)
         plain: dict[str, Any] = {"id": ident, "title": "Begin", "prompt": _BEGIN}
         return unsafe("insert a plain first step", Insert("/steps", None, 0, plain))
 

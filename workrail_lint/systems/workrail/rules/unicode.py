@@ -5,6 +5,7 @@ The strings are checked one by one only if the document contains such characters
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -66,25 +67,25 @@ _JOINING = (
 
 
 def code_points(text: str) -> str:
-    """The distinct characters of a text by number and, if it is well known, by name."""
+    """Return the distinct characters of a text by number and, if it is well known, by name."""
     distinct = list(dict.fromkeys(text))
-    shown = [
+    names = [
         f"U+{ord(char):04X} ({_NAMES[ord(char)]})" if ord(char) in _NAMES else f"U+{ord(char):04X}"
         for char in distinct[:_LISTED]
     ]
     more = len(distinct) - _LISTED
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
 def respelled(title: str, text: str, pointer: str, is_name: bool, workflow: WorkflowContext) -> Fix | None:
-    """Replace a string with another spelling; None if the result is empty, can't be written, or is a neighbour's."""
+    """Return a fix that respells a string; None if the result is empty, can't be written, or is a neighbour's."""
     if not text or not _is_writable(text) or _is_taken(text, pointer, is_name, workflow.document.value):
         return None
     return unsafe(title, Rename(pointer, text) if is_name else Replace(pointer, text))
 
 
 def _is_taken(text: str, pointer: str, is_name: bool, root: object) -> bool:
-    """Whether a member, an item or the id of an element beside it already has that name."""
+    """Return whether a member, an item or the id of an element beside it already has that name."""
     place = pointers.parent(pointer)
     beside = value_at(root, place)
     if is_name:
@@ -119,7 +120,7 @@ class CharacterRule(WorkflowRule):
             )
 
     def find_bad(self, value: str) -> tuple[str, str]:
-        """The offending characters of a string, and the string without them."""
+        """Return the offending characters of a string, and the string without them."""
         raise NotImplementedError
 
 
@@ -128,9 +129,7 @@ def _prompt(text: str) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    """A document as text, with everything beyond ASCII written as an escape."""
-    import json  # here, because only examples need it
-
+    """Return a document as text, with everything beyond ASCII written as an escape."""
     return json.dumps(_prompt(text), indent=2) + "\n"
 
 
@@ -175,8 +174,8 @@ class UnicodeInvisible(CharacterRule):
     def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii() or not any(char in value for char in INVISIBLE_CHARACTERS):
             return "", value
-        found = (place for place, char in enumerate(value) if char in INVISIBLE_CHARACTERS)
-        places = [place for place in found if not is_needed_joiner(value, place)]
+        invisible = (place for place, char in enumerate(value) if char in INVISIBLE_CHARACTERS)
+        places = [place for place in invisible if not is_needed_joiner(value, place)]
         kept = set(places)
         return "".join(value[place] for place in places), "".join(c for i, c in enumerate(value) if i not in kept)
 
@@ -187,7 +186,7 @@ class UnicodeInvisible(CharacterRule):
 
 
 def is_needed_joiner(text: str, place: int) -> bool:
-    """Whether a joiner is where it is needed: in an emoji, or between letters of a joining script."""
+    """Return whether a joiner is where it is needed: in an emoji, or between letters of a joining script."""
     if text[place] not in "\u200c\u200d" or place == 0 or place + 1 >= len(text):
         return False
     before, after = text[place - 1], text[place + 1]
@@ -297,14 +296,14 @@ _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 
 def has_letters(workflow: WorkflowContext) -> bool:
-    """Whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
+    """Return whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
     kinds = character_kinds(workflow)
     return characters.LETTER in kinds or characters.SURROGATE in kinds
 
 
 @lru_cache(maxsize=4)
 def names(workflow: WorkflowContext) -> tuple[tuple[str, str, bool], ...]:
-    """The names that are looked up and not plain ASCII: the name, its place, whether it is a member's name."""
+    """Return the names that are looked up and not plain ASCII: the name, its place, whether it is a member's name."""
     return tuple((name, place, key) for name, place, key in _names(workflow) if not name.isascii())
 
 
@@ -434,9 +433,9 @@ class UnicodeNonAsciiToken(WorkflowRule):
         bad = [expression for expression in expressions(text.text) if not expression.isascii()]
         if bad:
             where = f"{label(step)}: " if step is not None else ""
-            shown = ", ".join(quoted(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
+            tokens = ", ".join(quoted(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
             odd = "".join(char for expression in bad for char in expression if not char.isascii())
-            report(text.pointer, f"{where}{shown} contains {code_points(odd)} and is never replaced; use ASCII only")
+            report(text.pointer, f"{where}{tokens} contains {code_points(odd)} and is never replaced; use ASCII only")
 
     def examples(self) -> Iterable[Example]:
         yield Example(

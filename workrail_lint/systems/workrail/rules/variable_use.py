@@ -11,6 +11,8 @@ from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
+from workrail_lint.systems.workrail.rules.verdicts import Judge
 
 # What reads variables.
 _READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
@@ -28,7 +30,7 @@ class AnalysisRule(WorkflowRule):
 
 
 def _then(first: str, **members: Any) -> dict[str, Any]:
-    """A workflow whose second step has these members."""
+    """Return a workflow whose second step has these members."""
     return workflow(step("triage", first), step("dig", members.pop("prompt", "Dig."), **members))
 
 
@@ -117,12 +119,9 @@ class VariableNeverRead(AnalysisRule):
     needs = None
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
-        from workrail_lint.systems.workrail.rules.verdicts import Judge
-
         judge = Judge(workflow)
         judge_unread(judge)
-        for verdict in judge.found.get(self.name, ()):
+        for verdict in judge.verdicts.get(self.name, ()):
             report(verdict.pointer, verdict.message)
 
     def examples(self) -> Iterable[Example]:

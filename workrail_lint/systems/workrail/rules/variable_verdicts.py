@@ -41,7 +41,7 @@ OLD_LOOP_NAMES = frozenset(("_iteration", "iteration", "_item", "item", "_index"
 
 
 def judge_variables(judge: Judge) -> None:
-    """Every variable that is read, in the order of names."""
+    """Judge every variable that is read, in the order of names."""
     for name, uses in judge.plain_uses.items():
         relevant = [use for use in uses if use.step not in judge.dead] if judge.dead else uses
         if relevant:
@@ -85,7 +85,7 @@ class _Variable:
     # Nothing sets it
 
     def _unset(self, uses: list[Use]) -> None:
-        loops = [made for made in self.definitions if made.confidence == CERTAIN]
+        loops = [definition for definition in self.definitions if definition.confidence == CERTAIN]
         if loops:
             for use in self._distinct(uses):
                 self._outside_loop(use, loops)
@@ -109,8 +109,8 @@ class _Variable:
 
     def _never_set(self, use: Use, more: str) -> None:
         meant = self._meant(use)
-        undelivered = any(made.confidence == UNDELIVERED for made in self.definitions)
-        mentioned = bool(self.mentions) or any(made.confidence == MENTIONED for made in self.definitions)
+        undelivered = any(definition.confidence == UNDELIVERED for definition in self.definitions)
+        mentioned = bool(self.mentions) or any(definition.confidence == MENTIONED for definition in self.definitions)
         if meant is None and not self.analysis.is_complete:
             return  # a workflow that was not found may set it
         hint = f"; did you mean {quoted(meant.name)}?" if meant else f"; {self._remedy()}"
@@ -153,7 +153,7 @@ class _Variable:
         return f'"[unset: {path}]"'
 
     def _meant(self, use: Use) -> Near | None:
-        """A name that is set and visible at the use, and near this one."""
+        """Return a name that is set and visible at the use, and near this one."""
         return nearest_name(self.name, self._candidates(use))
 
     def _candidates(self, use: Use) -> Iterable[str]:
@@ -162,7 +162,7 @@ class _Variable:
         if facts is not None and use.kind not in _STOPS:
             yield from facts.variables
         for name in self.judge_.known_names.near(self.name):
-            if any(may_precede(self.analysis, made, use) for made in self.analysis.each_setter(name)):
+            if any(may_precede(self.analysis, definition, use) for definition in self.analysis.each_setter(name)):
                 yield name
 
     def _outside_loop(self, use: Use, loops: list[Definition]) -> None:
@@ -187,20 +187,24 @@ class _Variable:
         for use in uses:
             if use.kind == "gate" and self.analysis.steps[use.step].kind != "loop":
                 if any(
-                    made.step != use.step and may_precede(self.analysis, made, use)
-                    for made in self.analysis.each_setter(self.name)
+                    definition.step != use.step and may_precede(self.analysis, definition, use)
+                    for definition in self.analysis.each_setter(self.name)
                 ):
                     continue
-                own = any(made.step == use.step for made in self.setters)
+                own = any(definition.step == use.step for definition in self.setters)
                 if own and not self._is_mentioned_before(use):
                     self.judge_.gate_names.setdefault(use.root, []).append(use)
 
     def _is_mentioned_before(self, use: Use, *, surely: bool = False) -> bool:
-        """Whether an earlier step mentions the variable without setting it; `surely`: one that always runs."""
+        """Return whether an earlier step mentions the variable without setting it; `surely`: one that always runs."""
         here = self.analysis.steps[use.step]
         named = [
             *((mention.step, None) for mention in self.mentions),
-            *((made.step, made.when) for made in self.definitions if made.confidence in (MENTIONED, UNDELIVERED)),
+            *(
+                (definition.step, definition.when)
+                for definition in self.definitions
+                if definition.confidence in (MENTIONED, UNDELIVERED)
+            ),
         ]
         for index, when in named:
             if index is None:
@@ -228,29 +232,31 @@ class _Variable:
                 self.judge_.report(SAME_STEP, Severity.WARNING, use.pointer, self._same_step(use))
         elif not self._is_mentioned_before(use):
             self.judge_.judged.add(use.pointer)
-            self._too_late(use, next(made for made in self._by_position if not later or made.step != use.step))
+            self._too_late(
+                use, next(definition for definition in self._by_position if not later or definition.step != use.step)
+            )
 
     def _is_in_time(self, use: Use) -> bool:
-        """Whether one of the first setters is early enough, as is nearly always so."""
+        """Return whether one of the first setters is early enough, as is nearly always so."""
         analysis = self.analysis
-        for made in islice(analysis.each_setter(self.name), _FIRST_SETTERS):
-            if may_precede(analysis, made, use):
-                if use.kind not in _SHOWN or made.step is None:
+        for definition in islice(analysis.each_setter(self.name), _FIRST_SETTERS):
+            if may_precede(analysis, definition, use):
+                if use.kind not in _SHOWN or definition.step is None:
                     return True
-                if not analysis.steps[made.step].conditions and surely_precedes(analysis, made, use):
+                if not analysis.steps[definition.step].conditions and surely_precedes(analysis, definition, use):
                     return True
         return False
 
     def _earlier(self, use: Use) -> list[Definition]:
-        """The definitions that may have happened at a use, the first of them where there are many."""
+        """Return the definitions that may have happened at a use, the first of them where there are many."""
         here = self.analysis.steps[use.step]
         if here.loop is None and use.kind != "loop" and self._position(self._by_position[0]) > here.position:
             return []
-        found = (made for made in self.setters if may_precede(self.analysis, made, use))
-        return list(islice(found, _MANY_SETTERS + 1))
+        earlier = (definition for definition in self.setters if may_precede(self.analysis, definition, use))
+        return list(islice(earlier, _MANY_SETTERS + 1))
 
-    def _position(self, made: Definition) -> tuple[int, ...]:
-        return () if made.step is None else self.analysis.steps[made.step].position
+    def _position(self, definition: Definition) -> tuple[int, ...]:
+        return () if definition.step is None else self.analysis.steps[definition.step].position
 
     @cached_property
     def _by_position(self) -> list[Definition]:
@@ -258,7 +264,7 @@ class _Variable:
 
     @cached_property
     def _steps(self) -> set[int | None]:
-        return {made.step for made in self.setters}
+        return {definition.step for definition in self.setters}
 
     def _same_step(self, use: Use) -> str:
         name = quoted(self.name)
@@ -303,7 +309,7 @@ class _Variable:
     def _maybe_unset(self, use: Use, earlier: list[Definition]) -> None:
         if len(earlier) > _MANY_SETTERS:
             return
-        if any(surely_precedes(self.analysis, made, use) for made in earlier):
+        if any(surely_precedes(self.analysis, definition, use) for definition in earlier):
             return
         if covered(self.analysis, earlier, use) or self._is_mentioned_before(use, surely=True):
             return
@@ -327,7 +333,7 @@ class _Variable:
         self.judge_.report(MAYBE_UNSET, severity, use.pointer, message + tail)
 
     def _skipped(self, earlier: list[Definition], use: Use, conditions: tuple[Condition, ...]) -> str:
-        answers = (must_precede(self.analysis, made, use) for made in earlier)
+        answers = (must_precede(self.analysis, definition, use) for definition in earlier)
         assignment = next((answer.assignment for answer in answers if answer and answer.assignment), None)
         if assignment:
             return " and ".join(
@@ -338,15 +344,15 @@ class _Variable:
         return f"not ({in_words(conditions[0] if conditions else None)})"
 
     def _is_guarded(self, use: Use) -> bool:
-        """Whether the text itself says what to do when the variable is unset."""
+        """Return whether the text itself says what to do when the variable is unset."""
         if any(mention.pointer == use.pointer and mention.role == "condition" for mention in self.mentions):
             return True
         guard = re.compile(r"\b(?:if|when|unless)\b[^.\n]{0,80}\{\{" + re.escape(self.name), re.IGNORECASE)
         return guard.search(use.text) is not None
 
     def _distinct(self, uses: list[Use]) -> list[Use]:
-        """The first use in any condition, and one in each other place."""
-        found: dict[str, Use] = {}
+        """Return the first use in any condition, and one in each other place."""
+        distinct: dict[str, Use] = {}
         in_conditions: set[str] = set()
         for use in uses:
             if use.leaf is not None:
@@ -354,12 +360,12 @@ class _Variable:
                 if key in in_conditions:
                     continue
                 in_conditions.add(key)
-            found.setdefault(use.pointer, use)
-        return list(found.values())
+            distinct.setdefault(use.pointer, use)
+        return list(distinct.values())
 
 
 def judge_gates(judge: Judge) -> None:
-    """One finding for each confirmation that reads what its own step sets."""
+    """Report each confirmation that reads what its own step sets."""
     for root, uses in judge.gate_names.items():
         first = uses[0]
         names = listed(dict.fromkeys(quoted(use.name) for use in uses))
@@ -383,7 +389,7 @@ def judge_gates(judge: Judge) -> None:
 
 
 def judge_items(judge: Judge) -> None:
-    """Members of loop items that the producer of the list does not name."""
+    """Report members of loop items that the producer of the list does not name."""
     analysis = judge.analysis
     done: set[tuple[str, str]] = set()
     if not any(facts.items for facts in analysis.loops.values()):
@@ -415,15 +421,15 @@ def _members(analysis: Analysis, items: str) -> Iterable[str]:
 
 
 def judge_unread(judge: Judge) -> None:
-    """Variables that a prompt asks for and nothing reads."""
+    """Report variables that a prompt asks for and nothing reads."""
     analysis = judge.analysis
     unread: list[tuple[str, str]] = []
     for name in sorted(analysis.all_names):
         if name in analysis.by_name or analysis.mentions(name):
             continue
-        made = analysis.definitions(name)
-        stated = [definition for definition in made if definition.confidence == "stated"]
-        if stated and len(stated) == len(made):
+        definitions = analysis.definitions(name)
+        stated = [definition for definition in definitions if definition.confidence == "stated"]
+        if stated and len(stated) == len(definitions):
             unread.append((stated[0].pointer, name))
     if unread:
         names = sorted(name for _, name in unread)

@@ -39,7 +39,7 @@ class Judge:
     def __init__(self, workflow: WorkflowContext) -> None:
         self.workflow = workflow
         self.analysis: Analysis = workflow.analysis
-        self.found: dict[str, list[Verdict]] = {}
+        self.verdicts: dict[str, list[Verdict]] = {}
         self.judged: set[str] = set()  # pointers of comparisons that have their finding
         self.unset: set[str] = set()  # variables that nothing sets
         self.dead: set[int] = set()  # steps that never run
@@ -83,13 +83,13 @@ class Judge:
         return {id(use.leaf) for use in self.analysis.uses if use.leaf is not None and is_odd(use.leaf)}
 
     def report(self, rule: str, severity: Severity, pointer: str, message: str, *, unset: str = "") -> None:
-        self.found.setdefault(rule, []).append(Verdict(rule, severity, pointer, message, unset))
+        self.verdicts.setdefault(rule, []).append(Verdict(rule, severity, pointer, message, unset))
 
     def is_dead(self, use: Use) -> bool:
         return use.step in self.dead
 
     def verdict_when_unset(self, decision: Decision, name: str) -> bool | None:
-        """The value of a condition while the variable is unset; None when it depends on others."""
+        """Return the value of a condition while the variable is unset; None when it depends on others."""
         node = self.analysis.node(decision.condition)
         if node is not None:
             holds = node.value({leaf: leaf.holds(None) for leaf in node.leaves if leaf.variable == name})
@@ -102,12 +102,12 @@ class Judge:
 
 
 def is_read_once(node: Node) -> bool:
-    """Whether every variable is compared once: then each comparison has its own say."""
+    """Return whether every variable is compared once: then each comparison has its own say."""
     return len({leaf.variable for leaf in node.leaves}) == node.size
 
 
 def _goes_both_ways(leaf: Comparison) -> bool:
-    """Whether a comparison surely holds for some value and fails for another."""
+    """Return whether a comparison surely holds for some value and fails for another."""
     literal = leaf.operand
     if leaf.operator in BOUNDS:
         return abs(float(literal)) < _FAR
@@ -115,7 +115,7 @@ def _goes_both_ways(leaf: Comparison) -> bool:
 
 
 def is_odd(leaf: Condition) -> bool:
-    """Whether another rule reports the comparison: it compares with a structure, or with several things at once."""
+    """Return whether another rule reports the comparison: with a structure, or with several things at once."""
     if len(leaf.raw) > 2 or any(name in leaf for name in LOGIC):
         return True
     if "in" in leaf:
@@ -158,21 +158,21 @@ _EXCEPT = {
 
 
 def subject(judge: Judge, kind: str, step: int) -> str:
-    """What a condition decides, in words."""
+    """Return what a condition decides, in words."""
     if kind == "runCondition" and judge.analysis.steps[step].kind == "loop":
         return "this loop"
     return _SUBJECTS[kind]
 
 
 def consequence(judge: Judge, kind: str, step: int, holds: bool) -> str:
-    """What happens because a condition always holds or never does, as in "this step never runs"."""
+    """Return what happens because a condition always holds or never does, as in "this step never runs"."""
     if kind == "loop" and _is_until(judge, step):
         holds = not holds
     return f"{subject(judge, kind, step)} {(_ALWAYS if holds else _NEVER)[kind]}"
 
 
 def exception(judge: Judge, kind: str, step: int) -> str:
-    """What a condition does when it fails, as in "this step is skipped"."""
+    """Return what a condition does when it fails, as in "this step is skipped"."""
     return f"{subject(judge, kind, step)} {_EXCEPT[kind]}"
 
 
@@ -182,7 +182,7 @@ def _is_until(judge: Judge, step: int) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in a message."""
+    """Return a value as a message shows it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else quoted(value, 60)
@@ -202,7 +202,7 @@ _DEEPEST = 2
 
 
 def in_words(condition: Condition | None, depth: int = 0) -> str:
-    """A condition as a clause, for "the step runs only when …"; deep ones are cut short."""
+    """Return a condition as a clause, for "the step runs only when …"; deep ones are cut short."""
     if condition is None or not condition.raw or depth > _DEEPEST:
         return "…"
     if "var" in condition:

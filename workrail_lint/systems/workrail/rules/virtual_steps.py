@@ -244,7 +244,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
 
 
 def _explicit(step: Step, workflow: WorkflowContext, blocks: list[str]) -> Fix | None:
-    """Steps after this one that say what the generated ones would have said."""
+    """Return steps after this one that say what the generated ones would have said."""
     if step.around is None and step.pointer in workflow.loop_of:
         return None  # a referenced body is this one step; a step after it would not be in the loop
     if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
@@ -253,15 +253,19 @@ def _explicit(step: Step, workflow: WorkflowContext, blocks: list[str]) -> Fix |
         PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
     ):
         return None  # in a prompt of a routine braces ask every caller for an argument
-    taken = workflow.step_ids
+    used = workflow.step_ids
     nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
     operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
     for offset, node in enumerate(nodes[1:], 1):
-        made = {**node.step, "id": node.id.replace("__", "-")}
-        fits = len(made["id"]) <= _MAX_ID and len(made["title"]) <= _MAX_TITLE and len(made["prompt"]) <= MAX_PROMPT
-        if errors or made["id"] in taken or not fits:
+        explicit = {**node.step, "id": node.id.replace("__", "-")}
+        fits = (
+            len(explicit["id"]) <= _MAX_ID
+            and len(explicit["title"]) <= _MAX_TITLE
+            and len(explicit["prompt"]) <= MAX_PROMPT
+        )
+        if errors or explicit["id"] in used or not fits:
             return None
-        operations.append(Insert(parent(step.pointer), None, step.index + offset, made))
+        operations.append(Insert(parent(step.pointer), None, step.index + offset, explicit))
     return unsafe("write explicit steps", *operations)
 
 
@@ -293,7 +297,7 @@ class ParallelNoSynthesis(VirtualStepRule):
 
 
 def _merged_next(step: Step, workflow: WorkflowContext) -> bool:
-    """Whether the next step says that it merges the results."""
+    """Return whether the next step says that it merges the results."""
     siblings = workflow.steps if step.around is None else step.around.inline
     following = next((other for other in siblings if other.index == step.index + 1), None)
     return following is not None and any(

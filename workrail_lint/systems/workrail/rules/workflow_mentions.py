@@ -24,17 +24,17 @@ _ID_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 
 
 def mentions_of(workflow: WorkflowContext) -> list[Mention]:
-    """Each workflow once, where it is named first."""
+    """Return each workflow once, where it is named first."""
     texts = delivered(workflow)
-    found: dict[str, Mention] = {}
+    mentions: dict[str, Mention] = {}
     for search in _IDS:
         for phrase in texts.phrases(search, in_code=True):
             ident = phrase.hit.match[1] if search.pattern.compiled.groups else phrase.hit.match[0]
-            if ident not in found and not phrase.is_negated:
-                found[ident] = Mention(phrase.pointer, ident, False)
+            if ident not in mentions and not phrase.is_negated:
+                mentions[ident] = Mention(phrase.pointer, ident, False)
     for phrase in texts.phrases(_NAMED, in_code=True):
-        said = phrase.group(1) or phrase.group(2) or phrase.group(3)
-        is_id = not said.strip(_ID_LETTERS)
-        if said not in found and not phrase.is_negated and "{" not in said and "<" not in said:
-            found[said] = Mention(phrase.pointer, said, not is_id)
-    return list(found.values())
+        name = phrase.group(1) or phrase.group(2) or phrase.group(3)
+        is_id = not name.strip(_ID_LETTERS)
+        if name not in mentions and not phrase.is_negated and "{" not in name and "<" not in name:
+            mentions[name] = Mention(phrase.pointer, name, not is_id)
+    return list(mentions.values())
