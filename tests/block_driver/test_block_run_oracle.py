@@ -12,6 +12,7 @@ from block_runs import chain, lanes_of, node, run
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
 from pytest_workrail.systems.blocks import driver
 from pytest_workrail.systems.blocks import lanes as merging
+from pytest_workrail.systems.blocks.attempts import Attempt
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.run_state import BlockLog
 from pytest_workrail.systems.blocks.workspaces import Workspace
@@ -117,7 +118,7 @@ def eleven_revisions(patch: pytest.MonkeyPatch) -> BlockRun:
 
 
 def three_tries(patch: pytest.MonkeyPatch) -> BlockRun:
-    patch.setattr(driver, "may_retry", lambda attempt, retry: retry < 3)
+    patch.setattr(Attempt, "may_retry", property(lambda attempt: attempt.retry < 3))
     return row(replies={"a": {"exit": 75}}, gates={})
 
 

@@ -74,7 +74,7 @@ class Attempt:
         """Prepare an attempt. `retry` counts from 0; `watch` has the workspaces that the block must not touch."""
         shared = stage.shared
         self.stage, self.node, self.workspace, self.container = stage, node, workspace, container
-        self._watch = watch
+        self.retry, self._watch = retry, watch
         restrictions = shared.setup.repo.restrictions
         self.step = Step(
             node.id,
@@ -91,6 +91,9 @@ class Attempt:
         self._limit = time_limit_ms(retry, node.config.timeout_seconds)
         self._start = shared.clock.elapsed_ms
         self._before: Snapshot | None = None
+        if node.id not in stage.ran:
+            stage.ran.append(node.id)
+        shared.limits[node.id] = self.max_retries
 
     @property
     def block_type(self) -> BlockType:
@@ -158,6 +161,23 @@ class Attempt:
     def ends(self) -> float:
         """Return when it is over."""
         return self._start + (self._limit if self.timed_out else self.reply.ticks * TICK_MS)
+
+    @property
+    def max_retries(self) -> int:
+        return int(self.node.config.max_retries or 0)
+
+    @property
+    def may_retry(self) -> bool:
+        return self._is_retryable and self.retry < self.max_retries
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Return whether this was the last of several tries, and it failed as well."""
+        return self._is_retryable and self.retry > 0
+
+    @property
+    def _is_retryable(self) -> bool:
+        return self.timed_out or (self.reply.exit != 0 and self.reply.exit in self.node.config.retryable_exit_codes)
 
     def end(self) -> None:
         """Let the process come to its end: its writes, its output, and what was seen to change."""
@@ -331,31 +351,3 @@ def _blocker(node: str, reason: Synthetic, output: dict[str, Any], first: Findin
             return blockers.timed_out(node)
         case Synthetic.ABORTED:
             return blockers.aborted(node)
-
-
-# -------------------------------------------------------------------------------------------------------------- retries
-
-
-def note_start(stage: Stage, node: Node) -> None:
-    """Count a block among those that ran."""
-    if node.id not in stage.ran:
-        stage.ran.append(node.id)
-    stage.shared.limits[node.id] = max_retries(node)
-
-
-def max_retries(node: Node) -> int:
-    return int(node.config.max_retries or 0)
-
-
-def _is_retryable(attempt: Attempt) -> bool:
-    codes = attempt.node.config.retryable_exit_codes
-    return attempt.timed_out or (attempt.reply.exit != 0 and attempt.reply.exit in codes)
-
-
-def may_retry(attempt: Attempt, retry: int) -> bool:
-    return _is_retryable(attempt) and retry < max_retries(attempt.node)
-
-
-def is_exhausted(attempt: Attempt, retry: int) -> bool:
-    """Return whether this was the last of several tries, and it failed as well."""
-    return _is_retryable(attempt) and retry > 0

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_workrail.systems.blocks import blockers
-from pytest_workrail.systems.blocks.attempts import (
-    Attempt,
-    BlockOutcome,
-    evaluate_block,
-    is_exhausted,
-    max_retries,
-    may_retry,
-    note_start,
-)
+from pytest_workrail.systems.blocks.attempts import Attempt, BlockOutcome, evaluate_block
 from pytest_workrail.systems.blocks.lanes import run_group
 from pytest_workrail.systems.blocks.run_state import Halt, SharedState, Stage, start_variables
 from pytest_workrail.systems.blocks.setup import Revise
@@ -144,14 +136,14 @@ def _run_block(stage: Stage, node: Node, feedback: str | None) -> tuple[BlockOut
             outcome = evaluate_block(attempt, aborted=True)
             _finish(stage, node, outcome)
             return outcome, True
-        if may_retry(attempt, retry):
+        if attempt.may_retry:
             retry += 1
             attempt.step.status = NodeStatus.FAILED
-            shared.log.emit(EventType.NODE_RETRY, node.id, attempt=retry, maxRetries=max_retries(node))
+            shared.log.emit(EventType.NODE_RETRY, node.id, attempt=retry, maxRetries=attempt.max_retries)
             continue
         outcome = evaluate_block(attempt)
         _finish(stage, node, outcome)
-        if is_exhausted(attempt, retry):
+        if attempt.is_exhausted:
             shared.log.emit(EventType.NODE_RETRY_EXHAUSTED, node.id, attempts=retry + 1)
         return outcome, False
 
@@ -162,7 +154,6 @@ def _attempt(stage: Stage, node: Node, retry: int, feedback: str | None) -> Atte
     container = shared.pool.acquire()
     assert container is not None, "blocks in a row never need more than one container"
     attempt = Attempt(stage, node, shared.main, container, retry=retry, feedback=feedback)
-    note_start(stage, node)
     shared.log.emit(EventType.NODE_STARTED, node.id)
     shared.steps.append(attempt.step)
     attempt.begin()

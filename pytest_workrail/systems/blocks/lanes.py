@@ -10,15 +10,7 @@ from typing import Any
 
 from pytest_workrail.scenarios.clock import TICK_MS
 from pytest_workrail.systems.blocks import blockers
-from pytest_workrail.systems.blocks.attempts import (
-    Attempt,
-    BlockOutcome,
-    evaluate_block,
-    is_exhausted,
-    max_retries,
-    may_retry,
-    note_start,
-)
+from pytest_workrail.systems.blocks.attempts import Attempt, BlockOutcome, evaluate_block
 from pytest_workrail.systems.blocks.run_state import Container, Halt, SharedState, Stage, Step
 from pytest_workrail.systems.blocks.setup import Reply
 from pytest_workrail.systems.blocks.workspaces import Watch, Workspace
@@ -229,10 +221,10 @@ class _Race:
                 self._finish(lane, evaluate_block(attempt, aborted=True))
                 self._abort_rest()
                 halted = ExecutionStatus.ABORTED
-            elif may_retry(attempt, lane.retry):
+            elif attempt.may_retry:
                 self._retry(lane, attempt)
             else:
-                self._finish(lane, evaluate_block(attempt), exhausted=is_exhausted(attempt, lane.retry))
+                self._finish(lane, evaluate_block(attempt), exhausted=attempt.is_exhausted)
                 if self._stops_others(lane):
                     self._abort_rest()
                     halted = ExecutionStatus.FAILED
@@ -263,7 +255,6 @@ class _Race:
         attempt = Attempt(
             self._stage, lane.node, lane.workspace, container, retry=lane.retry, lane=True, watch=self._watch
         )
-        note_start(self._stage, lane.node)
         lane.steps.append(attempt.step)
         return attempt
 
@@ -274,7 +265,7 @@ class _Race:
     def _retry(self, lane: Lane, attempt: Attempt) -> None:
         lane.retry += 1
         attempt.step.status = NodeStatus.FAILED
-        retries = max_retries(lane.node)
+        retries = attempt.max_retries
         self._shared.log.emit(EventType.NODE_RETRY, lane.node.id, attempt=lane.retry, maxRetries=retries)
         self._waiting.appendleft(lane)
 
