@@ -141,20 +141,20 @@ def _replaced(transcript: list[Any], replace: Callable[[str, str], str]) -> Iter
             yield exchange
 
 
-def text(value: Any, indent: str = "") -> str:
-    """JSON as people read it: what is small in one line, the lines of a text below one another."""
+def layout(value: Any, indent: str = "") -> str:
+    """Return JSON as people read it: what is small in one line, the lines of a text below one another."""
     kind = type(value)
     if kind is bool or value is None:
         return _WORDS[value]
     inner = indent + "  "
     if kind is dict and value:
         parts = [
-            f"{_quoted(name)}: {_quoted(item) if type(item) is str else text(item, inner)}"
+            f"{_quoted(name)}: {_quoted(item) if type(item) is str else layout(item, inner)}"
             for name, item in value.items()
         ]
         opening, closing = "{", "}"
     elif kind is list and value:
-        parts = [_quoted(item) if type(item) is str else text(item, inner) for item in value]
+        parts = [_quoted(item) if type(item) is str else layout(item, inner) for item in value]
         opening, closing = "[", "]"
     else:
         return "[]" if value == [] else _encode(value)
@@ -187,7 +187,7 @@ def encode(golden: Mapping[str, Any]) -> bytes:
 def encode_file(folded: Mapping[str, Any]) -> bytes:
     """The file of a golden of a workflow whose prompts are folded."""
     # Half a surrogate pair has no bytes of its own; JSON can name it all the same.
-    return f"{text(folded)}\n".encode("utf-8", "backslashreplace")
+    return f"{layout(folded)}\n".encode("utf-8", "backslashreplace")
 
 
 def says(data: bytes, folded: Mapping[str, Any]) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from covered import by_artifact, goal_names, loop, shown, step, workflow
+from covered import by_artifact, goal_names, loop, names, shown, step, workflow
 
 from pytest_workrail import api
+from pytest_workrail.agents.misbehaving import Unsetting
+from pytest_workrail.coverage.observe import observe
 
 FLAG = {"var": "flag", "equals": True}
 
@@ -205,6 +208,16 @@ def test_a_gate_that_stops_an_autonomous_run_was_asked(kind: str | None) -> None
     assert "step:stop:done" not in shown(source, context={"is_autonomous": "true"})
 
 
+def test_a_parallel_step_never_says_that_nobody_has_to_confirm_it() -> None:
+    asked = {"var": "flag", "equals": True}
+    plain = step("stop", requireConfirmation=asked)
+    delegated = {**plain, "type": "parallel", "parallelDelegations": [{"workflowId": "demo.other"}]}
+    del delegated["prompt"]
+    for source, cases in ((workflow(plain), ["asked", "free"]), (workflow(delegated), ["asked"])):
+        gates = [name for name in goal_names(source) if name.startswith("gate:")]
+        assert gates == [f"gate:stop:{case}" for case in cases]
+
+
 ASSESSMENTS = [
     {
         "id": "risk",
@@ -292,3 +305,14 @@ def test_a_loop_answers_for_its_own_blockers() -> None:
         "loop:again:one",
     }
     assert not {name for name in seen if name.startswith("blocker:again/inner")}
+
+
+def test_only_a_critical_gap_is_one_that_a_run_continued_with() -> None:
+    source = workflow(step("plan"), step("ship", runCondition={"var": "size", "equals": "large"}))
+    transcript = api.run(source, Unsetting(), "full_auto_never_stop", "locked").transcript
+    (gap,) = transcript.final["gaps"]
+    assert gap["severity"] == "critical"
+    name = "gap:ship:MISSING_CONTEXT_KEY"
+    assert name in names(observe(transcript))
+    remark = replace(transcript, final={**transcript.final, "gaps": [{**gap, "severity": "info"}]})
+    assert name not in names(observe(remark))

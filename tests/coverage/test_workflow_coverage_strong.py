@@ -82,3 +82,22 @@ def test_a_dimension_that_is_left_out() -> None:
     assert strong(source, LeftOutGoal) == [goal.format("effort"), goal.format("risk")]
     assert goal.format("risk") in shown(source), "the shortest answer leaves out what is optional"
     assert goal.format("effort") not in shown(source)
+
+
+def test_a_member_that_decides_only_in_a_late_iteration_is_a_goal() -> None:
+    condition = {"or": [{"var": "round", "gte": 4}, {"var": "ready", "equals": True}]}
+    body = [step("try")]
+    source = workflow(
+        step("plan"), loop("again", body, limit=6, type="until", condition=condition, iterationVar="round")
+    )
+    assert "decides:again:/or/0 true" in strong(source, DecidesGoal)
+
+
+def test_the_only_dimension_of_an_assessment_can_not_be_left_out() -> None:
+    def rated(*dimensions: str) -> dict[str, Any]:
+        described = [{"id": name, "purpose": name, "levels": ["low", "high"]} for name in dimensions]
+        assessments = [{"id": "risk", "purpose": "How risky.", "dimensions": described}]
+        return workflow(step("rate", assessmentRefs=["risk"]), assessments=assessments)
+
+    assert strong(rated("size"), LeftOutGoal) == []
+    assert len(strong(rated("size", "depth"), LeftOutGoal)) == 2

@@ -12,10 +12,11 @@ import pytest
 from planted import compiled
 
 from pytest_workrail.cli import main
-from pytest_workrail.explore.mutation_judge import baseline, inert_reason, notices
+from pytest_workrail.explore.mutation_judge import Baseline, baseline, concerned, inert_reason, notices
 from pytest_workrail.explore.mutation_operators import (
     CONDITION_PREFIXES,
     OPERATORS,
+    Mutant,
     control_mutants,
     injections_of,
     middle_sentence,
@@ -277,3 +278,19 @@ def test_runs_proposed_for_survivors_leave_none(path: Path) -> None:
     suite = [{"name": f"s{n}", "value": {"workflow": "w.json", **each}} for n, each in enumerate(missing)]
     again = judged(ir, [*AUTO, *suite], injections, 100)
     assert not [each["id"] for each in again if each["status"] == "survived"]
+
+
+def test_the_scenario_that_shows_most_about_a_place_for_its_length_comes_first() -> None:
+    def scenario(name: str, length: int, shown: int, *places: str) -> Baseline:
+        return Baseline(name, {}, {}, False, None, frozenset(places), length, Counter({"review": shown}))
+
+    mutant = Mutant("remove-step", "review", ("steps", 1), None, "step 'review' is removed", ("steps", 1), ("plan",))
+    scenarios = [
+        scenario("a-short", 4, 0, "review"),  # 4
+        scenario("b-thorough", 9, 8, "review"),  # 1
+        scenario("c-long", 9, 1, "review"),  # 4.5
+        scenario("d-beside", 2, 0, "plan"),  # 2
+        scenario("e-elsewhere", 1, 5, "ship"),
+    ]
+    found = [each.name for each in concerned(mutant, scenarios)]
+    assert found == ["b-thorough", "d-beside", "a-short", "c-long"]

@@ -191,3 +191,12 @@ def test_huge_texts_are_compared_in_no_time() -> None:
     old, new = " ".join(f"a{n}" for n in range(20_000)), " ".join(f"b{n}" for n in range(20_000))
     (edit,) = edits(old, new)
     assert edit == (old, new)
+
+
+def test_what_only_the_first_answer_has_follows_from_a_turn_before_it() -> None:
+    def referring(*steps: Any) -> dict[str, Any]:
+        value = run(*steps)
+        value["transcript"][0]["response"]["references"] = [{"id": "guide", "title": "Guide"}]
+        return value
+
+    assert heads(referring(A, B), referring(step("zero", "First."), A, B)) == ["turn at 'zero' (ok) is new"]

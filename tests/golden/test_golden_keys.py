@@ -99,3 +99,13 @@ def test_the_owner_can_be_told_from_the_path(claim: tuple[str, str | None, int])
 )
 def test_an_empty_set_of_parameters_is_known(nodeid: str, expected: bool) -> None:
     assert has_no_parameters(nodeid) is expected
+
+
+def test_names_are_kept_up_to_their_limits() -> None:
+    """A test of 100 characters and a label of 60 fit into a file name; one more is cut and marked."""
+    kept, cut = (GoldenKey.of(f"t/test_a.py::{'x' * size}").path for size in (100, 101))
+    assert kept == f"t/__goldens__/test_a/{'x' * 100}.golden.json"
+    assert cut.startswith(f"t/__goldens__/test_a/{'x' * 100}-")
+    labelled, shortened = (GoldenKey.of("t/a.scenario.json", "y" * size).path for size in (60, 61))
+    assert labelled == f"t/__goldens__/a.{'y' * 60}.golden.json"
+    assert shortened.startswith(f"t/__goldens__/a.{'y' * 60}-")

@@ -11,6 +11,7 @@ import pytest
 from golden_made_up import made_up
 
 from pytest_workrail.golden.files import GoldenKey
+from pytest_workrail.golden.records import GoldenStatus, Mode, Policy
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 
 OK, FAILED = 0, 1
@@ -218,3 +219,14 @@ def test_one_of_many_goldens_is_told_from_the_others(folder: Path) -> None:
         reader.match(name, made_up("One.", count=1))
     with pytest.raises(GoldenMismatch, match="count"):
         reader.match(names[-1], made_up("One.", count=1))
+
+
+def test_each_mode_writes_what_it_says() -> None:
+    written = {mode.value: [status.value for status in GoldenStatus if Policy(mode).writes(status)] for mode in Mode}
+    assert written == {
+        "check": [],
+        "new": ["missing"],
+        "update": ["same", "differs", "missing"],
+        "prune": [],
+    }
+    assert not any(Policy(mode, may_write=False).writes(status) for mode in Mode for status in GoldenStatus)

@@ -12,7 +12,7 @@ from golden_made_up import HASH, made_up
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import golden_bytes, golden_value, lifecycle_bytes
-from pytest_workrail.golden.encoding import dumps, encode, loads, same, same_metadata
+from pytest_workrail.golden.encoding import dumps, encode, layout, loads, same, same_metadata
 from workrail_lint.base.result import Err, Ok
 
 NODE = "node_abcdefghijklmnopqrstuvwxyz"
@@ -245,3 +245,10 @@ def test_goldens_are_the_same_when_they_say_the_same() -> None:
     assert same({"a": 1, "metadata": {"version": "1"}}, {"a": 1, "metadata": {"version": "2"}})
     assert not same_metadata({"a": 1, "metadata": {"version": "1"}}, {"a": 1, "metadata": {"version": "2"}})
     assert same_metadata({"a": 1, "metadata": {"version": "1"}}, {"a": 2, "metadata": {"version": "1"}})
+
+
+def test_what_fits_into_a_hundred_columns_is_one_line() -> None:
+    fitting, long = ({"a": "x" * size, "b": 1} for size in (83, 84))
+    assert layout(fitting) == f'{{"a": "{"x" * 83}", "b": 1}}'
+    assert len(layout(fitting)) == 100
+    assert layout(long).count("\n") == 3
