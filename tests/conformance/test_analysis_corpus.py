@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.rules import RULES
 
 pytestmark = requires_oracle
 
-NAMES = {info.name for info in RULES.infos if info.module in ("variable_use", "condition_values")}
+NAMES = {info.name for info in RULES.infos if info.module == "analysis_rules"}
 # Of the many mutants, every so many.
 _EVERY = 7
 # Read by hand: the only shown findings on these files, confirmations aside.

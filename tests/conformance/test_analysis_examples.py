@@ -12,7 +12,7 @@ from workrail_lint import check_text
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.rules import RULES
 
-_ANALYSIS_MODULES = ("variable_use", "condition_values", "confirmation")
+_ANALYSIS_MODULES = ("analysis_rules", "confirmation")
 _FILE = "analysis-examples.json"
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.systems.workrail.rules import loop_text, variable_use
+from workrail_lint.systems.workrail.rules import analysis_rules, loop_text
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import expressions, mentions
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -62,7 +62,7 @@ def test_open_braces_cost_no_time() -> None:
     hostile = "{{" * 200_000 + "?" * 200_000 + ":" * 200_000
     with patience():
         assert list(expressions(hostile)) == []
-        assert names(variable_use.VariableNeverSet, body(hostile)) == []
+        assert names(analysis_rules.VariableNeverSet, body(hostile)) == []
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,9 @@ def test_old_names_are_replaced_in_every_form() -> None:
 )
 def test_old_names_may_be_declared(config: dict[str, Any], prompt: str, count: int) -> None:
     assert len(names(loop_text.LoopVariableDocName, each(prompt, **config))) == count
-    assert names(variable_use.VariableNeverSet, step("set-up", "Set `files` and `item`."), each(prompt, **config)) == []
+    assert (
+        names(analysis_rules.VariableNeverSet, step("set-up", "Set `files` and `item`."), each(prompt, **config)) == []
+    )
 
 
 def test_old_names_are_seen_wherever_the_run_puts_values_in() -> None:

@@ -8,14 +8,13 @@ import pytest
 from lint_probe import lint
 
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.rules import condition_values, variable_use
+from workrail_lint.systems.workrail.rules import analysis_rules
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 RULES: list[type[WorkflowRule]] = [
     cls
-    for module in (variable_use, condition_values)
-    for cls in vars(module).values()
+    for cls in vars(analysis_rules).values()
     if isinstance(cls, type) and issubclass(cls, WorkflowRule) and hasattr(cls, "code") and cls.default_on
 ]
 LARGE = {"var": "size", "equals": "large"}
@@ -275,5 +274,5 @@ def test_variables_that_nothing_reads_are_told_on_request() -> None:
     document = workflow(
         step("one", "Set `alphaValue` and `betaValue`."), step("two", runCondition={"var": "betaValue"})
     )
-    (item,) = lint(variable_use.VariableNeverRead, document)
+    (item,) = lint(analysis_rules.VariableNeverRead, document)
     assert (item.severity.value, item.message) == ("info", "1 variable is set and never read: alphaValue")
