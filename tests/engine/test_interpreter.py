@@ -352,6 +352,13 @@ def test_impossible_frames(frame: LoopFrame) -> None:
     assert interpreter.next(state, {}).error.code == "InvalidState"
 
 
+def test_a_frame_may_be_at_the_end_of_its_body() -> None:
+    """There the pass is over, and the next one begins."""
+    interpreter = Interpreter(workflow(for_count("twice", 2, step("body"), limit=2)))
+    state = Running(CompletedKeys(["twice@0::body"]), (LoopFrame("twice", 0, 1),))
+    assert interpreter.next(state, {}).value.step == StepInstance("body", (LoopPosition("twice", 1),))
+
+
 def test_completing() -> None:
     interpreter = Interpreter(workflow(step("one"), step("two")))
     one = StepInstance("one")

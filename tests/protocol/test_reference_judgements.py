@@ -191,6 +191,17 @@ def test_gate_in_an_autonomous_run() -> None:
     assert bench.look("CT2")["pending"]["stepId"] == "risky"
 
 
+def test_a_retry_does_not_stop_at_the_gate() -> None:
+    """Only a fresh advance does: whoever retries was let through to the block behind the gate."""
+    confirmed = {"requireConfirmation": {"kind": "human_approval"}}
+    bench = Bench(workflow("t12-retry", step("risky", "Risky", "Do it.", **confirmed), quiet("rest")))
+    bench.start(initialContext={"is_autonomous": "true"})
+    blocked = bench.advance("CT1")
+    assert blocked["kind"] == "blocked"
+    retried = bench.advance(blocked["retryContinueToken"].strip("«»"), notes="Did it.")
+    assert (retried["kind"], retried["pending"]["stepId"]) == ("ok", "rest")
+
+
 def test_conditions_and_late_selection() -> None:
     bench = Bench(
         workflow(

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from session_files import Played, Session, step, workflow, write, write_log
 
+from pytest_workrail.engine.model.events import EVENT_TYPES
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import summaries
@@ -72,6 +73,37 @@ def test_an_unknown_event_is_kept_and_shown(tmp_path: Path, event: dict[str, Any
     prompts = node_prompts(folder, story)
     assert not isinstance(prompts, Err)
     assert prompts.value[2]["prompt"].startswith("Do first.")
+
+
+@pytest.mark.parametrize("kind", sorted(str(each.__struct_config__.tag) for each in EVENT_TYPES))
+def test_every_kind_of_event_is_told_and_counted_as_known(tmp_path: Path, kind: str) -> None:
+    """An event that the log may hold is part of the story; none is shown as unknown."""
+    sys.path.append(str(Path(__file__).parents[1] / "events"))
+    from event_samples import sample as event_sample  # type: ignore[import-not-found]
+
+    played = copy.deepcopy(SAMPLE)
+    last = next(event for event in reversed(played.events) if event["kind"] == "node_created")
+    event = {**event_sample(kind), "eventIndex": len(played.events), "sessionId": played.session_id}
+    if "scope" in event:
+        event["scope"] = {name: last["scope"][name] for name in event["scope"]}
+    if kind == "run_started":
+        event["scope"]["runId"] = "run_" + "b" * 26
+    elif kind == "node_created":
+        event["scope"]["nodeId"] = "node_" + "b" * 26
+        event["data"]["parentNodeId"] = last["scope"]["nodeId"]
+    elif kind == "edge_created":
+        event["data"] |= {"fromNodeId": last["data"]["parentNodeId"], "toNodeId": last["scope"]["nodeId"]}
+    elif kind == "advance_recorded":
+        event["data"]["outcome"] = {"kind": "advanced", "toNodeId": last["scope"]["nodeId"]}
+    played.segments[-1].append(event)
+    write(tmp_path, played)
+    folder = DataFolder(str(tmp_path))
+    log = read_log(folder, played.session_id)
+    assert (log.damage, log.unknown, len(log.events)) == (None, 0, len(played.events))
+    for story in stories(folder, played.session_id, log):
+        assert not any("unknown event" in line for line in story_lines(story, full=True))
+        assert "unknown" not in [beat["kind"] for beat in story_json(story)["beats"]]
+    assert summarise(folder, log).unknown == count_sessions(folder, [played.session_id]).unknown_events == 0
 
 
 OPEN = Session(PLAIN).submit().submit("Done.").played()

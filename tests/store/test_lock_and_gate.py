@@ -22,7 +22,7 @@ from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock
 from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.identity import Holder
+from pytest_workrail.engine.store.identity import Holder, Machine
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.lock import FileSessionLock, process_is_alive
 from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore
@@ -86,6 +86,17 @@ def test_whose_lock_may_be_taken_over(name):
     else:
         assert outcome == Ok(None)
         assert json.loads(files.contents[LOCK])["instanceId"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("started_ms", "is_stale"), [(4_999, True), (5_000, False), (5_001, False)], ids=["before", "with", "after"]
+)
+def test_a_lock_from_before_this_machine_started_is_stale(started_ms, is_stale):
+    """Another boot of the same host: what was locked before the kernel started belongs to nobody alive."""
+    here = Holder(100, "main", "mine", Machine("box", "boot-2", 5_000, "ns", "1"))
+    held = {**HELD, "host": "box", "boot": "boot-1", "namespace": "ns", "startedAtMs": started_ms}
+    outcome = a_lock(TreeFiles({LOCK: json.dumps(held).encode()}), here, alive=(200,)).acquire(SESSION)
+    assert outcome.is_ok is is_stale
 
 
 def test_only_the_holder_gives_a_lock_back():

@@ -65,6 +65,31 @@ def test_the_length_limit():
     assert bech32m.decode("a1" + "q" * 1022) == Err("BECH32M_TOO_LONG")
 
 
+def spelled(hrp, values):
+    """The text of five-bit groups, whatever they hold, with its checksum."""
+    checksum = bech32m._polymod([*bech32m._expanded(hrp), *values, *[0] * 6]) ^ bech32m._CONSTANT
+    return f"{hrp}1" + "".join(
+        bech32m._CHARSET[v] for v in [*values, *(checksum >> 5 * (5 - i) & 31 for i in range(6))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "is_whole"),
+    [
+        ([0, 0], True),  # one byte and two bits of padding
+        ([0, 1], False),  # padding that is not zero
+        ([0, 0, 0, 0], True),  # two bytes and four bits
+        ([0, 0, 0], False),  # one byte and seven bits: a group that holds nothing
+        ([0], False),  # five bits and no byte
+        ([0, 0, 0, 0, 0, 0, 0, 0], True),  # five bytes, no padding
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0], False),  # and a group that holds nothing
+    ],
+)
+def test_bytes_have_one_spelling(values, is_whole):
+    decoded = bech32m.decode(spelled("st", values))
+    assert decoded == (Ok(("st", bytes(len(values) * 5 // 8))) if is_whole else Err("BECH32M_BAD_PADDING"))
+
+
 PAYLOAD = st.binary(max_size=120)
 PREFIX = st.sampled_from(["st", "ack", "chk", "x"])
 

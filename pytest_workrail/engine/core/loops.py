@@ -197,7 +197,7 @@ class LoopKernel:
             message = f"Iteration {frame.iteration} of loop '{plan.loop_id}' is beyond its limit of {js.text(limit)}"
             return InvalidState(message, plan.loop_id)
         if frame.body_index > len(plan.body):
-            message = f"Loop '{plan.loop_id}' stands behind the end of its body"
+            message = f"Loop '{plan.loop_id}' is past the end of its body"
             return InvalidState(message, plan.loop_id)
         return None
 

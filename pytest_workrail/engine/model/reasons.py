@@ -306,6 +306,10 @@ class Gap(Value, frozen=True):
     details: ReasonDetails | None = None
     evidence: EventId | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        return self.details is None or self.details.is_plain
+
     def recorded(self, gap_id: str) -> GapRecordedData:
         """Return what an event records."""
         return GapRecordedData(

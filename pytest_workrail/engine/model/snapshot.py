@@ -126,6 +126,10 @@ class EnginePayload(Closed, frozen=True):
     engine_state: EngineState
     gate_checkpoint: GateCheckpoint | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        return self.engine_state.is_plain
+
 
 class ExecutionSnapshot(
     StoredRecord, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="execution_snapshot"
@@ -137,7 +141,7 @@ class ExecutionSnapshot(
 
     @property
     def is_plain(self) -> bool:
-        return self.state.is_plain
+        return self.engine_payload.is_plain
 
     @property
     def state(self) -> EngineState:
