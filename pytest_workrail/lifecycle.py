@@ -49,7 +49,7 @@ class _Result:
     run: Run | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The kind and its members, spelled as in JSON."""
+        """Return the kind and its members, spelled as in JSON."""
         members = (each.name for each in fields(self) if each.name != "run")
         return {"kind": self.kind, **{_camel(name): _plain(getattr(self, name)) for name in members}}
 
@@ -181,7 +181,7 @@ def run_lifecycle(workflow: start.Source, fixtures: Fixtures, **options: Unpack[
 
 
 def compilation_failed(invalid: start.WorkflowInvalid) -> CompilationFailed:
-    """What is wrong with a workflow, as a result."""
+    """Return what is wrong with a workflow, as a result."""
     return CompilationFailed(tuple(map(_error, invalid.findings)))
 
 

@@ -110,7 +110,7 @@ def _loops(ir: Ir) -> Iterator[dict[str, Any]]:
 
 
 def _conditions(value: Any) -> Iterator[dict[str, Any]]:
-    """Every comparison in an IR, wherever it stands."""
+    """Yield every comparison in an IR, wherever it stands."""
     if isinstance(value, dict):
         if isinstance(value.get("var"), str):
             yield value

@@ -45,7 +45,7 @@ Refusal: TypeAlias = Literal["blocked", "terminal", "gated", "error"]
 
 
 def one_of(what: str, name: str, known: Iterable[str]) -> str:
-    """The name, if it is a known one."""
+    """Return the name, if it is a known one."""
     __tracebackhide__ = True
     names = list(known)
     if name not in names:
@@ -54,13 +54,13 @@ def one_of(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def member_of(kind: type[_Member], what: str, name: str) -> _Member:
-    """The member of an enum with this value."""
+    """Return the member of an enum with this value."""
     __tracebackhide__ = True
     return kind(one_of(what, name, [member.value for member in kind]))
 
 
 def unknown_step_message(step_id: str, known: Collection[str]) -> str:
-    """The message about a step that a workflow does not have."""
+    """Return the message about a step that a workflow does not have."""
     return f"The workflow has no step '{step_id}'{hint(step_id, known, 'steps')}"
 
 
@@ -165,7 +165,7 @@ class StartView:
     context: Mapping[str, Any]
 
     def predict(self, added: Mapping[str, Json]) -> Ok[Selection] | Err[InterpreterError]:
-        """The first step, if the run started with this added to its context and stopped at whatever is wrong."""
+        """Return the first step, if the run started with this added to its context and stopped at whatever is wrong."""
         interpreter = self.program.interpreter
         return interpreter.next(interpreter.start(), merged(self.context, added), never_stop=False)
 
@@ -205,11 +205,11 @@ class StepView:
         return self.program.index.innermost_loop(self.instance)
 
     def merged(self, delta: Mapping[str, Json] | None) -> dict[str, Any]:
-        """The context as the engine would see it with a change."""
+        """Return the context as the engine would see it with a change."""
         return merged(self.context, delta)
 
     def reasons(self, answer: Submit) -> tuple[Reason, ...]:
-        """What the step itself would have against an answer."""
+        """Return what the step itself would have against an answer."""
         submission = Submission(answer.notes, answer.artifacts)
         validator = self.program.validator
         return validator.check(self.step, self.instance.loop_path, submission, self.merged(answer.context)).reasons()
@@ -228,24 +228,24 @@ class Agent(ABC):
     """The base of all agents. One object may play several runs, one after the other: `begin` starts it anew."""
 
     def begin(self, start: StartView) -> dict[str, Json]:
-        """What to add to the context that the run starts with."""
+        """Return what to add to the context that the run starts with."""
         return {}
 
     @abstractmethod
     def act(self, view: StepView) -> Action:
-        """What to do about the pending step."""
+        """Return what to do about the pending step."""
 
     def reopen(self) -> Rewind | None:
-        """Where to go on although the run is complete; None to leave it so."""
+        """Return where to go on although the run is complete; None to leave it so."""
         return None
 
     def receive(self, answer: Exchange) -> None:  # noqa: B027 - most agents need not listen
         """What came of the last action, for those that made a call."""
 
     def place(self) -> str:
-        """Where the action that is being carried out is written down, if it is."""
+        """Return where the action that is being carried out is written down, if it is."""
         return ""
 
     def end(self) -> tuple[Problem, ...]:
-        """What is wrong with the agent itself, now that the run is over."""
+        """Return what is wrong with the agent itself, now that the run is over."""
         return ()

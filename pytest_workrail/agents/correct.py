@@ -50,17 +50,17 @@ MAX_ROUNDS = 50
 
 
 def agent_solver(conditions: Iterable[object] = ()) -> Solver:
-    """A solver for what an agent may set; `conditions` are those that its values should be known from."""
+    """Return a solver for what an agent may set; `conditions` are those that its values should be known from."""
     return Solver(conditions, LIMITS)
 
 
 def workflow_solver(ir: dict[str, Any]) -> Solver:
-    """A solver for the conditions of a whole workflow."""
+    """Return a solver for the conditions of a whole workflow."""
     return agent_solver(conditions_of(ir))
 
 
 def conditions_of(ir: dict[str, Any]) -> Iterator[object]:
-    """Every condition of an IR that decides about what an agent is shown, in the order of the steps."""
+    """Yield every condition of an IR that decides about what an agent is shown, in the order of the steps."""
     for step in ir["steps"]:
         yield from _conditions(step)
         for inner in step.get("body", ()):
@@ -79,7 +79,7 @@ def _conditions(step: dict[str, Any]) -> Iterator[object]:
 def solve(
     condition: object, wanted: bool, context: Mapping[str, Any], shadowed: Mapping[str, Any], kept: Collection[str] = ()
 ) -> dict[str, Json] | None:
-    """A change to the context after which the condition comes out as wanted; None when none was found.
+    """Return a change to the context after which the condition comes out as wanted; None when none was found.
 
     `shadowed` are values that lie on top of the context whatever is set in it, such as a loop's own variables;
     `kept` are variables that must stay as they are. A change to null removes a variable.
@@ -93,12 +93,12 @@ def solve_all(
     shadowed: Mapping[str, Any],
     kept: Collection[str] = (),
 ) -> dict[str, Json] | None:
-    """A change to the context after which every one of these conditions comes out as wanted."""
+    """Return a change to the context after which every one of these conditions comes out as wanted."""
     return agent_solver().solve(wishes, context, shadowed, kept).change
 
 
 def correct_answer(view: StepView) -> Submit:
-    """The smallest answer to the pending step that the engine accepts."""
+    """Return the smallest answer to the pending step that the engine accepts."""
     answer = with_next_step_needs(view, Submit(notes_of(view), artifacts_of(view)))
     # What was set for a loop can decide which of the criteria apply.
     return replace(answer, notes=notes_of(view, answer.context)) if answer.context else answer
@@ -123,7 +123,7 @@ def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str |
 
 
 def artifacts_of(view: StepView) -> tuple[Json, ...]:
-    """What the step must hand in besides notes: one artifact for its contract, or one for each assessment."""
+    """Return what the step must hand in besides notes: one artifact for its contract, or one for each assessment."""
     output: dict[str, Any] = view.step.get("output", {})
     if "contract" in output:
         if not output["contract"]["required"]:
@@ -136,7 +136,7 @@ def artifacts_of(view: StepView) -> tuple[Json, ...]:
 
 
 def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
-    """The smallest artifact that meets a contract at this step; None when the IR has no such pack."""
+    """Return the smallest artifact that meets a contract at this step; None when the IR has no such pack."""
     pack = view.program.index.packs.get(ref)
     if pack is None:
         return None
@@ -151,7 +151,7 @@ def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
 
 
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
-    """The smallest artifact of a kind."""
+    """Return the smallest artifact of a kind."""
     from pytest_workrail.agents.values import smallest
     from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
@@ -160,7 +160,7 @@ def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
 
 
 def loop_decision(profile: Profile, loop: dict[str, Any], decision: str) -> dict[str, Json]:
-    """A decision about a loop; it names the loop where that matters."""
+    """Return a decision about a loop; it names the loop where that matters."""
     artifact: dict[str, Json] = {"kind": LOOP_CONTROL_KIND, "decision": decision}
     return {**artifact, "loopId": loop["id"]} if _names_loop(profile) else artifact
 
@@ -174,7 +174,7 @@ def _names_loop(profile: Profile) -> bool:
 
 
 def observation(capability: str, status: str, provenance: dict[str, Json]) -> dict[str, Json]:
-    """What was seen of a capability."""
+    """Return what was seen of a capability."""
     return {
         "kind": "wr.capability_observation",
         "capability": capability,
@@ -184,12 +184,12 @@ def observation(capability: str, status: str, provenance: dict[str, Json]) -> di
 
 
 def _proof(probed: str | None) -> dict[str, Json]:
-    """A probe can be reported only where one was asked for; elsewhere the capability was simply used."""
+    """Report a probe only where one was asked for; elsewhere the capability was simply used."""
     return {"kind": "attempted_use" if probed is None else "probe_step", "result": "success"}
 
 
 def assessment_artifacts(view: StepView, choose: Mapping[str, str] | None = None) -> Iterator[dict[str, Json]]:
-    """An artifact for each assessment of the step, at levels that set nothing off.
+    """Yield an artifact for each assessment of the step, at levels that set nothing off.
 
     `choose` gives levels by dimension, to be taken as they are.
     """
@@ -222,7 +222,7 @@ def _harmless_level(levels: list[str], alarms: set[str]) -> str:
 
 
 def with_next_step_needs(view: StepView, answer: Submit) -> Submit:
-    """The answer, with what the next selection needs: variables of loops, and decisions that end them."""
+    """Return the answer, with what the next selection needs: variables of loops, and decisions that end them."""
     for _ in range(MAX_ROUNDS):
         mended = _improved(view, answer)
         if mended is None:
@@ -232,7 +232,7 @@ def with_next_step_needs(view: StepView, answer: Submit) -> Submit:
 
 
 def _improved(view: StepView, answer: Submit) -> Submit | None:
-    """A better answer, or None when this one will do or nothing helps."""
+    """Return a better answer, or None when this one will do or nothing helps."""
     match view.predict(answer):
         case Err(error):
             mended = _after_error(view, answer, error)
@@ -253,7 +253,7 @@ def _improved(view: StepView, answer: Submit) -> Submit | None:
 
 
 def _not_yet_complete(view: StepView, answer: Submit, selection: Selection) -> Submit | None:
-    """The answer with the variables that steps still wait for, so that no step is left out for want of them."""
+    """Return the answer with the variables that steps still wait for, so that no step is left out for want of them."""
 
     def select(patch: Mapping[str, Json]) -> Ok[Selection] | Err[InterpreterError]:
         return view.predict(replace(answer, context={**(answer.context or {}), **patch}))
@@ -263,7 +263,7 @@ def _not_yet_complete(view: StepView, answer: Submit, selection: Selection) -> S
 
 
 def _repeats_loop(view: StepView, selection: Selection) -> bool:
-    """Whether the loop the step stands in would start another iteration."""
+    """Return whether the loop the step stands in would start another iteration."""
     if selection.step is None or not view.instance.loop_path or not selection.step.loop_path:
         return False
     here, there = view.instance.loop_path[-1], selection.step.loop_path[-1]
@@ -309,7 +309,7 @@ def _ended(view: StepView, answer: Submit, loop: dict[str, Any], iteration: int)
 
 
 def _stopped(view: StepView, answer: Submit, loop: dict[str, Any]) -> Submit | None:
-    """The answer with a decision to stop; None when it has one."""
+    """Return the answer with a decision to stop; None when it has one."""
     decision = loop_decision(view.profile, loop, "stop")
     return None if decision in answer.artifacts else replace(answer, artifacts=(*answer.artifacts, decision))
 
@@ -327,7 +327,7 @@ def needed_variables(index: IrIndex, loop_id: str) -> dict[str, Json]:
 
 
 def _item(loop: dict[str, Any]) -> Json:
-    """An element with the members that the texts of the body read from it, each filled with its own name."""
+    """Return an element with the members that the texts of the body read from it, each filled with its own name."""
     name = loop["loop"]["variables"]["item"]
     texts = [text for step in loop["body"] for text in _texts_of(step)]
     if not any(f"{{{{{name}." in text for text in texts):
@@ -356,7 +356,7 @@ def _put(item: dict[str, Json], names: list[str]) -> None:
 
 
 def start_context(start: StartView) -> dict[str, Json]:
-    """What has to be added to the context so that the run can start at all."""
+    """Return what has to be added to the context so that the run can start at all."""
     added: dict[str, Json] = {}
     for _ in range(MAX_ROUNDS):
         match start.predict(added):
@@ -383,7 +383,7 @@ class _Route(NamedTuple):
 
 
 def _context_for_any_step(start: StartView, added: dict[str, Json]) -> dict[str, Json] | None:
-    """Where no step can run: what makes the first of them run whose conditions can be met."""
+    """Return what makes a step run where none can: the first whose conditions can be met."""
     for way in _routes(start, added):
         context = merged(start.context, {**added, **way.variables})
         change = solve_all(way.wishes, context, way.shadowed, kept=("goal",))
@@ -424,14 +424,14 @@ def _routes_into(
 
 
 def _skip_conditions(loop: dict[str, Any]) -> list[tuple[object, bool]]:
-    """What keeps a loop from being entered."""
+    """Return what keeps a loop from being entered."""
     if "runCondition" in loop:
         return [(loop["runCondition"], False)]
     return [_continue_condition(loop, False)] if loop["loop"]["source"]["kind"] == "condition" else []
 
 
 def _continue_condition(loop: dict[str, Any], wanted: bool) -> tuple[object, bool]:
-    """How the condition of a loop has to come out so that it starts an iteration, or does not."""
+    """Return how the condition of a loop has to come out so that it starts an iteration, or does not."""
     return loop["loop"]["source"]["condition"], wanted is (loop["loop"]["kind"] != "until")
 
 

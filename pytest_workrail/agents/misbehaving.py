@@ -66,7 +66,7 @@ _BEFORE: dict[FaultKind, Action] = {
 
 
 def fraction(seed: int, *about: object) -> float:
-    """A number from 0 up to but not including 1, decided by the seed and by what it is about."""
+    """Return a number from 0 up to but not including 1, decided by the seed and by what it is about."""
     text = "/".join(map(str, (seed, *about)))
     return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:_BYTES], "big") / _RANGE
 
@@ -79,7 +79,7 @@ class _Recipe(NamedTuple):
 
 
 def behave(behaviour: Behaviour, view: StepView) -> Ok[Submit] | Err[str]:
-    """The answer of an agent with this behaviour, or why the behaviour is not possible at this step."""
+    """Return the answer of an agent with this behaviour, or why the behaviour is not possible at this step."""
     way = _WAYS[behaviour]
     answer = way.bend(view, correct_answer(view))
     if answer is None:
@@ -88,7 +88,7 @@ def behave(behaviour: Behaviour, view: StepView) -> Ok[Submit] | Err[str]:
 
 
 def possible(view: StepView) -> tuple[Behaviour, ...]:
-    """The behaviours that the pending step gives an occasion for, in their order."""
+    """Return the behaviours that the pending step gives an occasion for, in their order."""
     correct = correct_answer(view)
     return tuple(name for name, way in _WAYS.items() if way.bend(view, correct) is not None)
 
@@ -127,7 +127,7 @@ def _failing_notes(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _pack(view: StepView) -> ContractPack | None:
-    """The contract of the step, whether it has to be met or not."""
+    """Return the contract of the step, whether it has to be met or not."""
     contract = view.step.get("output", {}).get("contract")
     return None if contract is None else view.program.index.packs.get(contract["ref"])
 
@@ -138,7 +138,7 @@ def _is_asked_for_artifacts(view: StepView) -> bool:
 
 
 def _artifacts(view: StepView, correct: Submit) -> tuple[dict[str, Json], ...]:
-    """What a contract or an assessment looks at, first: also where a contract would be content without it."""
+    """Return what a contract or an assessment looks at, first: also where a contract would be content without it."""
     pack, handed_in = _pack(view), tuple(each for each in correct.artifacts if isinstance(each, dict))
     if pack is None:
         return handed_in if _is_asked_for_artifacts(view) else ()
@@ -160,7 +160,7 @@ def _wrong_kind(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _invalid_artifact(view: StepView, correct: Submit) -> Submit | None:
-    """The right kind, with a member that nobody asked for and without the first one that was."""
+    """Return the right kind, with a member that nobody asked for and without the first one that was."""
     artifacts = _artifacts(view, correct)
     if not artifacts:
         return None
@@ -183,7 +183,7 @@ def _oversize_artifact(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _above_bound(schema: dict[str, Any]) -> Json:
-    """A value that breaks nothing but an upper bound; None where there is no such bound."""
+    """Return a value that breaks nothing but an upper bound; None where there is no such bound."""
     if schema.get("type") == "string" and "maxLength" in schema:
         return "x" * (int(schema["maxLength"]) + 1)
     if schema.get("type") == "array" and isinstance(schema.get("items"), dict):
@@ -229,7 +229,7 @@ def _followup_level(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _with_assessments(correct: Submit, assessments: tuple[dict[str, Json], ...]) -> Submit:
-    """The answer with these assessments, beside the artifact of a contract where there is one."""
+    """Return the answer with these assessments, beside the artifact of a contract where there is one."""
     kinds = {artifact_kind(artifact) for artifact in assessments}
     others = tuple(artifact for artifact in correct.artifacts if artifact_kind(artifact) not in kinds)
     return replace(correct, artifacts=(*others, *assessments))
@@ -257,7 +257,7 @@ def _unknown_dimension(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _decides(correct: Submit) -> bool:
-    """Whether this is where the right answer says that the loop is over."""
+    """Return whether this is where the right answer says that the loop is over."""
     return any(artifact_kind(artifact) == LOOP_CONTROL_KIND for artifact in correct.artifacts)
 
 
@@ -464,7 +464,7 @@ class Lossy(Agent):
         return action
 
     def _now(self, view: StepView, *, after: bool = False) -> list[FaultKind]:
-        """The faults that happen here, now that they are asked for."""
+        """Return the faults that happen here, now that they are asked for."""
         kinds: list[FaultKind] = []
         for number, fault in enumerate(self._faults):
             key = (number, view.step_id, view.visit)

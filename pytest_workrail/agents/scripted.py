@@ -124,7 +124,7 @@ class Scripted(Agent):
         return turn.does if isinstance(turn.does, Rewind) else None
 
     def _next(self, view: StepView) -> Turn | None:
-        """The turn for this visit, else the next one for the step, else one that serves every visit."""
+        """Return the turn for this visit, else the next one for the step, else one that serves every visit."""
         for visit in (view.visit, None):
             waiting = self._waiting.get((view.step_id, visit))
             if waiting:
@@ -173,7 +173,7 @@ def _on_visit(turn: Turn) -> str:
 
 
 def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn, ...]:
-    """The turns of a script as tests write it: by step id, one answer or several for one visit after the other.
+    """Return the turns of a script as tests write it: by step id, one answer or several for one visit after the other.
 
     An answer is a string (the notes), a behaviour, an action, or an object: with `notes`, `artifacts` and `context`, or
     with the name of a behaviour as `does` and `context`; `visit` and `repeats` are those of a turn.
@@ -265,7 +265,7 @@ class Prepared(Agent):
         return answer
 
     def _prepared(self, view: StepView) -> StepOutput | None:
-        """An attempt after a refusal takes the next output, so it counts as a visit."""
+        """Return the next output of a step; an attempt after a refusal counts as a visit."""
         step_id = view.step_id
         self._asked[step_id] += 1
         visit = self._asked[step_id]
@@ -297,7 +297,7 @@ def _submission(output: object, step_id: str) -> Submit:
 
 
 def _copied(value: Any) -> Any:
-    """A value as it is now, whatever a function does to it before it is asked again."""
+    """Return a value as it is now, whatever a function does to it before it is asked again."""
     try:
         return _as_lists(value)
     except RecursionError:
@@ -311,7 +311,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def _is_same(answer: Submit, last: Submit | None) -> bool:
-    """Whether two outputs are one as JSON, where a boolean is no number."""
+    """Return whether two outputs are one as JSON, where a boolean is no number."""
     if last is None or answer.notes != last.notes:
         return False
     return deep_equal(list(answer.artifacts), list(last.artifacts)) and deep_equal(answer.context, last.context)

@@ -16,7 +16,7 @@ AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]
 
 
 def answer_kind(response: Mapping[str, Any]) -> AnswerKind:
-    """The sort of an answer that is no error."""
+    """Return the sort of an answer that is no error."""
     match response.get("kind"):
         case "blocked":
             return "blocked"
@@ -95,7 +95,7 @@ class EngineDefectMark:
     engine: str
 
     def to_json(self) -> dict[str, Json]:
-        """The mark as transcripts and goldens show it."""
+        """Return the mark as transcripts and goldens show it."""
         step: dict[str, Json] = {} if self.step_id is None else {"stepId": self.step_id}
         return {"id": self.id, "exchange": self.exchange, **step, "outcome": self.outcome, "engine": self.engine}
 

@@ -45,7 +45,7 @@ _PLAIN = ("X", "1", "-")
 
 
 def smallest(schema: dict[str, Any], fits: Fits, name: str = "text") -> Json | None:
-    """The first candidate that fits; None when none does. `name` is what a free text is made of."""
+    """Return the first candidate that fits; None when none does. `name` is what a free text is made of."""
     return _ValueBuilder(schema, fits).first(schema, name, 0)
 
 
@@ -82,7 +82,7 @@ class _ValueBuilder:
                     yield from self._of_kind(kind, flat, name, depth)
 
     def _flat(self, schema: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
-        """The schema without references and combinations, once for each way to choose among alternatives."""
+        """Yield the schema without references and combinations, once for each way to choose among alternatives."""
         if depth > _MAX_DEPTH:
             return
         if isinstance(schema.get("$ref"), str):
@@ -138,7 +138,7 @@ class _ValueBuilder:
         yield made
 
     def _free_name(self, schema: dict[str, Any], taken: list[str], depth: int) -> str:
-        """A name for one member more."""
+        """Return a name for one member more."""
         plain = f"member{len(taken) + 1}"
         patterned = (text for pattern in schema.get("patternProperties", {}) for text in matching_texts(pattern, "u"))
         names = schema.get("propertyNames", True)
@@ -172,7 +172,7 @@ class _ValueBuilder:
 
 
 def _member(schema: dict[str, Any], name: str) -> Schema:
-    """What the member with a name has to be."""
+    """Return what the member with a name has to be."""
     members: dict[str, Schema] = schema.get("properties", {})
     if name in members:
         return members[name]
@@ -185,13 +185,13 @@ def _member(schema: dict[str, Any], name: str) -> Schema:
 
 
 def _dependent_members(schema: dict[str, Any], name: str) -> list[str]:
-    """The members that have to be there because of another."""
+    """Return the members that have to be there because of another."""
     found = [schema.get(word, {}).get(name) for word in ("dependencies", "dependentRequired")]
     return [other for names in found if isinstance(names, list) for other in names]
 
 
 def _parts(word: str, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The ways to satisfy one combination, each as a schema to merge in."""
+    """Yield the ways to satisfy one combination, each as a schema to merge in."""
     parts = schema[word]
     if word == "if":
         # The condition met, with what follows from it; then not met, as far as that can be left to chance.
@@ -249,7 +249,7 @@ def _texts(schema: dict[str, Any], name: str) -> Iterator[str]:
 
 
 def padded(text: str, low: int) -> str:
-    """The text, made as long as it has to be: in whole words, cut where it is long enough."""
+    """Return the text, made as long as it has to be: in whole words, cut where it is long enough."""
     missing = low - js.u16_length(text)
     if missing <= 0:
         return text
@@ -323,7 +323,7 @@ def _refused(criteria: object, text: str, context: Context) -> bool:
 
 
 def _plans(node: object, holds: bool, context: Context) -> Iterator[list[_Demand]]:
-    """The ways to make criteria hold, or fail, each as a list of demands on single rules."""
+    """Yield the ways to make criteria hold, or fail, each as a list of demands on single rules."""
     if isinstance(node, list):
         node = {"and": node}
     if not isinstance(node, dict) or not node:
@@ -373,7 +373,7 @@ def _note_texts(plan: Sequence[_Demand], words: str) -> Iterator[str]:
 
 
 def _bodies(plan: Sequence[_Demand], words: str) -> Iterator[str]:
-    """The pieces a plan names, put together in every way that may matter."""
+    """Yield the pieces a plan names, put together in every way that may matter."""
     for parts in _pieces(plan):
         if parts:
             for order in (parts, parts[::-1]):
@@ -397,7 +397,7 @@ def _framed(plan: Sequence[_Demand], low: int) -> Iterator[str]:
 
 
 def _pieces(plan: Sequence[_Demand]) -> Iterator[list[str]]:
-    """What has to be found in a text, once for each way to meet the patterns."""
+    """Yield what has to be found in a text, once for each way to meet the patterns."""
     contained = [
         rule["value"]
         for rule, holds in plan
@@ -440,7 +440,7 @@ def _documents(schemas: Sequence[dict[str, Any]], pieces: Sequence[list[str]]) -
 
 
 def _grafted(value: Json, text: str) -> Iterator[Json]:
-    """The value with the text somewhere in it, once for each place."""
+    """Yield the value with the text somewhere in it, once for each place."""
     match value:
         case str():
             yield text
@@ -457,7 +457,7 @@ def _grafted(value: Json, text: str) -> Iterator[Json]:
 
 
 def _lengths(plan: Sequence[_Demand]) -> Iterator[_Bounds]:
-    """What a plan says about length; a rule that must fail can fail at either end."""
+    """Yield what a plan says about length; a rule that must fail can fail at either end."""
     low, high = 0, None
     broken: list[_Bounds] = []
     for rule, holds in plan:

@@ -160,7 +160,7 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _alike(runs: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
-    """What runs show, each once, with the names of those that show it."""
+    """Return what runs show, each once, with the names of those that show it."""
     found: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
         found.setdefault(tuple(run["shows"]), []).append(run["run"])
@@ -168,7 +168,7 @@ def _alike(runs: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
 
 
 def _told(ending: dict[str, Any]) -> str:
-    """How a run ended, in one line."""
+    """Return how a run ended, in one line."""
     done = [printable(step) for step in ending["steps"]]
     more = f", … ({counted(len(done), 'step')})" if len(done) > _MOST_STEPS else ""
     told = f"{ending['status']} after {', '.join(done[:_MOST_STEPS]) or 'no step'}{more}"

@@ -98,7 +98,7 @@ def parser() -> Parser:
 
 
 def _work(args: Any) -> tuple[list[Work], Searched]:
-    """A task and a piece for everything that scenarios are generated for."""
+    """Return a task and a piece for everything that scenarios are generated for."""
     config = configuration(args, args.paths[0] if args.paths else os.curdir)
     others = other_documents(args.paths, config)
     args.paths = [path for path in args.paths if path not in {each for each, _ in others}]
@@ -191,7 +191,7 @@ def _report(result: dict[str, Any], args: Any) -> None:
 
 
 def _extent(scenario: dict[str, Any]) -> str:
-    """How long a scenario is and for which profiles, where its system has both."""
+    """Return how long a scenario is and for which profiles, where its system has both."""
     if not scenario["profiles"]:
         return ""
     profiles = "both profiles" if len(scenario["profiles"]) > 1 else scenario["profiles"][0]
@@ -231,7 +231,7 @@ def _cost(cost: dict[str, Any]) -> None:
 
 
 def systems_without_files() -> list[str]:
-    """The systems for which scenarios are generated from their contract alone."""
+    """Return the systems for which scenarios are generated from their contract alone."""
     return [system.name for system in known_systems() if _kind(system) is not None and not system.compiled_kinds]
 
 
@@ -240,7 +240,7 @@ def _kind(system: System) -> ScenarioKind | None:
 
 
 def other_documents(paths: list[str], config: Config) -> list[tuple[str, ScenarioKind]]:
-    """The files at and below the paths that another system than that of workflows generates scenarios for."""
+    """Return the files at and below the paths that another system than that of workflows generates scenarios for."""
     found: list[tuple[str, ScenarioKind]] = []
     include, exclude = config.strings("include"), config.strings("exclude")
     for file in discover(paths, include=include, exclude=exclude, root=config.root).files:
@@ -253,7 +253,7 @@ def other_documents(paths: list[str], config: Config) -> list[tuple[str, Scenari
 
 
 def system_work(name: str, folder: str | None, golden: bool) -> Work:
-    """What is generated from the contract of a system."""
+    """Return what is generated from the contract of a system."""
     (kind,) = [kind for system in known_systems() if system.name == name and (kind := _kind(system)) is not None]
     work = document_work(name, kind, folder, golden)
     assert work is not None, "a contract can always be used"
@@ -261,7 +261,7 @@ def system_work(name: str, folder: str | None, golden: bool) -> Work:
 
 
 def document_work(path: str, kind: ScenarioKind, folder: str | None, golden: bool) -> Work | None:
-    """What is generated for one document; None, with a message, if it can't be used."""
+    """Return what is generated for one document; None, with a message, if it can't be used."""
     prepared = resolved(f"{kind.generator}:prepare")(path, folder or os.path.dirname(path) or os.curdir)
     if isinstance(prepared, Err):
         err(f"workrail-test: {printable(path)} can't be used: {printable(prepared.error)}")

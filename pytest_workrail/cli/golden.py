@@ -107,7 +107,7 @@ class _Subparser(Parser):
 
 
 def _goldens_of(path: Path) -> Path:
-    """Where the goldens of a scenario or a test file are; any other path stays what it is."""
+    """Return where the goldens of a scenario or a test file are; any other path stays what it is."""
     if not is_source(path.name):
         return path
     base = Path(source_base(path.as_posix()))
@@ -115,7 +115,7 @@ def _goldens_of(path: Path) -> Path:
 
 
 def _files(paths: list[Path], ending: str) -> list[Path]:
-    """The goldens, or what is pending beside them, that some paths name. A file named twice is one."""
+    """Return the goldens, or what is pending beside them, that some paths name. A file named twice is one."""
     found = {os.path.abspath(path): path for path in reversed(list(_found(paths, ending)))}
     return sorted(found.values())
 
@@ -136,7 +136,7 @@ def _changes(paths: list[Path]) -> PendingChanges:
 
 
 def _selected(changes: PendingChanges, args: argparse.Namespace) -> list[Group]:
-    """The changes that the options name; all of them where there are none."""
+    """Return the changes that the options name; all of them where there are none."""
     for wanted in args.group:
         matching = [group for group in changes.groups if group.key.id.startswith(wanted)]
         if len(matching) != 1:
@@ -214,7 +214,7 @@ def _decide(changes: PendingChanges, args: argparse.Namespace, word: str) -> int
 
 
 def _with_rest(changes: PendingChanges, made: Outcome, word: str) -> Outcome:
-    """What has no changes to choose from: finished by hand already, gone, or damaged."""
+    """Return what has no changes to choose from: finished by hand already, gone, or damaged."""
     done, refused = list(made.done), list(made.refused)
     for each in changes.proposals:
         if changes.ids(each.name):
@@ -298,7 +298,7 @@ def review(load: Callable[[], PendingChanges]) -> int:
 
 
 def _asked(changes: PendingChanges, group: Group, style: Style) -> bool:
-    """One decision. False when that was all for now."""
+    """Return one decision. False when that was all for now."""
     while True:
         out(f"{style(_KEYS, 'bold')} ", end="")
         sys.stdout.flush()

@@ -149,7 +149,7 @@ def _print(made: dict[str, Any], results: list[dict[str, Any]]) -> None:
 
 
 def workflow_scenarios(workflow: SearchedWorkflow, folder: str) -> list[dict[str, Any]]:
-    """The scenarios below a folder that run a workflow. One that can't be played is an error."""
+    """Return the scenarios below a folder that run a workflow. One that can't be played is an error."""
     found = list(scenarios_about(workflow, folder))
     for each in found:
         if each.problem is not None:

@@ -49,7 +49,7 @@ def parser() -> Parser:
 
 
 def _played(compiled: Any, profile: Any) -> dict[str, Any]:
-    """One run: its steps, and what is wrong with it."""
+    """Make one run and print its steps, and what is wrong with it."""
     from pytest_workrail.run import start
     from pytest_workrail.scenarios.collection import unreached_steps
     from pytest_workrail.scenarios.drivers import transcript_lines

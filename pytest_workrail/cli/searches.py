@@ -47,14 +47,14 @@ class Searched:
     has_broken: bool
 
     def nothing_found(self) -> int:
-        """The exit code where there is no workflow to search."""
+        """Return the exit code where there is no workflow to search."""
         if self.has_broken:
             return USAGE
         err("workrail-test: no workflow found")
         return NOTHING
 
     def exit_code(self, otherwise: int, gathered: Gathered | None = None) -> int:
-        """The exit code of a command that is done; one that left something out has failed."""
+        """Return the exit code of a command that is done; one that left something out has failed."""
         is_interrupted = gathered is not None and gathered.is_interrupted
         return USAGE if self.has_broken or is_interrupted else otherwise
 
@@ -82,7 +82,7 @@ def _positive(text: str) -> int:
 
 
 def chosen_profiles(args: argparse.Namespace) -> list[ProfileName]:
-    """The profiles that were asked for, in their order; all of them if none was."""
+    """Return the profiles that were asked for, in their order; all of them if none was."""
     return [name for name in PROFILES if name in (args.profile or PROFILES)]
 
 
@@ -104,7 +104,7 @@ def searched_workflows(args: argparse.Namespace) -> Searched:
 
 @contextmanager
 def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
-    """The executor that was asked for."""
+    """Yield the executor that was asked for."""
     opened = open_executor(args.jobs, args.scheduler)
     if isinstance(opened, Err):
         raise UsageError(opened.error)
@@ -126,7 +126,7 @@ def perform(args: argparse.Namespace, task: Task, pieces: Sequence[Json], label:
 
 
 def shown_path(path: str) -> str:
-    """A path as reports have it: with forward slashes, the same on every machine."""
+    """Return a path as reports have it: with forward slashes, the same on every machine."""
     return path.replace(os.sep, "/")
 
 
@@ -146,7 +146,7 @@ class FoundScenario:
 
 
 def scenarios_about(workflow: SearchedWorkflow, folder: str) -> Iterator[FoundScenario]:
-    """The scenarios below a folder that run a workflow, in order; those that are skipped don't count."""
+    """Yield the scenarios below a folder that run a workflow, in order; those that are skipped don't count."""
     target = os.path.realpath(workflow.path)
     for path in scenario_files(folder):
         name = shown_path(os.path.relpath(path, folder))
@@ -174,7 +174,7 @@ def _loaded(scenario: ScenarioDocument, workflow: SearchedWorkflow) -> FoundScen
 
 
 def scenario_files(folder: str) -> Iterator[str]:
-    """Every scenario file below a folder, in order."""
+    """Yield every scenario file below a folder, in order."""
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
         yield from (os.path.join(root, name) for name in sorted(files) if name.endswith(SCENARIO_ENDING))

@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:
-    """The folder that the options name, else the engine's usual place."""
+    """Return the folder that the options name, else the engine's usual place."""
     folder = DataFolder(args.data or usual_place())
     if not folder.exists:
         raise UsageError(f"{printable(folder.root)} holds no sessions; name the engine's data folder with --data DIR")
@@ -85,7 +85,7 @@ def chosen_sessions(args: argparse.Namespace, folder: DataFolder) -> list[str]:
 
 
 def nothing(folder: DataFolder) -> int:
-    """What is said, and answered, when there is no session to work on."""
+    """Return what is said, and answered, when there is no session to work on."""
     err(f"{PROGRAM}: no session was found in {printable(folder.root)}")
     return NOTHING
 
@@ -105,7 +105,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:
-    """All commands, with options for those that are called: a list must not wait for those of the others."""
+    """Return all commands, with options for those that are called: a list must not wait for those of the others."""
     parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
@@ -234,7 +234,7 @@ _OPTIONS = {
 
 
 def _date(text: str) -> int:
-    """The start of a day in UTC, in milliseconds."""
+    """Return the start of a day in UTC, in milliseconds."""
     import datetime
 
     try:
@@ -257,7 +257,7 @@ class _Subparser(Parser):
 
 
 def shown_path(path: str) -> str:
-    """A path as it is printed: relative where that is shorter."""
+    """Return a path as it is printed: relative where that is shorter."""
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive

@@ -33,7 +33,7 @@ from workrail_lint.cli.output import make_output_folder
 
 
 def versions_of(paths: list[str]) -> dict[str, Version]:
-    """The workflows at and below some paths, by their ids."""
+    """Return the workflows at and below some paths, by their ids."""
     found = versions_below(paths)
     if isinstance(found, Err):
         raise UsageError(printable(found.error))
@@ -102,7 +102,7 @@ def _verdicts(judged: list[Judgement]) -> dict[str, int]:
 
 
 def _groups(judged: list[Judgement]) -> list[dict[str, Any]]:
-    """What is the matter, each matter once, with the sessions that have it; what breaks first."""
+    """Return what is the matter, each matter once, with the sessions that have it; what breaks first."""
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for each in judged:
         if each.verdict == "differs":
@@ -180,7 +180,7 @@ def _workflow(versions: dict[str, Version] | None, workflow_id: str) -> Path | E
 
 
 def redaction_rules(args: argparse.Namespace) -> list[Rule]:
-    """The rules that the options ask for."""
+    """Return the rules that the options ask for."""
     rules = chosen_rules(args.redact, args.keep)
     if isinstance(rules, Err):
         raise UsageError(printable(rules.error))

@@ -18,7 +18,7 @@ from workrail_lint.cli import FINDINGS, OK
 
 
 def run_show(args: argparse.Namespace) -> int:
-    """The story of a session."""
+    """Print the story of a session."""
     folder = data_folder(args)
     (session_id,) = chosen_sessions(args, folder)
     from pytest_workrail.sessions.session_log import read_log
@@ -62,7 +62,7 @@ def _prompts(args: argparse.Namespace, folder: DataFolder, story: Story) -> dict
 
 
 def run_stats(args: argparse.Namespace) -> int:
-    """The counts over the chosen sessions."""
+    """Print the counts over the chosen sessions."""
     folder = data_folder(args)
     statistics = count_sessions(folder, chosen_sessions(args, folder), args.workflow)
     if not statistics.workflows:

@@ -31,7 +31,7 @@ class Members:
             self.places = {}
 
     def deciding(self, context: Mapping[str, Any]) -> Iterator[str]:
-        """The members that decide about the condition in a context, as cases."""
+        """Yield the members that decide about the condition in a context, as cases."""
         if not self.places or self.expression is None:
             return
         truths = {each: each.holds(context.get(each.variable)) for each in self.places}
@@ -54,7 +54,7 @@ class Members:
 
 
 def decides_case(place: str, truth: bool) -> str:
-    """The case of a member that decided, by its pointer in the condition."""
+    """Return the case of a member that decided, by its pointer in the condition."""
     return f"{place} {truth_case(truth)}"
 
 

@@ -53,7 +53,7 @@ def add_untested(tally: Tally, paths: Sequence[str], folder: Path, *, strong: bo
 
 
 def workflow_paths(ids: Collection[str], folder: Path) -> list[str]:
-    """The files of workflows with these ids below a folder, relative to it."""
+    """Return the files of workflows with these ids below a folder, relative to it."""
     found: list[str] = []
     for file in discover([os.fspath(folder)]).files:
         value = _value(Path(file.path)) if file.path.endswith(".json") else None

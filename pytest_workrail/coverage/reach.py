@@ -48,26 +48,26 @@ class ConditionScope:
         return ConditionScope(self.solver, self.loop, (*self.held, *wishes), self._last)
 
     def allows(self, *wishes: Wish) -> bool:
-        """Whether nothing proves that not everything can come out as wished at the same time."""
+        """Return whether nothing proves that not everything can come out as wished at the same time."""
         return next(self.chances(*wishes), None) is not None
 
     def chances(self, *wishes: Wish) -> Iterator[int]:
-        """The iterations in which everything can come out as wished; 0 outside of loops."""
+        """Yield the iterations in which everything can come out as wished; 0 outside of loops."""
         for iteration in self.iterations(wishes):
             if self.solver.solve(self.together(iteration, wishes), fixed=self.fixed(iteration)).verdict != IMPOSSIBLE:
                 yield iteration
 
     def together(self, iteration: int, wishes: Sequence[Wish]) -> list[Wish]:
-        """All that has to hold in an iteration."""
+        """Return all that has to hold in an iteration."""
         going = () if self.loop is None else continuing(self.loop, iteration)
         return [*self.held, *going, *wishes]
 
     def fixed(self, iteration: int) -> dict[str, int]:
-        """The variables that nobody can set there."""
+        """Return the variables that nobody can set there."""
         return {} if self.loop is None else loop_numbers(self.loop, iteration)
 
     def iterations(self, wishes: Sequence[Wish] = ()) -> list[int]:
-        """The iterations that make a difference: the first, the last, and those that somebody compares with."""
+        """Return the iterations that make a difference: the first, the last, and those that somebody compares with."""
         if self.loop is None:
             return [0]
         compared = [*comparisons_in(*(condition for condition, _ in self.together(0, wishes)))]
@@ -81,7 +81,7 @@ class ConditionScope:
 
 
 def _near(comparison: Comparison) -> Iterator[int]:
-    """The whole numbers at which what a comparison says about numbers can change."""
+    """Yield the whole numbers at which what a comparison says about numbers can change."""
     operands = comparison.operand if isinstance(comparison.operand, list) else [comparison.operand]
     for operand in operands:
         if isinstance(operand, bool):
@@ -93,7 +93,7 @@ def _near(comparison: Comparison) -> Iterator[int]:
 
 
 def _last_iteration(solver: Solver, loop_step: dict[str, Any]) -> int:
-    """The last iteration that a loop can come to: none is left out on the way there."""
+    """Return the last iteration that a loop can come to: none is left out on the way there."""
     count = loop_step["loop"]["source"].get("count", math.inf)
     last: int = math.ceil(min(count, loop_step["loop"]["maxIterations"])) - 1
     if not counts_iterations(loop_step):
@@ -107,13 +107,13 @@ def _last_iteration(solver: Solver, loop_step: dict[str, Any]) -> int:
 
 
 def counts_iterations(loop_step: dict[str, Any]) -> bool:
-    """Whether the condition of a loop looks at the number of its iteration."""
+    """Return whether the condition of a loop looks at the number of its iteration."""
     name = loop_step["loop"]["variables"]["iteration"]
     return any(each.variable == name for each in comparisons_in(loop_step["loop"]["source"].get("condition")))
 
 
 def continuing(loop_step: dict[str, Any], iteration: int, *, goes_on: bool = True) -> tuple[Wish, ...]:
-    """What has to hold so that a loop goes on with an iteration, or does not, as far as the context decides."""
+    """Return what has to hold so that a loop goes on with an iteration, or does not, as far as the context decides."""
     source = loop_step["loop"]["source"]
     match source["kind"]:
         case "condition":
@@ -125,14 +125,14 @@ def continuing(loop_step: dict[str, Any], iteration: int, *, goes_on: bool = Tru
 
 
 def loop_numbers(loop_step: dict[str, Any], iteration: int) -> dict[str, int]:
-    """The variables of a loop that count. Its elements are as free as the list they come from."""
+    """Return the variables of a loop that count. Its elements are as free as the list they come from."""
     names = loop_step["loop"]["variables"]
     counted = {names["iteration"]: iteration + 1}
     return counted | {names["index"]: iteration} if "index" in names else counted
 
 
 def natural_exit(iterations: int) -> str:
-    """The case of a loop that ended by itself."""
+    """Return the case of a loop that ended by itself."""
     return (ZERO, ONE)[iterations] if iterations < 2 else MANY
 
 
@@ -149,14 +149,14 @@ def iteration_count(source: dict[str, Any], context: Mapping[str, Any]) -> int |
 
 
 def asks_about_limit(loop_step: dict[str, Any], profile: Profile) -> bool:
-    """Whether a loop is asked once more after the last iteration that its limit allows."""
+    """Return whether a loop is asked once more after the last iteration that its limit allows."""
     return profile.loop_limit is LoopLimit.REPORT or loop_step["loop"]["source"]["kind"] in ("count", "items")
 
 
 def loop_exits(
     loop_step: dict[str, Any], profile: Profile, scope: ConditionScope, *, skippable: bool = False
 ) -> list[str]:
-    """The ways in which a loop can end, where `scope` is what holds when it is entered; none if it can't be run.
+    """Return the ways in which a loop can end, where `scope` is what holds when it is entered; none if it can't be run.
 
     Where nobody is asked any more after the last iteration that the limit allows, that one counts as the limit.
     `skippable` means that a decision about another loop can end this one before it begins.
@@ -171,7 +171,7 @@ def loop_exits(
 
 
 def skippable_loops(ir: dict[str, Any], profile: Profile, solver: Solver) -> frozenset[str]:
-    """The loops that a decision to stop another one can end before they begin.
+    """Return the loops that a decision to stop another one can end before they begin.
 
     A decision counts for every loop that the same choice asks, unless the profile looks at the loop it names. So the
     other loop has to be the last thing that is done before this one is asked: all steps between them are left out at
@@ -193,7 +193,7 @@ def _is_decided(step: dict[str, Any]) -> bool:
 
 
 def _follows(steps: Sequence[dict[str, Any]], other: int, at: int, solver: Solver) -> bool:
-    """Whether the choice that ends one loop can ask another one."""
+    """Return whether the choice that ends one loop can ask another one."""
     own: list[Wish] = [(steps[at].get("runCondition"), True)]
     if other > at:
         # It was passed over when the other loop was entered, and applies when that one ends.
@@ -222,7 +222,7 @@ class _Decisions:
         self._known: dict[tuple[int, bool], bool] = {}
 
     def exits(self, last: int) -> list[str]:
-        """The ways to end, if the loop is asked about every iteration up to the last of these."""
+        """Return the ways to end, if the loop is asked about every iteration up to the last of these."""
         found: dict[str, None] = {}
         for iteration in range(last + 1):
             if self._can(iteration, goes_on=False):

@@ -44,7 +44,7 @@ _ALWAYS_SET = frozenset(("goal",))
 
 
 def step_blockers(step: dict[str, Any], profile: Profile, packs: Mapping[str, ContractPack]) -> list[str]:
-    """The codes with which handing in a step can be blocked because of what the step itself asks for.
+    """Return the codes with which handing in a step can be blocked because of what the step itself asks for.
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
@@ -97,7 +97,7 @@ def _distinguishing_contexts(criteria: object) -> Iterator[dict[str, Json]]:
 
 
 def can_reject(pack: ContractPack) -> bool:
-    """Whether an artifact of the right kind can fail the schema: one without members, or with odd ones."""
+    """Return whether an artifact of the right kind can fail the schema: one without members, or with odd ones."""
     alone: dict[str, Json] = {"kind": pack.artifact_kind}
     whole: dict[str, Json] = smallest_artifact(pack) or alone
     strange: Json = {"unexpected": True}
@@ -115,7 +115,7 @@ def _may_need_person(step: dict[str, Any]) -> bool:
 
 
 def loop_blockers(loop_step: dict[str, Any], profile: Profile, reaches_limit: bool) -> list[str]:
-    """The codes that come from a loop and not from the step that is handed in."""
+    """Return the codes that come from a loop and not from the step that is handed in."""
     codes: list[str] = []
     by_artifact = loop_step["loop"]["source"]["kind"] == "artifact"
     if by_artifact and profile.loop_decision is LoopDecision.REQUIRE and not any(map(_decides, loop_step["body"])):
@@ -126,7 +126,7 @@ def loop_blockers(loop_step: dict[str, Any], profile: Profile, reaches_limit: bo
 
 
 def _decides(step: dict[str, Any]) -> bool:
-    """Whether the step sees to it in every iteration that there is a decision about the loop."""
+    """Return whether the step sees to it in every iteration that there is a decision about the loop."""
     contract = step.get("output", {}).get("contract", {})
     return contract.get("ref") == LOOP_CONTROL and contract["required"] and "runCondition" not in step
 
@@ -194,30 +194,30 @@ class UnsetVariables:
 
 
 def _read(step: dict[str, Any]) -> frozenset[str]:
-    """The variables that the condition of a step reads."""
+    """Return the variables that the condition of a step reads."""
     return frozenset(ConditionSolver(step["runCondition"]).variables) if "runCondition" in step else frozenset()
 
 
 def _all_read(step: dict[str, Any]) -> frozenset[str]:
-    """The variables that decide whether a step, a loop or a step of its body is done."""
+    """Return the variables that decide whether a step, a loop or a step of its body is done."""
     inner = (name for each in step.get("body", ()) for name in _read(each))
     return frozenset((*_read(step), *_deciding(step), *inner))
 
 
 def _deciding(step: dict[str, Any]) -> frozenset[str]:
-    """The variables of the condition that a loop continues by."""
+    """Return the variables of the condition that a loop continues by."""
     condition = step["loop"]["source"].get("condition") if step["type"] == "loop" else None
     return frozenset(ConditionSolver(condition).variables)
 
 
 def _of_loop(step: dict[str, Any]) -> frozenset[str]:
-    """The variable that a loop runs over."""
+    """Return the variable that a loop runs over."""
     source = step["loop"]["source"] if step["type"] == "loop" else {}
     return frozenset((source["variable"],) if "variable" in source else ())
 
 
 def _may_be_empty(step: dict[str, Any]) -> bool:
-    """Whether a loop may be entered and show no step, so that setting its variables would not help."""
+    """Return whether a loop may be entered and show no step, so that setting its variables would not help."""
     if step["type"] != "loop":
         return False
     return step["loop"]["source"]["kind"] != "count" or all("runCondition" in each for each in step["body"])

@@ -61,12 +61,12 @@ class WorkflowTally:
             self._tests.setdefault(point, set()).add(test)
 
     def points(self) -> Iterator[tuple[Point, list[str]]]:
-        """Every point and the tests that have shown it, in the order of the workflow."""
+        """Yield every point and the tests that have shown it, in the order of the workflow."""
         for point in dict.fromkeys(point for profile in self.profiles for point in self._goals[profile]):
             yield point, sorted(self._tests.get(point, ()))
 
     def score(self, kind: type[GoalKind] | None = None) -> Score:
-        """How much of a kind, or of everything, was shown."""
+        """Return how much of a kind, or of everything, was shown."""
         tests = [tests for point, tests in self.points() if kind in (None, point.kind)]
         return Score(sum(map(bool, tests)), len(tests))
 
@@ -98,16 +98,16 @@ class Tally:
         return (self._workflows[key] for key in sorted(self._workflows))
 
     def workflow(self, workflow_id: str, workflow_hash: str) -> WorkflowTally:
-        """The tally of one workflow, begun if need be."""
+        """Return the tally of one workflow, begun if need be."""
         key = (workflow_id, workflow_hash)
         return self._workflows.setdefault(key, WorkflowTally(*key))
 
     def knows(self, workflow_id: str) -> bool:
-        """Whether any version of a workflow is among them."""
+        """Return whether any version of a workflow is among them."""
         return any(known == workflow_id for known, _ in self._workflows)
 
     def score(self, kind: type[GoalKind] | None = None) -> Score:
-        """The sum over all workflows."""
+        """Return the sum over all workflows."""
         scores = [workflow.score(kind) for workflow in self]
         return Score(sum(score.covered for score in scores), sum(score.points for score in scores))
 
@@ -155,7 +155,7 @@ class CoverageSession:
                 workflow.cover(points, test)
 
     def worker_state(self) -> list[Json]:
-        """What a worker sends to the controller."""
+        """Return what a worker sends to the controller."""
         return self.tally.to_json()
 
     def merge(self, state: list[dict[str, Any]]) -> None:
@@ -164,7 +164,7 @@ class CoverageSession:
 
 
 def table(tally: Tally, *, missing: bool = False) -> list[str]:
-    """One line for each workflow and one for all of them; with `missing`, the points that are not covered."""
+    """Return one line for each workflow and one for all of them; with `missing`, the points that are not covered."""
     kinds = [kind for kind in KINDS if tally.score(kind).points]
     rows = [["workflow", *(f"{kind.name}s" for kind in kinds), "total"]]
     labels = _labels(tally)
@@ -181,12 +181,12 @@ def table(tally: Tally, *, missing: bool = False) -> list[str]:
 
 
 def incomplete_workflows(tally: Tally) -> list[str]:
-    """The ids of the workflows of which something is not covered."""
+    """Return the ids of the workflows of which something is not covered."""
     return [each.workflow_id for each in tally if each.score().covered < each.score().points]
 
 
 def closing_command(tally: Tally, paths: Sequence[str] = ()) -> str:
-    """How to get the scenarios that are missing. `paths` are the files of the workflows, if they are known."""
+    """Return how to get the scenarios that are missing. `paths` are the files of the workflows, if they are known."""
     score = tally.score()
     named = " ".join(map(shlex.quote, paths)) if 0 < len(paths) <= _MOST_PATHS else "WORKFLOW…"
     missing = counted(score.points - score.covered, "goal")
@@ -194,7 +194,7 @@ def closing_command(tally: Tally, paths: Sequence[str] = ()) -> str:
 
 
 def _labels(tally: Tally) -> list[str]:
-    """The ids, with the beginning of the hash if one id has several versions."""
+    """Return the ids, with the beginning of the hash if one id has several versions."""
     ids = [workflow.workflow_id for workflow in tally]
     return [
         workflow.workflow_id

@@ -56,7 +56,7 @@ _CAPABILITY_FAULTS = {
 
 
 def with_loop_names(view: StepView, answer: Submit) -> Submit:
-    """The answer with decisions that say which loop they are about: both profiles accept that."""
+    """Return the answer with decisions that say which loop they are about: both profiles accept that."""
     loop = view.loop
     if loop is None:
         return answer
@@ -81,7 +81,7 @@ class Answers:
     # ------------------------------------------------------------------------------------------------ what passes
 
     def right(self) -> Submit:
-        """An answer that passes, with levels and optional artifacts that nobody has shown yet."""
+        """Return an answer that passes, with levels and optional artifacts that nobody has shown yet."""
         view = self._view
         artifacts = artifacts_of(view)
         contract = view.step.get("output", {}).get("contract")
@@ -102,7 +102,7 @@ class Answers:
         return (*(each for each in given if artifact_kind(each) != ASSESSMENT_KIND), *assessments)
 
     def right_and_shown(self) -> tuple[Submit, set[Point]]:
-        """The same, with the levels and the contract that it shows."""
+        """Return the same, with the levels and the contract that it shows."""
         answer = self.right()
         shown = self._assessed_points([each for each in answer.artifacts if isinstance(each, dict)], is_valid=True)
         contract = self._view.step.get("output", {}).get("contract")
@@ -156,7 +156,7 @@ class Answers:
             yield from self._assessed()
 
     def _bare_artifact(self) -> Iterator[Submit]:
-        """An artifact that has its kind and nothing else: the refusal names every member that is required."""
+        """Yield an artifact that has its kind and nothing else: the refusal names every member that is required."""
         contract = self._view.step.get("output", {}).get("contract")
         made = None if contract is None else contract_artifact(self._view, contract["ref"])
         if isinstance(made, dict):
@@ -185,7 +185,7 @@ class Answers:
     # ------------------------------------------------------------------------------------------------- what is shown
 
     def _shown(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
-        """What handing this in would show, where it is refused or leaves gaps because of the step itself."""
+        """Return what handing this in would show, where it is refused or leaves gaps because of the step itself."""
         view = self._view
         details = [reason.as_gap().detail for reason in view.reasons(answer)]
         codes = [_CODE_OF_GAP[detail] for detail in details if detail in _CODE_OF_GAP]
@@ -200,7 +200,7 @@ class Answers:
     def _assessed_points(
         self, submitted: list[dict[str, Json]], *, is_valid: bool, follows_up: bool = False
     ) -> set[Point]:
-        """What assessments show: the levels of those that are valid, and the dimensions they leave out."""
+        """Return what assessments show: the levels of those that are valid, and the dimensions they leave out."""
         found: set[Point] = set()
         assessed = [each for each in submitted if artifact_kind(each) == ASSESSMENT_KIND]
         for ref, dimension in self._dimensions() if assessed else ():
@@ -246,7 +246,7 @@ class Answers:
         }
 
     def _fresh_levels(self, *, harmless: bool) -> dict[tuple[str, str], str]:
-        """A level for each dimension, one that nobody has shown if there is any; optional ones only for that."""
+        """Return a level for each dimension, one that nobody has shown if there is any; optional ones only for that."""
         found: dict[tuple[str, str], str] = {}
         for ref, dimension in self._dimensions():
             alarms = self._alarms(ref)

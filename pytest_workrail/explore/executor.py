@@ -141,7 +141,7 @@ class Processes:
 
 
 def connected(address: str) -> Ok[AbstractContextManager[Executor]] | Err[str]:
-    """A cluster by the address of its scheduler, or why it can't be used."""
+    """Return a cluster by the address of its scheduler, or why it can't be used."""
     try:
         from distributed import Client
     except ImportError:
@@ -166,7 +166,7 @@ def connected(address: str) -> Ok[AbstractContextManager[Executor]] | Err[str]:
 
 
 def _version() -> str:
-    """The version that a worker has installed; runs there."""
+    """Return the version that a worker has installed; runs there."""
     from workrail_lint.base.version import VERSION as INSTALLED
 
     return INSTALLED

@@ -81,12 +81,12 @@ class RunCost:
 
 
 def tokens(size: int) -> int:
-    """An estimate, rounded up."""
+    """Return an estimate, rounded up."""
     return -(-size // BYTES_PER_TOKEN)
 
 
 def run_cost(name: str, transcript: Transcript) -> RunCost:
-    """What one run costs. A call counts for the step that was pending when it was made."""
+    """Return what one run costs. A call counts for the step that was pending when it was made."""
     steps: dict[str, int] = {}
     read = written = 0
     pending = ""
@@ -167,7 +167,7 @@ def _unique(at: int, chosen: Sequence[int], shows: Sequence[set[Shown]], order: 
 
 
 def scenario_name(selected: Selected, is_first: bool, taken: Container[str]) -> str:
-    """A name that says what the scenario shows, unlike those that are taken."""
+    """Return a name that says what the scenario shows, unlike those that are taken."""
     base = "complete" if is_first else _what(selected)
     base = re.sub(r"[^a-z0-9]+", "-", base.lower()).strip("-")[:_LONGEST].strip("-") or "more"
     name, number = base, 2
@@ -217,7 +217,7 @@ def _branches(selected: Selected) -> Any:
 
 
 def description(selected: Selected, is_first: bool) -> str:
-    """One sentence about what the scenario shows."""
+    """Return one sentence about what the scenario shows."""
     if is_first:
         return "The shortest run to the end."
     counts: dict[type[GoalKind], int] = {}
@@ -230,7 +230,7 @@ def description(selected: Selected, is_first: bool) -> str:
 
 
 def scenario_document(selected: Selected, sentence: str, sources: dict[str, Json], *, golden: bool) -> dict[str, Json]:
-    """A run as a scenario file. `sources` names the workflow, and what it is compiled with."""
+    """Return a run as a scenario file. `sources` names the workflow, and what it is compiled with."""
     plan = selected.plan
     document: dict[str, Json] = {"description": sentence, **sources}
     profiles = [name for name in _PROFILES if name in plan.profiles]
@@ -272,7 +272,7 @@ class Existing:
 
 
 def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | None) -> Existing:
-    """A scenario that is there already, played; without an IR it can't be."""
+    """Return a scenario that is there already, played; without an IR it can't be."""
     if ir is None:
         return Existing(name, document)
     Scenario.model_validate(document)
@@ -314,7 +314,7 @@ def generation_piece(
     scenarios: Sequence[dict[str, Any]] = (),
     golden: bool = False,
 ) -> dict[str, Any]:
-    """The piece of one workflow, as plain JSON: it names no file that another machine would have to read.
+    """Return the piece of one workflow, as plain JSON: it names no file that another machine would have to read.
 
     `sources` are the members of a scenario that name the workflow and what it is compiled with. `scenarios` are those
     that exist, each with its `name`, its `value`, an `ir` if it is not the workflow's, and the `problem` if it has one.
@@ -337,7 +337,7 @@ def perform(piece: dict[str, Any]) -> dict[str, Json]:
 
 
 def generated_for(path: str, profiles: Sequence[str]) -> dict[str, Json]:
-    """What is generated for a workflow file that no scenario is about, or why it can't be compiled."""
+    """Return what is generated for a workflow file that no scenario is about, or why it can't be compiled."""
     sources = project_sources(os.path.dirname(path))
     if isinstance(sources, Err):
         return {"workflow": path, "error": sources.error}
@@ -404,7 +404,7 @@ class _Result:
         }
 
     def _scenarios(self) -> list[tuple[str, Selected]]:
-        """The new ones by their names. A stale one of ours gives its name away, nobody else does."""
+        """Return the new ones by their names. A stale one of ours gives its name away, nobody else does."""
         stem = self._piece["name"]
         taken = {
             each.name.removeprefix(f"{stem}.").removesuffix(SCENARIO_ENDING)

@@ -55,14 +55,14 @@ class Ledger:
                 self.tried.setdefault(point, []).append(mode)
 
     def modes_tried(self, point: Point) -> list[str]:
-        """The modes in which runs were sent for a point, each once."""
+        """Return the modes in which runs were sent for a point, each once."""
         return sorted(set(self.tried.get(point, ())))
 
     def clear_marks(self) -> None:
         self._marks.clear()
 
     def waiting(self, place: str | None, mode: str) -> Iterator[Point]:
-        """What a run in this mode could still show at a place."""
+        """Yield what a run in this mode could still show at a place."""
         for point in self._by_place.get(place or "", ()):
             if point.kind.fits(mode, self._profile) and (mode, point) not in self._marks:
                 yield point
@@ -87,7 +87,7 @@ class Guide:
 
 
 def _neighbours(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The step after each, by place."""
+    """Return the step after each, by place."""
     found: dict[str, dict[str, Any]] = {}
     for loop, steps in [(None, ir["steps"]), *((each, each["body"]) for each in ir["steps"] if each["type"] == "loop")]:
         for step, following in pairwise(steps):
@@ -96,7 +96,7 @@ def _neighbours(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[Wish]]:
-    """What could be shown on the way to a target, each on its own."""
+    """Yield what could be shown on the way to a target, each on its own."""
 
     def bound(*wishes: Wish) -> list[Wish]:
         return [guide.binder.wish(wish, target.loop, target.iteration) for wish in wishes]
@@ -134,7 +134,7 @@ def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[W
 
 
 def _at_entry(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[Wish]]:
-    """What shows about a loop as a whole when it is entered."""
+    """Yield what shows about a loop as a whole when it is entered."""
     loop = target.loop
     if loop is None or target.iteration > 0:
         return

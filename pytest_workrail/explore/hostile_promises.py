@@ -107,7 +107,7 @@ class Oracle:
     def following(
         self, before: Progress, context: Mapping[str, Any], artifacts: Sequence[Json], never_stop: bool
     ) -> Progress | None:
-        """Where a run is once its pending step is done; None where it can't go on like this."""
+        """Return where a run is once its pending step is done; None where it can't go on like this."""
         done = before.done
         if before.pending is not None:
             done |= {(before.pending, before.iteration if before.inside is not None else 0)}
@@ -172,7 +172,7 @@ class Oracle:
         return replace(at, iteration=following, index=0)
 
     def _may_be_left_unset(self, loop: dict[str, Any], context: Mapping[str, Any]) -> bool:
-        """Whether a loop is passed over once its variable was asked for, or by a run that asks nobody."""
+        """Return whether a loop is passed over once its variable was asked for, or by a run that asks nobody."""
         name = loop["loop"]["source"].get("variable")
         return name is not None and name not in context and self._profile.loop_variable is LoopVariable.ASK
 
@@ -185,7 +185,7 @@ class Oracle:
         *,
         decides: bool,
     ) -> bool | None:
-        """Whether a loop has this iteration; None where nobody can tell."""
+        """Return whether a loop has this iteration; None where nobody can tell."""
         source = loop["loop"]["source"]
         match source["kind"]:
             case "count":
@@ -205,7 +205,7 @@ class Oracle:
         return None
 
     def _decision(self, loop_id: str, artifacts: Sequence[Json]) -> str | None:
-        """What the last artifact says that decides about a loop."""
+        """Return what the last artifact says that decides about a loop."""
         named = self._profile.loop_id is LoopIdCheck.MATCH
         for artifact in reversed(artifacts):
             if isinstance(artifact, dict) and artifact.get("kind") == LOOP_CONTROL_KIND:
@@ -549,7 +549,7 @@ def _opened(world: World, event: NodeCreated) -> Position | None:
 
 
 def _tokens(response: Mapping[str, Any]) -> set[str]:
-    """Every token of an answer with which a run can be continued."""
+    """Return every token of an answer with which a run can be continued."""
     call = response.get("nextCall") or {}
     found = [response.get(name) for name in ("continueToken", "retryContinueToken", "gateToken", "resumeToken")]
     found.append(call.get("params", {}).get("continueToken"))
@@ -574,13 +574,13 @@ def _context_difference(actual: Mapping[str, Any], expected: Mapping[str, Any]) 
 
 
 def _changed(context: Mapping[str, Json], change: Any) -> dict[str, Json]:
-    """A context with a change to it; null removes a variable."""
+    """Return a context with a change to it; null removes a variable."""
     merged = {**context, **(change or {})}
     return {name: value for name, value in merged.items() if value is not None or name not in (change or {})}
 
 
 def _is_question(world: World, record: CallRecord) -> bool:
-    """Whether a call was answered by asking for variables."""
+    """Return whether a call was answered by asking for variables."""
     response: Any = {} if record.exchange is None else record.exchange.response
     report = response.get("blockers")
     codes = [each["code"] for each in report["blockers"]] if isinstance(report, dict) else []

@@ -71,7 +71,7 @@ def play(ir: dict[str, Any], story: Story, *, deep: bool = False) -> Outcome:
 
 
 def is_neutral(ir: dict[str, Any], story: Story) -> bool:
-    """Whether a story touches none of the choices on which the profiles part."""
+    """Return whether a story touches none of the choices on which the profiles part."""
     steps = [inner for step in ir["steps"] for inner in (step, *step.get("body", ()))]
     return (
         story.mode == "guided"

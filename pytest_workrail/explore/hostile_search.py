@@ -46,7 +46,7 @@ _TOOLS = {"checkpoint_workflow", "resume_session"}
 
 
 def generated_seeds(ir: dict[str, Any], profile: ProfileName) -> list[tuple[Turn, ...]]:
-    """What the generated scenarios of a workflow do; pieces of one workflow come one after the other."""
+    """Return what the generated scenarios of a workflow do; pieces of one workflow come one after the other."""
     global _made
     key = digest(canonical_bytes([ir, profile]))
     if _made is None or _made[0] != key:
@@ -56,7 +56,7 @@ def generated_seeds(ir: dict[str, Any], profile: ProfileName) -> list[tuple[Turn
 
 
 def turns_of(plan: Plan) -> tuple[Turn, ...]:
-    """A run as turns of the first agent. They say less than the run did, so they may lead elsewhere."""
+    """Return a run as turns of the first agent. They say less than the run did, so they may lead elsewhere."""
     return tuple(turn for taken in plan.taken if (turn := _seed_turn(taken)) is not None)
 
 
@@ -138,7 +138,7 @@ def _drawn(random: Random, kept: Sequence[tuple[Turn, ...]], values: dict[str, l
 
 
 def workflow_values(ir: dict[str, Any]) -> dict[str, list[Json]]:
-    """The variables of a workflow that an agent may set, each with values that make a difference."""
+    """Return the variables of a workflow that an agent may set, each with values that make a difference."""
     values = compared_values(ir)
     for step in ir["steps"]:
         source = step["loop"]["source"] if step["type"] == "loop" else {}
@@ -162,7 +162,7 @@ def _count(search: Search, outcome: Outcome) -> None:
 
 
 def shortened(ir: dict[str, Any], story: Story, outcome: Outcome) -> Story:
-    """The same broken promise with as few and as plain turns as can be: no single turn can be left out."""
+    """Return the same broken promise with as few and as plain turns as can be: no single turn can be left out."""
     assert outcome.broken is not None
     promise = outcome.broken[0]
 
@@ -212,7 +212,7 @@ def _with_plainer_turns(story: Story, breaks: Callable[[Story], bool]) -> Story:
 
 
 def is_minimal(ir: dict[str, Any], story: Story, promise: str) -> bool:
-    """Whether leaving out any one turn keeps the promise, or breaks another one."""
+    """Return whether leaving out any one turn keeps the promise, or breaks another one."""
     for index in range(len(story.turns)):
         left = replace(story, turns=story.turns[:index] + story.turns[index + 1 :])
         broken = play(ir, left, deep=promise in _DEEP).broken
@@ -272,7 +272,7 @@ def perform(piece: dict[str, Any]) -> Json:
 
 
 def combined(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the pieces of one workflow found together; of several stories about one promise, the shortest."""
+    """Return what the pieces of one workflow found together; of several stories about one promise, the shortest."""
     tried = {kind: sum(each["tried"].get(kind, 0) for each in results) for kind in KINDS}
     landed = {kind: sum(each["landed"].get(kind, 0) for each in results) for kind in KINDS}
     occasions = {name: sum(each["occasions"].get(name, 0) for each in results) for name in PROMISES}
@@ -314,19 +314,19 @@ def _violation(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def story_of(violation: dict[str, Any]) -> Story:
-    """The story of a violation."""
+    """Return the story of a violation."""
     turns = tuple(tuple(turn) for turn in violation["turns"])
     return Story(turns, violation["profile"], violation["mode"], violation["files"], violation["stays"])
 
 
 def scenario_name(workflow_id: str, violation: dict[str, Any]) -> str:
-    """The file name of a violation."""
+    """Return the file name of a violation."""
     stem = "".join(char if char.isalnum() else "-" for char in workflow_id)
     return f"{stem}.breaks-{violation['promise']}-{violation['profile']}{_ENDING}"
 
 
 def scenario_bytes(workflow: str, ir: dict[str, Any], story: Story, promise: str, how: str) -> bytes:
-    """The scenario of a story: it fails as long as the promise is broken, and passes when it is kept."""
+    """Return the scenario of a story: it fails as long as the promise is broken, and passes when it is kept."""
     value: dict[str, Any] = {
         "description": f"{PROMISES[promise][0].upper()}{PROMISES[promise][1:]}; a run broke it: {how}.",
         "workflow": workflow,

@@ -127,7 +127,7 @@ class MortalHomes:
         self._holders = 0
 
     def next(self) -> Home:
-        """A home as the next process finds it: nothing that was only in memory is left, locks included."""
+        """Return a home as the next process finds it: nothing that was only in memory is left, locks included."""
         if self._contents is not None:
             self._holders += 1
             holder = Holder(self._holders, "main", f"process{self._holders}", None)
@@ -144,7 +144,7 @@ class MortalHomes:
 
 
 def draw(random: Random, values: dict[str, list[Json]]) -> Turn:
-    """A turn by chance. `values` are the variables of the workflow, each with values that make a difference."""
+    """Return a turn by chance. `values` are the variables of the workflow, each with values that make a difference."""
     kind = random.choices(KINDS, _WEIGHTS)[0]
     who = random.choice((0, 0, 1))
     makers: dict[str, Callable[[], tuple[Any, ...]]] = {
@@ -187,7 +187,7 @@ def simpler(turn: Turn) -> list[Turn]:
 
 
 def told(turn: Turn) -> str:
-    """A turn in words."""
+    """Return a turn in words."""
     kind, *arguments = turn
     agent = f"agent {arguments[0] + 1}" if arguments else ""
     rest = arguments[1:]

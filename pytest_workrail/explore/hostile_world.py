@@ -156,7 +156,7 @@ class World:
         return found.value if isinstance(found, Ok) else None
 
     def position(self, token: str | None) -> Position | None:
-        """The node of a token, if it can be looked at."""
+        """Return the node of a token, if it can be looked at."""
         place = None if token is None else self.place(token)
         if place is None:
             return None
@@ -166,12 +166,12 @@ class World:
             return None
 
     def is_final_block(self, position: Position) -> bool:
-        """Whether a node is a blocked attempt that can't be retried."""
+        """Return whether a node is a blocked attempt that can't be retried."""
         state = snapshot_of(self.bench, position.node).state
         return isinstance(state, BlockedState) and isinstance(state.blocked, TerminalBlock)
 
     def view(self, position: Position | None) -> StepView | None:
-        """The pending step of a node as an agent sees it; None where there is none to submit."""
+        """Return the pending step of a node as an agent sees it; None where there is none to submit."""
         if position is None or position.instance is None or position.node.kind == "gate_checkpoint":
             return None
         return StepView(
@@ -222,7 +222,7 @@ class World:
         return {"who": who, "step": step, "tool": tool, "request": shown, "crash": self.homes.fuse.point}
 
     def symbol(self, token: Json) -> Json:
-        """A token by its age, so that it means the same in another run."""
+        """Return a token by its age, so that it means the same in another run."""
         for kind, known in self.given.items():
             for age, each in enumerate(reversed(known)):
                 if token == each:
@@ -232,7 +232,7 @@ class World:
         return token
 
     def token_of(self, symbol: Json) -> Json:
-        """The token that a symbol stands for; anything else is itself."""
+        """Return the token that a symbol stands for; anything else is itself."""
         if not isinstance(symbol, str) or not symbol.startswith("$"):
             return symbol
         kind, _, age = symbol[1:].partition("-")
@@ -425,7 +425,7 @@ class World:
         return int(record.exchange is not None and not record.exchange.is_error), 1
 
     def prefer(self, place: NodeAddress, preferences: Preferences) -> bool:
-        """A person sets the preferences at a node."""
+        """Return a person sets the preferences at a node."""
         return isinstance(self.bench.engine.prefer(place, preferences), Ok)
 
 
@@ -471,12 +471,12 @@ def _take(agent: HostileAgent, response: dict[str, Any]) -> None:
 
 
 def garbled(token: str) -> str:
-    """A token with its last character changed."""
+    """Return a token with its last character changed."""
     return token[:-1] + ("A" if token[-1] != "A" else "B")
 
 
 def advance_request(token: str, answer: Submit) -> dict[str, Json]:
-    """The call that submits an answer."""
+    """Return the call that submits an answer."""
     request: dict[str, Json] = {"continueToken": token, "intent": "advance"}
     if answer.context is not None:
         request["context"] = dict(answer.context)
@@ -491,12 +491,12 @@ def advance_request(token: str, answer: Submit) -> dict[str, Json]:
 
 
 def rehydration(token: str) -> dict[str, Json]:
-    """The call that looks at a node again."""
+    """Return the call that looks at a node again."""
     return {"continueToken": token, "intent": "rehydrate", "workspacePath": WORKSPACE}
 
 
 def malformed_request(token: str, shape: int) -> dict[str, Json]:
-    """A call that no reader of the protocol would make; there are eight."""
+    """Return a call that no reader of the protocol would make; there are eight."""
     shapes: tuple[dict[str, Json], ...] = (
         {"intent": "advance"},
         {"continueToken": token, "intent": "proceed"},
@@ -511,7 +511,7 @@ def malformed_request(token: str, shape: int) -> dict[str, Json]:
 
 
 def staying_answer(view: StepView) -> Submit:
-    """A right answer of an agent that never leaves a loop by itself."""
+    """Return a right answer of an agent that never leaves a loop by itself."""
     kept = behave(Behaviour.KEEP_LOOPING, view)
     if isinstance(kept, Ok):
         return kept.value

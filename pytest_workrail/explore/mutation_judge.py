@@ -35,7 +35,7 @@ _OF_PROMPTS = frozenset(("FRG-DROP", "FRG-ALWAYS", "PRM-SENTENCE-DROP", "INJ-DRO
 
 
 def inert_reason(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName]) -> str | None:
-    """Why a mutant can't behave differently; None if there is no proof."""
+    """Return why a mutant can't behave differently; None if there is no proof."""
     mutated = mutant.apply(ir)
     if mutated == ir:
         return "the compiled workflow is the same"
@@ -62,7 +62,7 @@ def _by_rule(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName]
 
 
 def step_at(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
-    """The step or loop that a path of an IR is inside of."""
+    """Return the step or loop that a path of an IR is inside of."""
     if len(path) < 2 or path[0] != "steps":
         return None
     inner = len(path) > 3 and path[2] == "body" and isinstance(path[3], int)
@@ -71,7 +71,7 @@ def step_at(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
 
 
 def condition_path(path: Path) -> Path | None:
-    """Where the condition begins that a path is inside of."""
+    """Return where the condition begins that a path is inside of."""
     for index, part in enumerate(path):
         before = path[max(0, index - 2) : index]
         is_condition = (
@@ -85,7 +85,7 @@ def condition_path(path: Path) -> Path | None:
 
 
 def loop_around(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
-    """The loop whose body a path is inside of."""
+    """Return the loop whose body a path is inside of."""
     if len(path) > 3 and path[0] == "steps" and path[2] == "body":
         found: dict[str, Any] = value_at(ir, path[:2])
         return found
@@ -133,7 +133,7 @@ def _steps_never_meet(mutant: Mutant, ir: dict[str, Any]) -> str | None:
 
 
 def mutant_keys(mutants: Sequence[Mutant], payload: dict[str, Any]) -> dict[str, str]:
-    """What the verdict on each mutant depends on, by its id: step and neighbours, the change, the scenarios."""
+    """Return what the verdict on each mutant depends on, by its id: step and neighbours, the change, the scenarios."""
     ir = payload["ir"]
     suite = digest(canonical_bytes([VERSION, payload["profiles"], payload["scenarios"]]))
     keys: dict[str, str] = {}
@@ -192,7 +192,7 @@ class Baseline:
 
 
 def shown_by(run: Run) -> Any:
-    """What a scenario makes visible of a run; hashes of the workflow are left out."""
+    """Return what a scenario makes visible of a run; hashes of the workflow are left out."""
     value = golden_value(run.transcript)
     metadata = {name: member for name, member in value[METADATA].items() if name != "workflowHash"}
     # The trace spells out conditions; how a condition is written is no behaviour, and no agent is shown it.
@@ -218,7 +218,7 @@ def baseline(name: str, value: dict[str, Any], ir: dict[str, Any]) -> Baseline:
 
 
 def visited_places(transcript: Transcript) -> frozenset[str]:
-    """The steps, loops and fragments that a run came across."""
+    """Return the steps, loops and fragments that a run came across."""
     found = {point.place for point in observe(transcript)}
     found |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
     loops = {step["id"]: loop["id"] for loop in _loops(transcript.ir) for step in loop["body"]}
@@ -238,14 +238,14 @@ def _loops(ir: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def concerned(mutant: Mutant, scenarios: Iterable[Baseline]) -> list[Baseline]:
-    """The scenarios that could notice a mutant; first those that show most about its place for their length."""
+    """Return the scenarios that could notice a mutant; first those that show most about its place for their length."""
     near = {mutant.place, *mutant.beside}
     visiting = (each for each in scenarios if not mutant.place or not near.isdisjoint(each.places))
     return sorted(visiting, key=lambda each: (each.length / (1 + each.points[mutant.place]), each.name))
 
 
 def notices(scenario: Baseline, mutated: dict[str, Any]) -> Noticed | None:
-    """How a scenario notices a mutant; None if it sees no difference."""
+    """Return how a scenario notices a mutant; None if it sees no difference."""
     try:
         run = run_scenario(Loaded(scenario.scenario, mutated)).run
     except Exception:  # a workflow that no author could compile may lead anywhere; that is noticed too

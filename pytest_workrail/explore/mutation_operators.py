@@ -109,7 +109,7 @@ class Mutant:
         return pointer
 
     def apply(self, ir: dict[str, Any]) -> dict[str, Any]:
-        """The mutated IR; what it has in common with the sound one is shared."""
+        """Return the mutated IR; what it has in common with the sound one is shared."""
         changed: dict[str, Any] = _changed(ir, self.path, self.value)
         return changed
 
@@ -131,7 +131,7 @@ def _changed(node: Any, path: Path, value: Any) -> Any:
 
 
 def value_at(node: Any, path: Path) -> Any:
-    """What an IR holds at a path; None where there is nothing."""
+    """Return what an IR holds at a path; None where there is nothing."""
     for part in path:
         if isinstance(part, int):
             node = node[part] if isinstance(node, list) and part < len(node) else None
@@ -174,13 +174,13 @@ def _of_step(step: dict[str, Any], at: Path, place: str) -> Iterator[Mutant]:
 
 
 def middle_sentence(prompt: str) -> str | None:
-    """The sentence in the middle of a prompt, as it stands there; None if there is only one."""
+    """Return the sentence in the middle of a prompt, as it stands there; None if there is only one."""
     sentences = _SENTENCE.findall(prompt)
     return str(sentences[len(sentences) // 2]) if len(sentences) > 1 else None
 
 
 def injections_of(compiled: CompiledWorkflow) -> dict[str, list[tuple[str, int, int]]]:
-    """What builtins put into the prompts of a workflow, and where."""
+    """Return what builtins put into the prompts of a workflow, and where."""
     return {
         step_id: [(f"{item.kind} '{item.id}'", item.start, item.end) for item in node.injections]
         for step_id, node in compiled.step_by_id.items()
@@ -209,7 +209,7 @@ class ConditionPlace(NamedTuple):
 
 
 def condition_mutants(at: ConditionPlace, condition: Any, known: dict[str, list[Json]]) -> Iterator[Mutant]:
-    """Every mutant of one condition. `known` are the values that the workflow compares each variable with."""
+    """Yield every mutant of one condition. `known` are the values that the workflow compares each variable with."""
 
     def mutant(operator: str, path: Path, value: Any, change: str) -> Mutant:
         return Mutant(f"{at.prefix}{operator}", at.place, path, value, change, path, at.beside)
@@ -240,7 +240,7 @@ def condition_mutants(at: ConditionPlace, condition: Any, known: dict[str, list[
 
 
 def _nodes(condition: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every object of a condition, outer ones first."""
+    """Yield every object of a condition, outer ones first."""
     if not isinstance(condition, dict):
         return
     yield path, condition
@@ -271,7 +271,7 @@ def _other(node: dict[str, Any], operator: str, known: dict[str, list[Json]]) ->
 
 
 def _described(node: Any) -> str:
-    """A condition as a reader says it."""
+    """Return a condition as a reader says it."""
     if not isinstance(node, dict):
         return "a condition"
     if "var" not in node:
@@ -492,7 +492,7 @@ class _Mutants:
 
 
 def _criteria(criteria: Any, path: Path, place: str, what: str) -> Iterator[Mutant]:
-    """The mutants of a rule, a list of rules or a composition."""
+    """Yield the mutants of a rule, a list of rules or a composition."""
     if isinstance(criteria, dict) and "type" in criteria:
         for bound, step in (("min", 1), ("max", -1)):
             if criteria["type"] == "length" and isinstance(criteria.get(bound), int):

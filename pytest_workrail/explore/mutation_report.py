@@ -77,7 +77,7 @@ def _differs(sound: Run, scenario: dict[str, Any], mutated: dict[str, Any]) -> b
 
 
 def expected(run: Run) -> dict[str, Json]:
-    """What a scenario expects of the run it was made from."""
+    """Return what a scenario expects of the run it was made from."""
     found: dict[str, Json] = {"status": str(run.status), "steps": [str(step) for step in run.steps]}
     if run.blockers:
         found["blockers"] = [str(code) for code in run.blockers]
@@ -107,7 +107,7 @@ def _candidates(
 
 
 def _changed_step(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any] | None:
-    """The step that a mutant is about, also where the change is in something that the step refers to."""
+    """Return the step that a mutant is about, also where the change is in something that the step refers to."""
     found = step_at(ir, mutant.at)
     if found is not None or not mutant.place:
         return found
@@ -174,7 +174,7 @@ def _long_lists(step: dict[str, Any] | None) -> Iterator[dict[str, Json]]:
 
 
 def _turns(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> Iterator[list[Json]]:
-    """What the agent does differently: nothing, something made for this change, then every behaviour."""
+    """Yield what the agent does differently: nothing, something made for this change, then every behaviour."""
     yield []
     step = _changed_step(mutant, ir)
     loop = step if step is not None and step["type"] == "loop" else loop_around(ir, mutant.at)
@@ -234,7 +234,7 @@ def _answers(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any], step: 
 
 
 def _assessments(ir: dict[str, Any], refs: list[str]) -> Iterator[list[Json]]:
-    """Every level of every dimension once, and every dimension left out once."""
+    """Yield every level of every dimension once, and every dimension left out once."""
     declared = {each["id"]: each for each in ir["assessments"]}
     plain = {ref: {each["id"]: each["levels"][-1] for each in declared[ref]["dimensions"]} for ref in refs}
 
@@ -258,7 +258,7 @@ def _assessments(ir: dict[str, Any], refs: list[str]) -> Iterator[list[Json]]:
 
 
 def summary(workflow_id: str, path: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The report of one workflow, for `--json`."""
+    """Return the report of one workflow, for `--json`."""
     statuses = Counter(each["status"] for each in results)
     killed, survived = statuses[KILLED], statuses[SURVIVED]
     return {
@@ -291,7 +291,7 @@ def _survivor(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def sentence(result: dict[str, Any]) -> str:
-    """A survivor in one sentence: the change, and the run that would notice it."""
+    """Return a survivor in one sentence: the change, and the run that would notice it."""
     return f"If {result['change']}, no scenario would notice; {_run(result['missing'])} would."
 
 
@@ -327,7 +327,7 @@ def table(results: Sequence[dict[str, Any]], by: str) -> Iterator[str]:
 
 
 def stryker_file(text: bytes, compiled: CompiledWorkflow, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One file of the report: its source, and every mutant with the place in it."""
+    """Return one file of the report: its source, and every mutant with the place in it."""
     source = text.decode("utf-8", "replace")
     document = JsonDocument(source)
     return {
@@ -356,7 +356,7 @@ def _stryker_mutant(result: dict[str, Any], location: dict[str, Any]) -> dict[st
 
 
 def _location(document: JsonDocument, compiled: CompiledWorkflow, pointer: str) -> dict[str, dict[str, int]]:
-    """Where the author wrote what a mutant changes; what was generated is where it was asked for."""
+    """Return where the author wrote what a mutant changes; what was generated is where it was asked for."""
     parts = pointer.split("/")[1:]
     wanted = pointer
     if len(parts) > 1 and parts[0] == "steps":
@@ -381,7 +381,7 @@ def _location(document: JsonDocument, compiled: CompiledWorkflow, pointer: str) 
 
 
 def stryker_report(files: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The mutation testing report, schema version 2."""
+    """Return the mutation testing report, schema version 2."""
     return {
         "$schema": "https://git.io/mutation-testing-schema",
         "schemaVersion": "2",
@@ -394,7 +394,7 @@ def stryker_report(files: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def html_page(reports: Sequence[dict[str, Any]]) -> str:
-    """One self-contained page of all workflows: scores and survivors."""
+    """Return one self-contained page of all workflows: scores and survivors."""
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>Mutation report</title>",
         f"<style>{_STYLE}</style><h1>Mutation report</h1>",
@@ -444,7 +444,7 @@ def _prepare(piece: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Mutant], 
 
 
 def _by_profile(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """A scenario once for each profile that it is for."""
+    """Return a scenario once for each profile that it is for."""
     named = value.get("profiles")
     if not named:
         return [value]

@@ -126,7 +126,7 @@ class Planner(Agent):
         return self._final(view) if self._finals == 1 else correct_answer(view)
 
     def _prepared(self, view: StepView) -> Iterator[Action]:
-        """What is done at a step before the answer that is to pass."""
+        """Yield what is done at a step before the answer that is to pass."""
         place = place_of(view.step_id, view.instance.loop_path)
         waiting = self._waiting(place)
         if self._gate == place:
@@ -156,7 +156,7 @@ class Planner(Agent):
         return replace(Answers(view, ()).right(), context=change)
 
     def _gate_change(self, view: StepView) -> dict[str, Json] | None:
-        """What has to be in the context so that a person has to agree."""
+        """Return what has to be in the context so that a person has to agree."""
         wishes = self._gate_wishes(view)
         return self._guide.solver.solve(wishes, view.context, kept=("goal",)).change
 
@@ -166,7 +166,7 @@ class Planner(Agent):
         return [self._guide.binder.wish((condition, True), view.loop, iteration)]
 
     def _final(self, view: StepView) -> Submit:
-        """The answer with which the run goes on."""
+        """Return the answer with which the run goes on."""
         place = place_of(view.step_id, view.instance.loop_path)
         waiting = self._waiting(place)
         answers = Answers(view, waiting)
@@ -192,7 +192,7 @@ class Planner(Agent):
         return answer
 
     def _with_needs(self, view: StepView, answer: Submit) -> Submit:
-        """The answer with the variables of loops that a run comes to which goes past what is wrong."""
+        """Return the answer with the variables of loops that a run comes to which goes past what is wrong."""
         for _ in range(len(self._guide.index.loops)):
             found = view.predict(answer, never_stop=True)
             if not isinstance(found, Err) or not isinstance(found.error, MissingContext):
@@ -210,7 +210,7 @@ class Planner(Agent):
         return self._choose(completed, frame, view.context, path, own, earlier=view.earlier, reported=reported)
 
     def _decided(self, view: StepView, answer: Submit, chosen: _Chosen) -> Submit:
-        """The answer with the decision that the way asks for, and no other."""
+        """Return the answer with the decision that the way asks for, and no other."""
         decision = chosen.decision()
         others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
         has_own = len(others) != len(answer.artifacts)
@@ -274,7 +274,7 @@ class Planner(Agent):
         return next((code for code, gap in GAP_OF_BLOCKER.items() if gap == detail), None)
 
     def _intent(self, loop: dict[str, Any]) -> tuple[str | None, float]:
-        """How a loop is to end in this run, and how many iterations it is to have by then."""
+        """Return how a loop is to end in this run, and how many iterations it is to have by then."""
         known = self._intents.get(loop["id"])
         if known is not None:
             return known
@@ -299,7 +299,7 @@ class Planner(Agent):
         return case, count
 
     def _needed_iterations(self, loop: dict[str, Any], places: list[str]) -> float:
-        """How far a loop has to go so that its body can show what is missing."""
+        """Return how far a loop has to go so that its body can show what is missing."""
         names = set(loop["loop"]["variables"].values())
         if not any(name in str(loop["body"]) for name in names):
             return 1
@@ -319,7 +319,7 @@ class Planner(Agent):
         earlier: tuple[Json, ...] = (),
         reported: bool = False,
     ) -> _Chosen | None:
-        """The way to what is missing most, or the shortest one to the end."""
+        """Return the way to what is missing most, or the shortest one to the end."""
         self._awaited.clear()
         self._passed.clear()
         targets = []
@@ -357,7 +357,7 @@ class Planner(Agent):
         return None if fallback is None else self._taken(*fallback)
 
     def _is_worth(self, target: Target, seen: set[Point]) -> bool:
-        """Whether a target is wanted for itself, or the way there shows something."""
+        """Return whether a target is wanted for itself, or the way there shows something."""
         if target.place is not None and (target.place == self._gate or self._is_awaited_beyond_arrival(target.place)):
             return True
         if self._skipped is not None and target.loop is not None:
@@ -396,7 +396,7 @@ class Planner(Agent):
         return misfits, skipped, 1, -index
 
     def _waiting(self, place: str) -> list[Point]:
-        """What this run could still show at a place."""
+        """Return what this run could still show at a place."""
         return [point for point in self._guide.ledger.waiting(place, self._mode) if point not in self.expected]
 
     def _is_awaited(self, place: str) -> bool:
@@ -406,13 +406,13 @@ class Planner(Agent):
         return found
 
     def _is_awaited_beyond_arrival(self, place: str) -> bool:
-        """Whether something is missing at a place that does not depend on how a run gets there."""
+        """Return whether something is missing at a place that does not depend on how a run gets there."""
         return any(
             point.kind.shows_there(point) and not point.kind.shows_on_the_way(point) for point in self._waiting(place)
         )
 
     def _passes(self, place: str) -> bool:
-        """Whether something is missing that only shows when the place is passed by."""
+        """Return whether something is missing that only shows when the place is passed by."""
         found = self._passed.get(place)
         if found is None:
             found = self._passed[place] = any(
@@ -441,7 +441,7 @@ class Planner(Agent):
             self.expected.update(DecidesGoal.deciding(gate_place(place), condition, context, self._guide.members))
 
     def _settled(self, target: Target, context: Mapping[str, Any], own: list[list[Wish]]) -> dict[str, Json] | None:
-        """The change to the context that leads to a target, and shows as much as can be on the way."""
+        """Return the change to the context that leads to a target, and shows as much as can be on the way."""
         guide = self._guide
         elements = dict(self._elements(target, context))
         known = {**context, **{name: value for name, value in elements.items() if value is not None}}
@@ -457,7 +457,7 @@ class Planner(Agent):
         return self._change(target, context, dict(answer.change or {}), elements)
 
     def _elements(self, target: Target, context: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """The elements of lists that loops on the way go through, under their own names."""
+        """Yield the elements of lists that loops on the way go through, under their own names."""
         for loop_id in target.way.lengths:
             loop = self._guide.steps[loop_id]
             held = context.get(loop["loop"]["source"]["variable"])
@@ -500,7 +500,7 @@ class Planner(Agent):
         earlier: tuple[Json, ...],
         reported: bool,
     ) -> set[Point] | None:
-        """What is seen on the way, if the engine's own search ends where it should."""
+        """Return what is seen on the way, if the engine's own search ends where it should."""
         if reported:
             return set()
         decision = target.way.decision

@@ -36,7 +36,7 @@ _MAX_TRIED = 100_000
 
 
 def proofs_for(ir: dict[str, Any], profile: Profile) -> Iterator[tuple[Point, dict[str, Json]]]:
-    """Every point that can't be shown, with its proof, in the order of the steps."""
+    """Yield every point that can't be shown, with its proof, in the order of the steps."""
     listed = GoalList(ir, profile)
     for each in listed.excluded:
         proof = _loop_proof(ir, profile, each) if each.point.kind is LoopGoal else _contradiction(each)
@@ -48,7 +48,7 @@ def proofs_for(ir: dict[str, Any], profile: Profile) -> Iterator[tuple[Point, di
 
 
 def _only_behind(ir: dict[str, Any], point: Point) -> Iterator[str]:
-    """The steps that are never done because a condition is never true."""
+    """Yield the steps that are never done because a condition is never true."""
     if point.kind is ConditionGoal and point.case == "true":
         step: dict[str, Any] = next((each for each in ir["steps"] if each["id"] == point.place), {})
         body = step.get("body", ())
@@ -81,7 +81,7 @@ def _of_profile(ir: dict[str, Any], profile: Profile, done: set[str]) -> Iterato
 
 
 def _contradiction(each: Excluded) -> dict[str, Json] | None:
-    """The conditions that contradict one another, in every iteration that makes a difference."""
+    """Return the conditions that contradict one another, in every iteration that makes a difference."""
     found: list[Json] = []
     for iteration in each.scope.iterations(each.wishes):
         wishes = each.scope.together(iteration, each.wishes)
@@ -97,7 +97,7 @@ def _contradiction(each: Excluded) -> dict[str, Json] | None:
 
 
 def core_proof(solver: Solver, wishes: list[Wish], fixed: dict[str, int]) -> dict[str, Json] | None:
-    """The smallest set of wishes that can't come out together; None where that is not proved."""
+    """Return the smallest set of wishes that can't come out together; None where that is not proved."""
     if solver.solve(wishes, fixed=fixed).verdict != IMPOSSIBLE:
         return None
     core = solver.core(wishes, fixed)
@@ -116,7 +116,7 @@ def core_proof(solver: Solver, wishes: list[Wish], fixed: dict[str, int]) -> dic
 
 
 def _loop_proof(ir: dict[str, Any], profile: Profile, each: Excluded) -> dict[str, Json] | None:
-    """Why a loop never ends in one way."""
+    """Return why a loop never ends in one way."""
     loop = next(step for step in ir["steps"] if step["id"] == each.point.place)
     source, limit, case = loop["loop"]["source"], loop["loop"]["maxIterations"], each.point.case
     bound: dict[str, Json] = {"kind": "bound", "limit": limit}
@@ -180,7 +180,7 @@ def _meets(proof: dict[str, Any], context: dict[str, Any]) -> bool:
 
 
 def _contexts(proof: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every combination of the classes, and of values near what the conditions compare with."""
+    """Yield every combination of the classes, and of values near what the conditions compare with."""
     options: dict[str, list[Any]] = {}
     for name, values in proof["classes"].items():
         known: list[Any] = [UNSET if "unset" in each else each["value"] for each in values]

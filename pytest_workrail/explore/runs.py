@@ -100,13 +100,13 @@ def record(ir: dict[str, Any], profile: ProfileName, preferences: Preferences, a
 
 
 def replay(ir: dict[str, Any], profile: ProfileName, plan: Plan) -> Run:
-    """The same turns under a profile, by an agent that does nothing but them."""
+    """Return the same turns under a profile, by an agent that does nothing but them."""
     turns = [Turn(each.step_id, each.action) for each in plan.taken]
     return drive(Setup(ir, profile, plan.preferences, context=plan.context, max_turns=MAX_TURNS), Scripted(turns))
 
 
 def agrees(one: Run, other: Run) -> bool:
-    """Whether a scenario can expect the same of both: how they end, and what happened on the way."""
+    """Return whether a scenario can expect the same of both: how they end, and what happened on the way."""
     if other.ending.kind in ("misplayed", "endless"):
         return False
     same = (one.status, one.steps, one.blockers, one.gaps) == (other.status, other.steps, other.blockers, other.gaps)
@@ -123,7 +123,7 @@ def _word(exchange: Exchange) -> str:
 
 
 def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
-    """The plan for one more profile, if both can expect the same; otherwise the plan as it is."""
+    """Return the plan for one more profile, if both can expect the same; otherwise the plan as it is."""
     run = replay(ir, profile, plan)
     if not agrees(plan.run, run):
         return plan
@@ -132,7 +132,7 @@ def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
 
 
 def turn_documents(taken: Sequence[Taken]) -> list[Json]:
-    """The turns as a scenario file writes them; those that are refused say so."""
+    """Return the turns as a scenario file writes them; those that are refused say so."""
     return [_turn_document(each) for each in taken]
 
 
@@ -170,7 +170,7 @@ def _expected(exchange: Exchange | None) -> dict[str, Json] | None:
 
 
 def expectations(run: Run) -> dict[str, Json]:
-    """What a scenario expects of the whole run."""
+    """Return what a scenario expects of the whole run."""
     expected: dict[str, Json] = {"status": str(run.status)}
     if run.ending.kind == "refused":
         expected["error"] = str(run.transcript.exchanges[-1].response["code"])
@@ -270,7 +270,7 @@ def _run(
     refuse: bool = False,
     skipped: str | None = None,
 ) -> bool:
-    """One more run; false when it showed nothing new."""
+    """Make one more run; return False when it showed nothing new."""
     ledger = guide.ledger
     agent = Planner(guide, mode, gate=gate, refuse=refuse, skipped=skipped)
     plan = record(guide.ir, guide.name, PREFERENCES[mode], agent)

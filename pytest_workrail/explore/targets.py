@@ -90,7 +90,7 @@ class Binder:
 
 
 def element_name(loop: dict[str, Any], iteration: int) -> str:
-    """What stands for one element of a loop's list among the variables."""
+    """Return what stands for one element of a loop's list among the variables."""
     return f"{loop['id']}[{iteration}]"
 
 
@@ -118,7 +118,7 @@ class Map:
         self._loops = {step["id"]: step for step in self._steps if step["type"] == "loop"}
 
     def targets(self, completed: Container[str], frame: LoopFrame | None) -> Iterator[Target]:
-        """What can be next, in the order of the document; inside a loop, its own steps first."""
+        """Yield what can be next, in the order of the document; inside a loop, its own steps first."""
         if frame is None:
             yield from self._top(completed, frozenset(), Way())
         else:
@@ -176,7 +176,7 @@ class Map:
         way: Way,
         empty: int = 0,
     ) -> Iterator[Target]:
-        """The open steps of an iteration, then those of the next one, then what comes after the loop."""
+        """Yield the open steps of an iteration, then those of the next one, then what comes after the loop."""
         way = self._asked(way, loop, iteration, goes_on=True)
         path = (LoopPosition(loop["id"], iteration),)
         for step in body_of(loop, self._profile)[index:]:

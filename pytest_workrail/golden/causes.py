@@ -67,7 +67,7 @@ class Causes:
         return (Cause(*item) for item in self._own.items())
 
     def with_only(self, chosen: Iterable[str]) -> Ok[dict[str, Any]] | Err[str]:
-        """The old golden with the chosen causes, by their ids, and whatever follows from them."""
+        """Return the old golden with the chosen causes, by their ids, and whatever follows from them."""
         ids = set(chosen)
         return merged(self._old, self._new, lambda number, edit: any(key.id in ids for key in self._keys[number][edit]))
 
@@ -87,7 +87,7 @@ class Causes:
         self._own = dict(sorted(self._own.items(), key=lambda item: rank[id(item[1])]))
 
     def _explained(self, difference: Difference) -> tuple[tuple[CauseKey, ...], ...] | None:
-        """The causes of each edit of a difference; None when it is a cause of its own."""
+        """Return the causes of each edit of a difference; None when it is a cause of its own."""
         candidates = [Cause(*item) for item in self._own.items()]
         structural = [cause for cause in candidates if cause.difference.sort == "turn" or _is_listed(cause.difference)]
         match difference.sort:
@@ -136,7 +136,7 @@ def _is_digest(difference: Difference) -> bool:
 
 
 def _explains(cause: Difference, difference: Difference, edit: Piece) -> bool:
-    """Whether an edit says only what a cause says already."""
+    """Return whether an edit says only what a cause says already."""
     if edit.is_edit:
         sides = cause.edits if cause.change == "changed" else (Piece(_strings(cause.old), _strings(cause.new)),)
         return any(edit.old.strip() in side.old and edit.new.strip() in side.new for side in sides)
@@ -151,7 +151,7 @@ def _json(value: Any) -> str:
 
 
 def _strings(value: Any) -> str:
-    """All texts of a value, below one another."""
+    """Return all texts of a value, below one another."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -175,7 +175,7 @@ class Group:
 
 
 def grouped(goldens: Iterable[tuple[str, Iterable[Cause]]]) -> list[Group]:
-    """The changes of many goldens, each once: those of most goldens first, else in the order they come in."""
+    """Return the changes of many goldens, each once: those of most goldens first, else in the order they come in."""
     groups: dict[CauseKey, Group] = {}
     for name, causes in goldens:
         for cause in causes:
@@ -191,7 +191,7 @@ _PLAIN_NAMES = {
 
 
 def headline(difference: Difference) -> str:
-    """A change in one line: what, where, how much."""
+    """Return a change in one line: what, where, how much."""
     where = f" at {quoted(difference.step)}" if difference.step else ""
     if difference.sort == "turn":
         what = f"turn{where} ({difference.field})" if difference.field else f"turn{where}"

@@ -59,7 +59,7 @@ class Piece(NamedTuple):
 
 @lru_cache(maxsize=512)
 def pieces(old: str, new: str) -> tuple[Piece, ...]:
-    """Both texts in pieces, in order. First by lines, then by words within the lines that changed."""
+    """Return both texts in pieces, in order. First by lines, then by words within the lines that changed."""
     found: list[Piece] = []
     before, after = _LINE.findall(old), _LINE.findall(new)
     for i, j in _blocks(before, after):
@@ -71,12 +71,12 @@ def pieces(old: str, new: str) -> tuple[Piece, ...]:
 
 
 def edits(old: str, new: str) -> tuple[Piece, ...]:
-    """What was edited, without what stayed."""
+    """Return what was edited, without what stayed."""
     return tuple(piece for piece in pieces(old, new) if piece.is_edit)
 
 
 def word_count(changes: Iterable[Piece]) -> int:
-    """How many words some edits touch: those that went or those that came, whichever are more."""
+    """Return how many words some edits touch: those that went or those that came, whichever are more."""
     return sum(max(1, len(_IS_WORD.findall(each.old)), len(_IS_WORD.findall(each.new))) for each in changes)
 
 
@@ -157,14 +157,14 @@ class Difference(NamedTuple):
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """All differences between two goldens, in reading order."""
+    """Return all differences between two goldens, in reading order."""
     walk = _Walk(lambda _, __: True)
     walk.golden(joined(dict(old)), joined(dict(new)))
     return walk.found
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any], takes: Decision) -> Ok[dict[str, Any]] | Err[str]:
-    """The old golden with some of the differences taken over from the new one."""
+    """Return the old golden with some of the differences taken over from the new one."""
     walk = _Walk(takes)
     made = walk.golden(joined(dict(old)), joined(dict(new)))
     if walk.is_torn:
@@ -239,7 +239,7 @@ class _Walk:
         return new._replace(parts={name: value for name, value in parts.items() if value is not _MISSING})
 
     def _from_new(self, turn: _Turn) -> _Turn:
-        """A turn of the new golden alone; its symbols are known by their old names where they have one."""
+        """Return a turn of the new golden alone; its symbols are known by their old names where they have one."""
         return turn._replace(parts={name: self._as_old(value) for name, value in turn.parts.items()})
 
     def _chained(self, turns: list[_Turn]) -> list[Any]:
@@ -286,7 +286,7 @@ class _Walk:
         return {name: value for name, value in made.items() if value is not _MISSING}
 
     def _prompt(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> dict[str, str]:
-        """The author's text for itself, and what the engine puts around it."""
+        """Return the author's text for itself, and what the engine puts around it."""
         was, is_now = prompt_parts(old["prompt"]), prompt_parts(new["prompt"])
         here = at.member("prompt")._replace(field="prompt")
         around = here._replace(sort="echo", field="around the prompt")
@@ -362,7 +362,7 @@ class _Turn(NamedTuple):
         return self.place("response" if self.number else "request")
 
     def place(self, name: str) -> str:
-        """The pointer to a part: the answer belongs to the exchange before."""
+        """Return the pointer to a part: the answer belongs to the exchange before."""
         return f"/transcript/{self.number - 1 if name in _ANSWERS else self.number}/{name}"
 
     @property
@@ -439,7 +439,7 @@ def _opcodes(old: list[Any], new: list[Any], key: Key) -> list[tuple[str, int, i
 
 
 def _anonymous(value: Any) -> str:
-    """A value without the numbers of its symbols."""
+    """Return a value without the numbers of its symbols."""
     return _NUMBER.sub("", json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
@@ -450,7 +450,7 @@ def _item_text(item: Any) -> str:
 
 
 def _item_name(value: Any) -> str:
-    """What an item of a list is, as far as it says so."""
+    """Return what an item of a list is, as far as it says so."""
     if not isinstance(value, dict):
         return type(value).__name__
     names = ("code", "id", "kind", "event", "type", *_STEP_MEMBERS)

@@ -129,7 +129,7 @@ class SlotMask:
     def _demands(
         self, step: dict[str, Any], loop: dict[str, Any] | None, style: PromptStyle
     ) -> list[PromptPart | None]:
-        """The slots that say what a step has to hand in; they stand together, with the notes behind them."""
+        """Return the slots that say what a step has to hand in; they stand together, with the notes behind them."""
         output = step["output"]
         parts: list[PromptPart | None] = []
         if "contract" in output:
@@ -147,7 +147,7 @@ def _together(parts: list[PromptPart | None]) -> tuple[str, str]:
 
 
 def _banner(prompt: str, limits: tuple[int | float | None, ...]) -> PromptPart | None:
-    """The loop banner a prompt starts with; which pass it speaks of is read from it and then made sure of."""
+    """Return the loop banner a prompt starts with; which pass it speaks of is read from it and then made sure of."""
     if not limits:
         return None
     named = _PASS.search(prompt)
@@ -161,7 +161,7 @@ def _banner(prompt: str, limits: tuple[int | float | None, ...]) -> PromptPart |
 
 
 def golden_bytes(transcript: Transcript) -> bytes:
-    """The file of a transcript: the same bytes on every machine."""
+    """Return the file of a transcript: the same bytes on every machine."""
     return encode_file(folded_golden(transcript))
 
 
@@ -175,7 +175,7 @@ def folded_golden(transcript: Transcript, matchers: tuple[Matcher, ...] = ()) ->
 def golden_value(
     transcript: Transcript, profile: Profile | None = None, prompts: Prompts | None = None
 ) -> dict[str, Any]:
-    """What a golden says, in the order in which it is read. A profile is given where no name stands for it.
+    """Return what a golden says, in the order in which it is read. A profile is given where no name stands for it.
 
     Where `prompts` are given, they take the texts of the prompts, and the golden refers to them.
     """
@@ -198,7 +198,7 @@ def golden_value(
 
 
 def story_value(transcript: Transcript) -> dict[str, Any]:
-    """A run for readers: what a golden says of it, with the engine's words, and each prompt in parts.
+    """Return a run for readers: what a golden says of it, with the engine's words, and each prompt in parts.
 
     A part is the slot it fills, or None for the author's words, and its text.
     """
@@ -229,7 +229,7 @@ def _told(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any
 
 
 def _defect(mark: EngineDefectMark) -> dict[str, Json]:
-    """A mark without our words about the engine, which the generated list of its defects has."""
+    """Return a mark without our words about the engine, which the generated list of its defects has."""
     return {name: value for name, value in mark.to_json().items() if name != "engine"}
 
 
@@ -238,7 +238,7 @@ def _profile(transcript: Transcript) -> Profile:
 
 
 def _final(transcript: Transcript, profile: Profile) -> dict[str, Json]:
-    """How the run ended. What it passed over is told here where no answer tells of it."""
+    """Return how the run ended. What it passed over is told here where no answer tells of it."""
     final = _without_fixes(transcript.final)
     match profile.answers:
         case Answers.ENGINE if transcript.skipped:
@@ -248,13 +248,13 @@ def _final(transcript: Transcript, profile: Profile) -> dict[str, Json]:
 
 
 def _metadata(transcript: Transcript, symbols: Symbols) -> dict[str, Any]:
-    """Which workflow it was. The lockfile pins it; a golden says only what an agent saw of it."""
+    """Return which workflow it was. The lockfile pins it; a golden says only what an agent saw of it."""
     named = {name: transcript.ir[name] for name in ("version", "description") if name in transcript.ir}
     return {**symbols.value(named), "workflowHash": transcript.workflow_hash}
 
 
 def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:
-    """What was said and what was stored, and how it ended: the record of a run with prepared outputs."""
+    """Return what was said and what was stored, and how it ended: the record of a run with prepared outputs."""
     symbols = Symbols()
     mask = _mask_of(transcript)
     return dumps(
@@ -275,7 +275,7 @@ def _call_and_answer(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> di
 
 
 def _event(event: Event, symbols: Symbols) -> dict[str, Any]:
-    """An event without what says when and under which name it was stored."""
+    """Return an event without what says when and under which name it was stored."""
     wire: dict[str, Any] = event.to_wire()
     kept = {name: wire[name] for name in ("scope", "data") if name in wire}
     if kept["data"].get("nodeKind") == "blocked_attempt":

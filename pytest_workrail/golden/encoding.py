@@ -47,13 +47,13 @@ class PromptParts(NamedTuple):
 
 
 def prompt_parts(prompt: str) -> PromptParts:
-    """A prompt in its parts; put together they are the prompt."""
+    """Return a prompt in its parts; put together they are the prompt."""
     start, end = _author_text(prompt)
     return PromptParts(prompt[:start], prompt[start:end], prompt[end:])
 
 
 def _author_text(prompt: str) -> tuple[int, int]:
-    """Where the author's text begins and ends."""
+    """Return where the author's text begins and ends."""
     start = _prefix(prompt)
     cut = _BEHIND.search(prompt, start)
     return start, len(prompt) if cut is None else cut.start()
@@ -72,7 +72,7 @@ class Prompts:
         self._known: dict[str, list[str]] = {}
 
     def refer(self, step: str, prompt: str) -> str:
-        """The prompt of a step with a reference in place of its text."""
+        """Return the prompt of a step with a reference in place of its text."""
         start, end = _author_text(prompt)
         if start == end:
             return prompt
@@ -86,7 +86,7 @@ class Prompts:
 
 
 def fold(golden: Mapping[str, Any]) -> dict[str, Any]:
-    """A golden as it is written to its file."""
+    """Return a golden as it is written to its file."""
     prompts = Prompts()
     rest = {name: golden[name] for name in ("transcript", "final") if name in golden}
     if "transcript" in rest:
@@ -95,7 +95,7 @@ def fold(golden: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unfold(file: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err[str]:
-    """The whole value of what a file says."""
+    """Return the whole value of what a file says."""
     texts: dict[str, list[str]] = {}
     for name in (PROMPTS, "transcript"):
         if not isinstance(file.get(name, []), list):
@@ -180,18 +180,18 @@ def dumps(value: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
 
 
 def encode(golden: Mapping[str, Any]) -> bytes:
-    """The file of a golden."""
+    """Return the file of a golden."""
     return encode_file(fold(golden)) if golden.get("format") == FORMAT else dumps(golden)
 
 
 def encode_file(folded: Mapping[str, Any]) -> bytes:
-    """The file of a golden of a workflow whose prompts are folded."""
+    """Return the file of a golden of a workflow whose prompts are folded."""
     # Half a surrogate pair has no bytes of its own; JSON can name it all the same.
     return f"{layout(folded)}\n".encode("utf-8", "backslashreplace")
 
 
 def says(data: bytes, folded: Mapping[str, Any]) -> bool:
-    """True if a file is certainly equal to a golden, decided without laying the golden out."""
+    """Return True if a file is certainly equal to a golden, decided without laying the golden out."""
     import orjson
 
     try:
@@ -215,7 +215,7 @@ def map_strings(value: Any, replace: Callable[[str, str], str], rename: Callable
 
 
 def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
-    """A golden from its file, or why it is none."""
+    """Return a golden from its file, or why it is none."""
     parsed = parse(data)
     if isinstance(parsed, Err):
         return parsed
@@ -231,7 +231,7 @@ def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
 
 
 def parse(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
-    """The JSON object in a file, of whatever format."""
+    """Return the JSON object in a file, of whatever format."""
     try:
         value = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as problem:
@@ -240,18 +240,18 @@ def parse(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
 
 
 def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """True when an agent saw the same in both; metadata, white space and the order of members say nothing."""
+    """Return True when an agent saw the same in both; metadata, white space and the order of members say nothing."""
     return plain_text(first) == plain_text(second)
 
 
 def plain_text(golden: Mapping[str, Any]) -> str:
-    """What is compared of a golden, and nothing of how it is written down."""
+    """Return what is compared of a golden, and nothing of how it is written down."""
     # Compared as text, because Python takes `True` for `1` and JSON does not.
     return json.dumps(joined({name: golden[name] for name in golden if name != METADATA}), sort_keys=True)
 
 
 def same_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """True when two goldens record the same about the workflow."""
+    """Return True when two goldens record the same about the workflow."""
     return bool(joined(first.get(METADATA)) == joined(second.get(METADATA)))
 
 
@@ -269,7 +269,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def migrated(data: bytes) -> Ok[bytes | None] | Err[str]:
-    """A golden of an earlier format in today's; None where there is nothing to do."""
+    """Return a golden of an earlier format in today's; None where there is nothing to do."""
     parsed = parse(data)
     if isinstance(parsed, Err):
         return parsed

@@ -50,7 +50,7 @@ class GoldenKey:
 
     @classmethod
     def of(cls, nodeid: str, name: str | None = None, call: int = 1) -> GoldenKey:
-        """The golden of a test: the only one, the n-th, or the one with a name."""
+        """Return the golden of a test: the only one, the n-th, or the one with a name."""
         base = owner_base(nodeid)
         if name is not None:
             base += f".{_label(name)}"
@@ -60,7 +60,7 @@ class GoldenKey:
 
 
 def owner_base(nodeid: str) -> str:
-    """The path, without ending, that all goldens of a test begin with."""
+    """Return the path, without ending, that all goldens of a test begin with."""
     file, _, item = nodeid.partition("::")
     base = source_base(file)
     return base if file.endswith(SCENARIO_ENDING) else f"{base}/{_item(item)}"
@@ -68,37 +68,37 @@ def owner_base(nodeid: str) -> str:
 
 @lru_cache(maxsize=1024)
 def source_base(file: str) -> str:
-    """The path that all goldens of a test file, or of a scenario, begin with."""
+    """Return the path that all goldens of a test file, or of a scenario, begin with."""
     folder, name = posixpath.split(file.replace("\\", "/"))
     stem = name.removesuffix(SCENARIO_ENDING) if name.endswith(SCENARIO_ENDING) else posixpath.splitext(name)[0]
     return posixpath.join(folder, FOLDER, _safe(stem))
 
 
 def is_source(name: str) -> bool:
-    """True for the name of a file that may hold tests."""
+    """Return True for the name of a file that may hold tests."""
     return name.endswith((".py", SCENARIO_ENDING))
 
 
 def base_of(path: str) -> str:
-    """The owner's part of a golden's path."""
+    """Return the owner's part of a golden's path."""
     folder, name = posixpath.split(path)
     return posixpath.join(folder, name.partition(".")[0])
 
 
 def source_folder(path: str) -> str:
-    """The folder whose tests a golden belongs to."""
+    """Return the folder whose tests a golden belongs to."""
     return path.partition(f"{FOLDER}/")[0].rstrip("/")
 
 
 def has_no_parameters(nodeid: str) -> bool:
-    """True for the item that stands for a parametrized test whose set of parameters is empty."""
+    """Return True for the item that stands for a parametrized test whose set of parameters is empty."""
     found = _ITEM.fullmatch(nodeid.partition("::")[2])
     parameters = (found and found["parameters"]) or "[]"
     return _EMPTY_SET in parameters[1:-1].split("-")
 
 
 def function_base(base: str) -> str:
-    """The part of an owner that all parameters of the same test share."""
+    """Return the part of an owner that all parameters of the same test share."""
     folder, name = posixpath.split(base)
     return posixpath.join(folder, name.partition("[")[0])
 
@@ -117,7 +117,7 @@ def _label(name: str) -> str:
 
 
 def _safe(text: str, longest: int = _LONGEST) -> str:
-    """A text as a part of a file name, on every system. What had to change is told apart by a digest."""
+    """Return a text as a part of a file name, on every system. What had to change is told apart by a digest."""
     is_safe = 0 < len(text) <= longest and _UNSAFE.search(text) is None
     return text if is_safe else _marked(text, longest)
 
@@ -128,7 +128,7 @@ def _marked(text: str, longest: int) -> str:
 
 
 def read(path: str | Path, *, in_safe_folder: bool = False) -> bytes | None:
-    """The content of a file; None when there is none. A folder is safe after a read: it is not a link."""
+    """Return the content of a file; None when there is none. A folder is safe after a read: it is not a link."""
     if not (in_safe_folder and _OPEN_REFUSES_LINKS):
         _refuse_links(path)
     try:
@@ -207,7 +207,7 @@ def remove_leftovers(folder: Path) -> list[str]:
 
 
 def unwritable(path: Path) -> Path | None:
-    """The folder that keeps a file from being written, if the permissions say so."""
+    """Return the folder that keeps a file from being written, if the permissions say so."""
     existing = next((folder for folder in path.parents if folder.exists()), None)
     if existing is None or (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
         return None
@@ -217,7 +217,7 @@ def unwritable(path: Path) -> Path | None:
 def goldens_below(
     folders: Iterable[Path], skipped: Iterable[str], ending: str = ENDING
 ) -> Iterator[tuple[Path, list[str]]]:
-    """All goldens at or below some folders, by folder. `skipped` are patterns of folders that hold no tests."""
+    """Yield all goldens at or below some folders, by folder. `skipped` are patterns of folders that hold no tests."""
     patterns = tuple(skipped)
     seen: set[str] = set()
     for folder in folders:
@@ -242,7 +242,7 @@ def _refuse_links(path: str | Path) -> None:
 
 @lru_cache(maxsize=256)
 def _folders_of(folder: str) -> list[str]:
-    """The folder of goldens that a folder is in, or is, and those between the two."""
+    """Return the folder of goldens that a folder is in, or is, and those between the two."""
     parts = folder.split(os.sep)
     first = parts.index(FOLDER) + 1 if FOLDER in parts else len(parts) + 1
     return [os.sep.join(parts[:count]) for count in range(first, len(parts) + 1)]

@@ -55,7 +55,7 @@ class Unused:
 def unused_goldens(
     root: Path, folders: Iterable[Path], skipped: Iterable[str], tests: Mapping[str, GoldensOfTest]
 ) -> Unused:
-    """What is left over after all tests below some folders ran."""
+    """Return what is left over after all tests below some folders ran."""
     paths: set[str] = set()
     for folder, names in files.goldens_below(folders, skipped):
         place = os.path.relpath(folder, root).replace(os.sep, "/")
@@ -86,7 +86,7 @@ def unused_goldens(
 
 
 def _sources(root: Path, path: str) -> set[str]:
-    """The files that are there and may hold the owner of a golden."""
+    """Return the files that are there and may hold the owner of a golden."""
     folder = source_folder(path)
     names = (posixpath.join(folder, name) for name in os.listdir(root / folder) if is_source(name))
     return {name for name in names if path.startswith((f"{source_base(name)}/", f"{source_base(name)}."))}
@@ -219,7 +219,7 @@ class GoldenFinish:
         return repeating
 
     def lines(self, style: Style) -> list[str]:
-        """What was done, for the end of the report. Nothing to do, nothing to say."""
+        """Return what was done, for the end of the report. Nothing to do, nothing to say."""
         shown = [", ".join(f"{count} {what}" for what, count in self._counts.items())] if self._counts else []
         if self._is_pending:
             shown[0] += "; decide with: workrail-test golden review"
@@ -242,7 +242,7 @@ class GoldenFinish:
         return shown
 
     def _claims(self) -> list[_Claim]:
-        """Every claim, in the order of paths. A golden that two tests want is nobody's."""
+        """Return every claim, in the order of paths. A golden that two tests want is nobody's."""
         by_path: dict[str, list[_Claim]] = {}
         for nodeid, test in self._tests.items():
             for record in test.records.values():

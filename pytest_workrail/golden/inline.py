@@ -44,7 +44,7 @@ def _lines(text: str) -> list[str]:
 
 
 def call_at(frame: FrameType) -> Ok[Call] | Err[str]:
-    """The call that a frame is just making."""
+    """Return the call that a frame is just making."""
     from executing import Source
 
     made = Source.executing(frame)
@@ -68,7 +68,7 @@ def call_at(frame: FrameType) -> Ok[Call] | Err[str]:
 
 
 def literal(call: Call, outline: str) -> str:
-    """An outline as source text, in the author's quotes and indentation as far as it fits."""
+    """Return an outline as source text, in the author's quotes and indentation as far as it fits."""
     found = _LITERAL.fullmatch(call.literal or "")
     if found is not None and len(found[2]) == 1 and "\n" not in outline:
         return _quoted(outline, "", found[2])

@@ -36,7 +36,7 @@ class Pending(NamedTuple):
     golden: dict[str, Any]
 
     def file(self) -> bytes:
-        """The bytes of the pending file."""
+        """Return the bytes of the pending file."""
         about: dict[str, Any] = {"test": self.test, "seen": list(self.seen)}
         if self.skipped:
             about["skipped"] = list(self.skipped)
@@ -68,28 +68,28 @@ class Proposal(NamedTuple):
 
 
 def pending_of(golden: Path) -> Path:
-    """Where the pending change of a golden is kept."""
+    """Return where the pending change of a golden is kept."""
     return golden.with_name(golden.name + PENDING)
 
 
 def golden_of(pending: Path) -> Path:
-    """The golden that a pending file is about."""
+    """Return the golden that a pending file is about."""
     return pending.with_name(pending.name.removesuffix(PENDING))
 
 
 def fingerprint(data: bytes) -> str:
-    """What a golden says, in short: the same after a checkout with other line ends, or a reformatting."""
+    """Return what a golden says, in short: the same after a checkout with other line ends, or a reformatting."""
     golden = loads(data)
     return digest(plain_text(golden.value).encode() if isinstance(golden, Ok) else data)
 
 
 def pending_bytes(test: str, old: bytes, new: bytes) -> bytes:
-    """The file of a proposal."""
+    """Return the file of a proposal."""
     return Pending(test, (fingerprint(old),), (), loads(new).value).file()
 
 
 def proposal(path: Path) -> Proposal:
-    """A pending file, held against its golden."""
+    """Return a pending file, held against its golden."""
     try:
         old = files.read(golden_of(path))
         data = files.read(path) or b""
@@ -141,11 +141,11 @@ class PendingChanges:
         self.groups = grouped((name, list(causes)) for name, causes in self._causes.items())
 
     def ids(self, name: str) -> set[str]:
-        """The changes of a golden."""
+        """Return the changes of a golden."""
         return {cause.key.id for cause in self._causes.get(name, ())}
 
     def differences(self, name: str) -> list[Difference]:
-        """All that differs about a golden, whatever caused it."""
+        """Return all that differs about a golden, whatever caused it."""
         causes = self._causes.get(name)
         return causes.differences if isinstance(causes, Causes) else []
 
@@ -165,7 +165,7 @@ class PendingChanges:
                 files.write(each.path, kept.file())
 
     def skipped(self) -> set[str]:
-        """The changes that somebody left for later."""
+        """Return the changes that somebody left for later."""
         return {name for each in self.proposals if each.pending is not None for name in each.pending.skipped}
 
     def _decide(self, chosen: Set[str], plan: Callable[[Proposal, Set[str]], Ok[_Writes] | Err[str]]) -> Outcome:
@@ -237,7 +237,7 @@ class _Writes(NamedTuple):
 
 
 def _causes_of(each: Proposal) -> Causes | list[Cause] | None:
-    """The changes of a proposal; None where there is nothing to decide about or nothing to compare."""
+    """Return the changes of a proposal; None where there is nothing to decide about or nothing to compare."""
     if each.pending is None or each.old is None or each.state == "settled":
         return None
     old = loads(each.old)
@@ -248,7 +248,7 @@ def _causes_of(each: Proposal) -> Causes | list[Cause] | None:
 
 
 def pending_data(changes: PendingChanges, groups: Sequence[Group]) -> dict[str, Any]:
-    """The groups, and every golden with all that differs about it."""
+    """Return the groups, and every golden with all that differs about it."""
     pending = [
         {**about(changes, each), "differences": [one.to_json() for one in changes.differences(each.name)]}
         for each in changes.proposals
@@ -257,7 +257,7 @@ def pending_data(changes: PendingChanges, groups: Sequence[Group]) -> dict[str, 
 
 
 def about(changes: PendingChanges, each: Proposal) -> dict[str, Any]:
-    """A golden that has a proposal."""
+    """Return a golden that has a proposal."""
     found: dict[str, Any] = {"golden": each.name, "pending": each.path.as_posix(), "state": each.state}
     if each.pending is not None:
         found["test"] = each.pending.test

@@ -43,7 +43,7 @@ class GoldenFolder(pytest.Directory):
 
 
 def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
-    """The folder as one without tests, if it holds only goldens and nothing in it was asked for by name."""
+    """Return the folder as one without tests, if it holds only goldens and nothing in it was asked for by name."""
     if parent.config.getini(AUTO_WORKFLOWS) or parent.session.isinitpath(path, with_parents=True):
         return None
     for at, folders, files in os.walk(path):
@@ -55,7 +55,7 @@ def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
 
 
 def goldens_of(config: pytest.Config) -> Goldens:
-    """The goldens of a session, from now on."""
+    """Return the goldens of a session, from now on."""
     known = config.pluginmanager.get_plugin(GOLDENS)
     if isinstance(known, Goldens):
         return known
@@ -153,7 +153,7 @@ class RepeatedFailures:
 
 
 def is_full_run(session: pytest.Session, exitstatus: int) -> bool:
-    """Whether everything that lies in the given folders was run: nothing chosen, left out or broken off."""
+    """Return whether everything that lies in the given folders was run: nothing chosen, left out or broken off."""
     option = session.config.getoption
     chosen = any("::" in argument for argument in session.config.args)
     left_out = option("ignore") or option("ignore_glob") or option("lf", False) or option("collectonly")

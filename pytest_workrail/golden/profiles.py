@@ -52,7 +52,7 @@ class Comparison:
         return not self.differences
 
     def describe(self) -> str:
-        """Where they part, in words."""
+        """Return where they part, in words."""
         from pytest_workrail.golden.causes import Causes, headline
         from pytest_workrail.golden.show import change_lines
 
@@ -66,7 +66,7 @@ class Comparison:
 
 
 def behaviour(run: Run, profile: Profile | None = None) -> dict[str, Any]:
-    """The golden of a run with its answers in a form that both profiles share.
+    """Return the golden of a run with its answers in a form that both profiles share.
 
     Marks of the engine's defects are about a third party, the public engine, so they are no difference.
     """
@@ -172,7 +172,7 @@ class ProfileReason(NamedTuple):
 
 
 def profile_reasons(setup: Setup, agent: Agent, compared: Comparison) -> list[ProfileReason]:
-    """The choices because of which the two runs of a comparison differ: each that does so alone.
+    """Return the choices because of which the two runs of a comparison differ: each that does so alone.
 
     Every choice of `locked` is tried in a run that is `reference` otherwise.
     """

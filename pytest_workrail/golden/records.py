@@ -105,7 +105,7 @@ class Policy:
         return self.asked if self.may_write else Mode.CHECK
 
     def writes(self, status: GoldenStatus) -> bool:
-        """True when a run may become the golden it was compared with."""
+        """Return True when a run may become the golden it was compared with."""
         return self.mode is Mode.UPDATE or (self.mode is Mode.NEW and status is GoldenStatus.MISSING)
 
     @property
@@ -114,14 +114,14 @@ class Policy:
 
 
 def in_ci(environment: Mapping[str, str] = os.environ) -> bool:
-    """True on a build machine, unless it says that it is none."""
+    """Return True on a build machine, unless it says that it is none."""
     if environment.get("CI", "").strip().lower() in ("0", "false", "no", "off"):
         return False
     return any(environment.get(variable) for variable in BUILD_MACHINE)
 
 
 def policy(config: pytest.Config) -> Policy:
-    """What the options and the machine allow."""
+    """Return what the options and the machine allow."""
     asked = Mode(config.getoption("workrail_golden"))
     return Policy(asked, may_write=bool(config.getoption("workrail_write_in_ci")) or not in_ci())
 

@@ -173,7 +173,7 @@ class GoldenSession:
         self._running.setdefault(nodeid, GoldensOfTest()).inline.append(record)
 
     def _shown(self, path: str | Path) -> str:
-        """A path as it can be used where pytest was called."""
+        """Return a path as it can be used where pytest was called."""
         return os.path.relpath(path, self._here).replace(os.sep, "/")
 
     def _claim(self, key: GoldenKey, record: GoldenRecord) -> None:
@@ -205,7 +205,7 @@ class GoldenSession:
         done.passed = passed and not skipped
 
     def worker_state(self) -> dict[str, Json]:
-        """What a worker has to tell."""
+        """Return what a worker has to tell."""
         return {nodeid: test.to_json() for nodeid, test in self._tests.items()}
 
     def merge(self, state: dict[str, Any]) -> None:
@@ -261,7 +261,7 @@ def missing_message(path: str, policy: Policy) -> str:
 
 
 def inline_message(place: str, expected: str | None, outline: str, policy: Policy) -> str:
-    """The outline of a run is not what the test says; it is short, so it is shown."""
+    """Return the outline of a run is not what the test says; it is short, so it is shown."""
     from pytest_workrail.golden import show
     from pytest_workrail.golden.diff import Difference, word_count
 
@@ -282,7 +282,7 @@ def unwritable_message(path: str, folder: str) -> str:
 
 
 def difference_message(path: str, old: bytes, new: bytes, policy: Policy, *, in_full: bool) -> str:
-    """The first change in a line; the others are counted, and shown with it where all was asked for."""
+    """Return the first change in a line; the others are counted, and shown with it where all was asked for."""
     from pytest_workrail.golden import causes, encoding, show  # here, because most goldens fit
 
     before = encoding.loads(old)

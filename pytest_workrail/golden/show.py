@@ -47,7 +47,7 @@ class Span(NamedTuple):
 
 
 def spans(difference: Difference) -> list[Span]:
-    """A difference as one text with its edits in place."""
+    """Return a difference as one text with its edits in place."""
     if difference.change == "changed" and isinstance(difference.old, str) and isinstance(difference.new, str):
         made: list[Span] = []
         for piece in pieces(difference.old, difference.new):
@@ -69,7 +69,7 @@ def _value(value: Any) -> str:
 
 
 def spans_by_line(whole: Sequence[Span]) -> list[list[Span]]:
-    """The same, line by line."""
+    """Return the same, line by line."""
     lines: list[list[Span]] = [[]]
     for mark, text in whole:
         first, *others = text.split("\n")
@@ -80,7 +80,7 @@ def spans_by_line(whole: Sequence[Span]) -> list[list[Span]]:
 
 
 def change_lines(difference: Difference, style: Style, most: int | None = _MOST_LINES, context: int = 1) -> list[str]:
-    """The lines that changed, and some on either side of them; long ones only around what changed."""
+    """Return the lines that changed, and some on either side of them; long ones only around what changed."""
     lines = spans_by_line(spans(difference))
     touched = {number for number, line in enumerate(lines) if any(span.mark != "same" for span in line)}
     around = range(-context, context + 1)
@@ -112,7 +112,7 @@ def _line(line: Sequence[Span], is_touched: bool, style: Style) -> str:
 
 
 def _cropped(text: str, is_first: bool, is_last: bool) -> str:
-    """What stayed between two edits, or at an end of the line: as much of it as says where one is."""
+    """Return what stayed between two edits, or at an end of the line: as much of it as says where one is."""
     if len(text) <= 2 * _AROUND:
         return text
     start = "" if is_first else text[:_AROUND]
@@ -125,14 +125,14 @@ def _short(text: str) -> str:
 
 
 def group_lines(group: Group, style: Style, *, all_goldens: bool = False, in_full: bool = False) -> Iterator[str]:
-    """One change: its title, its words with a line around them, and where it is."""
+    """Yield one change: its title, its words with a line around them, and where it is."""
     yield _titled(group, style)
     yield from (f"    {line}" for line in change_lines(group.difference, style, None if in_full else _MOST_LINES))
     yield from (f"    {line}" for line in golden_names(group.goldens, all_goldens=all_goldens))
 
 
 def group_summary(group: Group, style: Style) -> Iterator[str]:
-    """The same as short as can be, for the end of a test report."""
+    """Yield the same as short as can be, for the end of a test report."""
     yield f"{_titled(group, style)}: {''.join(golden_names(group.goldens, all_goldens=False))}"
     yield from (f"    {line}" for line in change_lines(group.difference, style, _MOST_LINES, context=0))
 
@@ -142,7 +142,7 @@ def _titled(group: Group, style: Style) -> str:
 
 
 def golden_names(goldens: Sequence[str], *, all_goldens: bool) -> Iterator[str]:
-    """The goldens of a change: a few in one line, or all of them."""
+    """Yield the goldens of a change: a few in one line, or all of them."""
     if all_goldens:
         yield from map(printable, goldens)
         return
@@ -158,7 +158,7 @@ def _folder(name: str) -> str:
 
 
 def page(changes: PendingChanges, groups: Sequence[Group]) -> str:
-    """The page, in one file that loads nothing."""
+    """Return the page, in one file that loads nothing."""
     goldens = {name for group in groups for name in group.goldens}
     title = f"{counted(len(groups), 'change')} in {counted(len(goldens), 'golden')}"
     contents = "".join(
@@ -192,7 +192,7 @@ def _section(group: Group) -> str:
 
 
 def _rows(whole: Sequence[Span]) -> str:
-    """Both sides line by line; what is far from any change is left out."""
+    """Return both sides line by line; what is far from any change is left out."""
     lines = spans_by_line(whole)
     touched = [number for number, line in enumerate(lines) if any(span.mark != "same" for span in line)]
     shown: list[str] = []
@@ -209,7 +209,7 @@ def _rows(whole: Sequence[Span]) -> str:
 
 
 def _side(line: Iterable[Span], mark: Mark, element: str) -> str:
-    """One side of a line: what stayed, and what is on this side alone."""
+    """Return one side of a line: what stayed, and what is on this side alone."""
     return "".join(
         f"<{element}>{_text(span.text)}</{element}>" if span.mark == mark else _text(span.text)
         for span in line

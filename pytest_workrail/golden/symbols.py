@@ -80,7 +80,7 @@ class Symbols:
             self._workspaces |= _spellings_of(path)
 
     def value(self, value: Any, *, abbreviate: bool = False, depth: int = 0) -> Any:
-        """A JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
+        """Return a JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
         kind = type(value)
         if kind is str:
             text = self.text(value, abbreviate=abbreviate)
@@ -103,7 +103,7 @@ class Symbols:
         raise TypeError(f"not a JSON value: {kind.__name__}")
 
     def text(self, text: str, *, abbreviate: bool = False) -> str:
-        """A text with symbols, still in one piece."""
+        """Return a text with symbols, still in one piece."""
         if abbreviate and len(text) > _MAX_TEXT:
             return f"{self.text(text[:_SHOWN_OF_LONG_TEXT])}«LONG {js.u8_length(text)} {_digest(text)}»"
         if not text.isascii() and ("«" in text or "⟪" in text):
@@ -118,7 +118,7 @@ class Symbols:
         return text
 
     def token(self, text: str) -> str:
-        """The value of a token member: a token, one that was tampered with, or something else altogether."""
+        """Return the value of a token member: a token, one that was tampered with, or something else altogether."""
         known = self._names.get(text)
         if known is not None:
             return known
@@ -131,7 +131,7 @@ class Symbols:
         return self.text(text)
 
     def _long_original(self, text: str) -> str | None:
-        """The token that a damaged long one was made from."""
+        """Return the token that a damaged long one was made from."""
         if _is_whole_long_token(text):
             return None
         # Long tokens of one session begin alike; the one it shares most with is the one it was.
@@ -189,7 +189,7 @@ def _spellings_of(path: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _ordered(names: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """The names in the order in which they are shown, each with whether it is a plain word."""
+    """Return the names in the order in which they are shown, each with whether it is a plain word."""
     # Sorting names that are ids would order them by chance.
     if not any(len(name) >= _SHORTEST_MINTED and _MINTED.search(name) for name in names):
         names = tuple(sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name)))
@@ -202,7 +202,7 @@ def _is_word(name: str) -> bool:
 
 
 def lines(text: str) -> Json:
-    """A text with line breaks as its lines, each with its break, as notebooks do it.
+    """Return a text with line breaks as its lines, each with its break, as notebooks do it.
 
     No text inside a list keeps a line break that way, so a first item that ends in one marks a text.
     """
@@ -213,7 +213,7 @@ def lines(text: str) -> Json:
 
 
 def joined(value: Any) -> Any:
-    """A value as it was before its texts were split into lines."""
+    """Return a value as it was before its texts were split into lines."""
     if isinstance(value, list):
         if value and isinstance(value[0], str) and value[0].endswith("\n"):
             return "".join(map(str, value))
@@ -224,7 +224,7 @@ def joined(value: Any) -> Any:
 
 
 def split(value: Any) -> Any:
-    """A value with its texts split into lines."""
+    """Return a value with its texts split into lines."""
     if isinstance(value, str):
         return lines(value)
     if isinstance(value, list):
@@ -235,7 +235,7 @@ def split(value: Any) -> Any:
 
 
 def renumbered(golden: dict[str, Any]) -> dict[str, Any]:
-    """A golden whose symbols are numbered by first appearance, as if it had been made from a run."""
+    """Return a golden whose symbols are numbered by first appearance, as if it had been made from a run."""
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
 
@@ -270,7 +270,7 @@ def renumbered(golden: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shared(first: str, second: str) -> int:
-    """How many characters two texts have in common from their beginning."""
+    """Return how many characters two texts have in common from their beginning."""
     differs = (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
     return next(differs, min(len(first), len(second)))
 

@@ -56,7 +56,7 @@ class Claims(NamedTuple):
 
 
 def read_claim(text: str) -> Claim | None:
-    """A claim, or None if the string is not one."""
+    """Return a claim, or None if the string is not one."""
     match = _CLAIM.fullmatch(text)
     if match is None:
         return None
@@ -65,7 +65,7 @@ def read_claim(text: str) -> Claim | None:
 
 
 def tagged(text: str | None) -> list[str]:
-    """The claims in a docstring or comment, one for each line that begins with the tag."""
+    """Return the claims in a docstring or comment, one for each line that begins with the tag."""
     return [found.lower() for found in _TAG.findall(text or "")]
 
 
@@ -76,7 +76,7 @@ class ClaimReader:
         self._comments: dict[Path, CommentClaims] = {}
 
     def read(self, item: pytest.Item) -> Claims:
-        """Every claim of a test, each once, in the order of their ids."""
+        """Return every claim of a test, each once, in the order of their ids."""
         claims: dict[tuple[str, int | None], Claim] = {}
         problems = [_NAMES_NONE] if any(not mark.args or mark.kwargs for mark in item.iter_markers(MARKER)) else []
         for is_own, written in self._written(item):
@@ -94,7 +94,7 @@ class ClaimReader:
         return Claims(tuple(ordered), tuple(sorted(set(problems))))
 
     def _written(self, item: pytest.Item) -> Iterator[tuple[bool, Iterable[object]]]:
-        """The lists of claims that apply to a test, one for each place, and whether that is the test itself."""
+        """Yield the lists of claims that apply to a test, one for each place, and whether that is the test itself."""
         for node in item.listchain():
             yield node is item, [argument for mark in node.own_markers if mark.name == MARKER for argument in mark.args]
         function = getattr(item, "function", None)
@@ -135,7 +135,7 @@ class CommentClaims:
                     self._claims.setdefault(_innermost(scopes, token.start[0]), []).append(claim)
 
     def of(self, item: pytest.Function) -> Iterator[tuple[bool, list[str]]]:
-        """The claims of the module, of the classes around a test, and of the test itself."""
+        """Yield the claims of the module, of the classes around a test, and of the test itself."""
         names = item.function.__qualname__.split(".")
         for depth in range(len(names) + 1):
             yield depth == len(names), self._claims.get(".".join(names[:depth]), [])
@@ -186,7 +186,7 @@ class Evidence:
         return None if self.asserted else "asserted nothing"
 
     def claim(self, lock_id: str) -> Claim | None:
-        """What it says about a lock."""
+        """Return what it says about a lock."""
         return next((claim for claim in self.claims if claim.lock_id == lock_id), None)
 
     @property
@@ -211,7 +211,7 @@ def evidence_from_json(value: list[Any]) -> Evidence:
 
 
 def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
-    """One piece of evidence for each test. Where several processes ran it, the worst counts."""
+    """Return one piece of evidence for each test. Where several processes ran it, the worst counts."""
     found: dict[str, Evidence] = {}
     for piece in evidence:
         known = found.get(piece.test)
@@ -224,14 +224,14 @@ def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
 
 
 def not_yet_run(item: pytest.Item, claims: tuple[Claim, ...]) -> Evidence:
-    """The evidence of a test that was collected and has not run yet."""
+    """Return the evidence of a test that was collected and has not run yet."""
     file, line, _ = item.location
     place = file.replace("\\", "/") + (f":{line + 1}" if line is not None else "")
     return Evidence(item.nodeid, place, _digest(item), claims)
 
 
 def _digest(item: pytest.Item) -> str:
-    """A digest of what the test is made of; what it claims is no part of that."""
+    """Return a digest of what the test is made of; what it claims is no part of that."""
     if isinstance(item, pytest.Function):
         try:
             lines = inspect.getsource(item.function).splitlines()
@@ -289,12 +289,12 @@ class LockRecord:
 
 
 def text_digest(lock: Lock) -> str:
-    """The digest of what a lock says."""
+    """Return the digest of what a lock says."""
     return f"sha256:{hashlib.sha256(lock.summary.encode()).hexdigest()}"
 
 
 def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
-    """A record from its file; an empty one when there is none yet."""
+    """Return a record from its file; an empty one when there is none yet."""
     if not path.exists():
         return Ok(LockRecord())
     try:
@@ -389,7 +389,7 @@ class LockCoverage:
 
 
 def rounded(percent: Fraction) -> int:
-    """A percentage as a whole number, half a point up."""
+    """Return a percentage as a whole number, half a point up."""
     return int(percent + Fraction(1, 2))
 
 
@@ -400,7 +400,7 @@ def lock_coverage(
     sabotages: Sequence[Sabotage],
     problems: Iterable[str] = (),
 ) -> LockCoverage:
-    """How the locks stand, given what the tests of a run did."""
+    """Return how the locks stand, given what the tests of a run did."""
     found = list(problems)
     known = {lock.id: lock for lock in registry.locks}
     claimed: dict[str, list[Evidence]] = {lock.id: [] for lock in registry.counting()}
@@ -458,7 +458,7 @@ def _status(lock: Lock, claims: tuple[Evidence, ...], record: LockRecord, sabota
 
 
 def _reviewed(lock: Lock, entry: LockEntry, claims: tuple[Evidence, ...]) -> bool:
-    """Whether an enforcing test names the new revision, and so says that it was written for the new text."""
+    """Return whether an enforcing test names the new revision, and so says that it was written for the new text."""
     pinned = any(
         claim.lock_id == lock.id and claim.revision == lock.revision
         for evidence in claims

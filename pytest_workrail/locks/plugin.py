@@ -58,12 +58,12 @@ class LockSettings:
     proven_fail_under: float | None
 
     def accepts(self, lock_id: str) -> bool:
-        """Whether the new text of a lock was declared to be what its tests enforce."""
+        """Return whether the new text of a lock was declared to be what its tests enforce."""
         return bool(self.accepted & {lock_id, "all"})
 
 
 def lock_settings(config: pytest.Config) -> LockSettings:
-    """The settings of a run. Raises UsageError when they can't be met."""
+    """Return the settings of a run. Raises UsageError when they can't be met."""
     folder = config.invocation_params.dir
     path = folder / config.getoption("workrail_locks")
     registry = load_registry(path)
@@ -103,7 +103,7 @@ def lock_settings(config: pytest.Config) -> LockSettings:
 
 
 def chosen_sabotages(config: pytest.Config) -> tuple[Sabotage, ...]:
-    """The sabotages of the modules that were named. Raises UsageError."""
+    """Return the sabotages of the modules that were named. Raises UsageError."""
     try:
         return tuple(load_sabotages(config.getoption("workrail_sabotages"), config.invocation_params.dir))
     except LookupError as error:
@@ -168,7 +168,7 @@ class LockSession:
         self._problems: set[str] = set()
 
     def collected(self, item: pytest.Item) -> bool:
-        """A test was selected. True when it claims a lock."""
+        """Note a selected test. Return True when it claims a lock."""
         read = self._reader.read(item)
         if not read.claims and not read.problems:
             return False
@@ -202,7 +202,7 @@ class LockSession:
         return tuple(sorted(self._problems))
 
     def worker_state(self) -> dict[str, Json]:
-        """What a worker hands to the controller."""
+        """Return what a worker hands to the controller."""
         return {"evidence": [piece.to_json() for piece in self.evidence], "problems": list[Json](self.problems)}
 
     def merge(self, state: dict[str, Any]) -> None:
@@ -250,7 +250,7 @@ def close(
 
 
 def updated(settings: LockSettings, evidence: Sequence[Evidence], findings: Sequence[AttemptResult]) -> LockRecord:
-    """The record after a run that proved locks or accepted new texts."""
+    """Return the record after a run that proved locks or accepted new texts."""
     coverage = lock_coverage(settings.registry, evidence, settings.record, settings.sabotages)
     tests = {piece.test: (piece.name, piece.digest) for piece in evidence}
     entries = dict(settings.record.entries)
@@ -271,7 +271,7 @@ def _proofs(
     tests: dict[str, tuple[str, str]],
     findings: Sequence[AttemptResult],
 ) -> tuple[Proof, ...]:
-    """What was tried now replaces what was tried before; what was not tried stays, while its sabotage exists."""
+    """Return what was tried now replaces what was tried before; what was not tried stays, while its sabotage exists."""
     if not settings.proves:
         return entry.proofs
     try_sabotage = {finding.sabotage: finding for finding in findings if finding.lock_id == lock_id}
@@ -393,7 +393,7 @@ class LockPlugin:
         return result
 
     def _attempts(self, items: list[pytest.Item]) -> Generator[Attempt, None, None]:
-        """Each sabotage with the tests of each lock it breaks, those first that claim the lock themselves."""
+        """Yield each sabotage with the tests of each lock it breaks, those first that claim the lock themselves."""
         for sabotage in self._settings.sabotages:
             for lock_id in sabotage.locks:
                 claims = {

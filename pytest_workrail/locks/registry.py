@@ -82,7 +82,7 @@ class Registry(_Model):
     locks: list[Lock]
 
     def counting(self) -> list[Lock]:
-        """The locks that tests have to claim."""
+        """Return the locks that tests have to claim."""
         return [lock for lock in self.locks if lock.counts]
 
 
@@ -108,7 +108,7 @@ def read_registry(text: str | bytes) -> Ok[Registry] | Err[list[RegistryProblem]
 
 
 def load_registry(path: Path) -> Ok[Registry] | Err[list[RegistryProblem]]:
-    """A registry from its file."""
+    """Return a registry from its file."""
     try:
         text = read_bytes(str(path))
     except OSError as problem:
@@ -117,12 +117,12 @@ def load_registry(path: Path) -> Ok[Registry] | Err[list[RegistryProblem]]:
 
 
 def shipped_registry() -> Registry:
-    """The locks of this product. That they can be read is one of our own tests."""
+    """Return the locks of this product. That they can be read is one of our own tests."""
     return load_registry(REGISTRY_FILE).value
 
 
 def _shape_problems(value: Any, problem: ValidationError) -> Iterator[RegistryProblem]:
-    """What does not fit the model, once for each place. Of several ways to write a member, all are named."""
+    """Yield what does not fit the model, once for each place. Of several ways to write a member, all are named."""
     found: dict[str, list[str]] = {}
     for error in problem.errors(include_url=False):
         found.setdefault(_place(value, error["loc"], error["type"]), []).append(error["msg"])
@@ -192,7 +192,7 @@ def _exists(source: str, root: Path) -> bool:
 
 
 def _document(name: str, root: Path, folder: Path) -> str | None:
-    """The text of a document below the root, named as seen from a folder."""
+    """Return the text of a document below the root, named as seen from a folder."""
     document = Path(os.path.normpath(folder / name))
     try:
         return read_bytes(str(document)).decode(errors="replace") if document.is_relative_to(root) else None
@@ -201,7 +201,7 @@ def _document(name: str, root: Path, folder: Path) -> str | None:
 
 
 def _sections(text: str) -> set[str]:
-    """The names of all headings; where several are alike, the later ones are numbered."""
+    """Return the names of all headings; where several are alike, the later ones are numbered."""
     seen: Counter[str] = Counter()
     found: set[str] = set()
     for title in _titles(text):
@@ -216,12 +216,12 @@ def _titles(text: str) -> list[str]:
 
 
 def _anchor(title: str) -> str:
-    """The name under which a heading can be linked to."""
+    """Return the name under which a heading can be linked to."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def schema_text() -> str:
-    """The JSON Schema of a registry, as it is shipped."""
+    """Return the JSON Schema of a registry, as it is shipped."""
     schema = Registry.model_json_schema(by_alias=True)
     return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", **schema}, indent=2) + "\n"
 

@@ -30,7 +30,7 @@ _NOTES = {
 
 
 def reports(coverage: LockCoverage) -> dict[str, str]:
-    """The text of each report by its file name."""
+    """Return the text of each report by its file name."""
     return {
         JSON_FILE: json_report(coverage),
         MARKDOWN_FILE: markdown_report(coverage),
@@ -86,7 +86,7 @@ def json_report(coverage: LockCoverage) -> str:
 
 
 def markdown_report(coverage: LockCoverage) -> str:
-    """The same for readers."""
+    """Return the same for readers."""
     return "\n".join(_markdown(coverage)) + "\n"
 
 
@@ -158,7 +158,7 @@ _HOW_TO = (
 
 
 def closure_plan(coverage: LockCoverage) -> str:
-    """What is left to do, the most urgent first."""
+    """Return what is left to do, the most urgent first."""
     return "\n".join(_plan(coverage)) + "\n"
 
 
@@ -205,7 +205,7 @@ def _plan(coverage: LockCoverage) -> Iterator[str]:
 
 
 def suggested_module(category: str, lock_id: str) -> str:
-    """Where a test of a lock belongs; a function of category and id alone."""
+    """Return where a test of a lock belongs; a function of category and id alone."""
     return f"tests/locks/test_{category}_locks.py::test_{lock_id.replace('-', '_')}"
 
 

@@ -49,7 +49,7 @@ class Sabotage:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The code with this switch on. Raises LookupError when a place is no longer there."""
+        """Yield the code with this switch on. Raises LookupError when a place is no longer there."""
         with ExitStack() as stack:
             for place in self.at:
                 stack.enter_context(_replaced(place, self.broken))
@@ -118,7 +118,7 @@ def _copies(owner: Any, original: object, name: str) -> list[tuple[ModuleType, s
 
 
 def load_sabotages(sources: list[str], root: Path) -> list[Sabotage]:
-    """The sabotages of modules, given by name, by file, or by a folder of files. Raises LookupError."""
+    """Return the sabotages of modules, given by name, by file, or by a folder of files. Raises LookupError."""
     found: dict[str, Sabotage] = {}
     for source in sources:
         for module in _modules(source, root):
@@ -175,7 +175,7 @@ def _module_of(path: Path) -> ModuleType:
 
 
 def try_sabotage(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str | None, str]:
-    """The test that noticed the sabotage, or why none did. Leaves the process as broken as the sabotage is."""
+    """Return the test that noticed the sabotage, or why none did. Leaves the process as broken as the sabotage is."""
     config = tests[0].config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
@@ -216,11 +216,11 @@ class _Watch:
             self.other = f"{item.nodeid} fails with {type(error).__name__}, not with an assertion"
 
     def _comes_from_sabotage(self, error: BaseException) -> bool:
-        """Whether the sabotage raised it; a sabotage must not do the noticing itself."""
+        """Return whether the sabotage raised it; a sabotage must not do the noticing itself."""
         return _raised_in(error) == self._sabotage
 
     def _is_missing_attribute(self, error: BaseException, item: pytest.Item) -> bool:
-        """Whether the test itself reached for something that the result should have had."""
+        """Return whether the test itself reached for something that the result should have had."""
         if isinstance(error, BaseExceptionGroup):
             return all(self._is_missing_attribute(each, item) or _is_assertion(each) for each in error.exceptions)
         place = _origin(error)
@@ -234,7 +234,7 @@ class _Watch:
 
 
 def _origin(error: BaseException) -> TracebackType | None:
-    """Where an error was raised."""
+    """Return where an error was raised."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
@@ -270,7 +270,7 @@ class AttemptResult(NamedTuple):
 
 
 def can_prove() -> bool:
-    """Whether this platform can copy a process."""
+    """Return whether this platform can copy a process."""
     return hasattr(os, "fork")
 
 

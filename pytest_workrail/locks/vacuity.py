@@ -30,12 +30,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def is_vacuous(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
-    """Whether an asserted expression can't fail: it names nothing that could vary, or is true by its form."""
+    """Return whether an asserted expression can't fail: it names nothing that could vary, or is true by its form."""
     return not varies(node, constants) or _holds(node)
 
 
 def local_constants(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """The names to which a function itself gives a value that can't vary, and no other one."""
+    """Return the names to which a function itself gives a value that can't vary, and no other one."""
     stored: dict[str, int] = {}
     fixed: dict[str, ast.expr] = {}
     for node in ast.walk(function):
@@ -53,7 +53,7 @@ def local_constants(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozens
 
 
 def varies(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
-    """Whether anything is named in it that comes from outside; what a comprehension names itself does not."""
+    """Return whether anything is named in it that comes from outside; what a comprehension names itself does not."""
     own = set(constants)
     own |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     own |= {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
@@ -105,7 +105,7 @@ def _fails(node: ast.expr) -> bool:
 
 
 def _is_same(left: ast.expr, right: ast.expr) -> bool:
-    """Whether both sides are the same plain expression; two calls need not give the same."""
+    """Return whether both sides are the same plain expression; two calls need not give the same."""
     calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(left))
     return not calls and ast.dump(left) == ast.dump(right)
 
@@ -143,7 +143,7 @@ class FileReading:
             yield from self._found(part, part if isinstance(part, ast.stmt) else around)
 
     def is_certain(self, first_line: int) -> bool:
-        """Whether the function that begins there can't come to its end without meeting an expectation."""
+        """Return whether the function that begins there can't come to its end without meeting an expectation."""
         function = self._functions.get(first_line)
         if function is None:
             return False
@@ -155,14 +155,14 @@ class FileReading:
         return False
 
     def holds(self, first_line: int) -> bool:
-        """Whether the function that begins there holds an expectation anywhere."""
+        """Return whether the function that begins there holds an expectation anywhere."""
         function = self._functions.get(first_line)
         return function is not None and any(
             function.lineno <= line <= (function.end_lineno or function.lineno) for line in self.lines
         )
 
     def _expects(self, statement: ast.stmt) -> bool:
-        """Whether executing a statement, and nothing inside it that is conditional, meets an expectation."""
+        """Return whether executing a statement, and nothing inside it that is conditional, meets an expectation."""
         match statement:
             case ast.Assert():
                 return not self._is_vacuous(statement)
@@ -204,7 +204,7 @@ class FileReading:
 
 
 def _expecting_names(tree: ast.Module) -> frozenset[str]:
-    """The names under which a module knows what pytest offers for expected exceptions and warnings."""
+    """Return the names under which a module knows what pytest offers for expected exceptions and warnings."""
     return frozenset(
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -215,7 +215,7 @@ def _expecting_names(tree: ast.Module) -> frozenset[str]:
 
 
 def _raises_itself(statement: ast.stmt) -> bool:
-    """Whether the body of a `with` does nothing but raise: what is expected then comes from the test itself."""
+    """Return whether the body of a `with` does nothing but raise: what is expected then comes from the test itself."""
     return isinstance(statement, ast.With | ast.AsyncWith) and all(
         isinstance(part, ast.Raise | ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
         for part in statement.body
@@ -227,7 +227,7 @@ def _first_line(function: _Function) -> int:
 
 
 def _own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement, without those of functions defined in it."""
+    """Yield the nodes of a statement, without those of functions defined in it."""
     yield statement
     for part in ast.iter_child_nodes(statement):
         if not isinstance(part, _Function | ast.Lambda | ast.ClassDef):
@@ -235,7 +235,7 @@ def _own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """An expression and what is in it; a lambda is left out, as nobody knows whether it is called."""
+    """Yield an expression and what is in it; a lambda is left out, as nobody knows whether it is called."""
     if isinstance(node, ast.Lambda):
         return
     yield node
@@ -265,7 +265,7 @@ class TestSide:
         )
 
     def holds(self, file: str, item: pytest.Item) -> bool:
-        """Whether a file is the test's own, a `conftest.py`, or a helper below the project's test folders."""
+        """Return whether a file is the test's own, a `conftest.py`, or a helper below the project's test folders."""
         return file == str(item.path) or os.path.basename(file) == "conftest.py" or file.startswith(self._folders)
 
 
@@ -302,7 +302,7 @@ class AssertionWatch:
         found.asserted = found.asserted or bool(noted)
 
     def _is_certain(self, reading: FileReading, function: FunctionType, item: pytest.Item) -> bool:
-        """Whether a test can't pass without asserting. What a decorator does with a test is its own affair."""
+        """Return whether a test can't pass without asserting. What a decorator does with a test is its own affair."""
         is_called = function is _called(item)
         return is_called and self._asserts and reading.is_certain(function.__code__.co_firstlineno)
 
@@ -321,7 +321,7 @@ class AssertionWatch:
 
 
 def _function(item: pytest.Item) -> FunctionType | None:
-    """The function of a test as it was written, if it was written in the test's own file."""
+    """Return the function of a test as it was written, if it was written in the test's own file."""
     called = _called(item)
     written = inspect.unwrap(called) if callable(called) else None
     if not isinstance(written, FunctionType) or written.__code__.co_filename != str(item.path):
@@ -330,7 +330,7 @@ def _function(item: pytest.Item) -> FunctionType | None:
 
 
 def _called(item: pytest.Item) -> object:
-    """What is called to run a test, decorators and all; hypothesis calls what it was given."""
+    """Return what is called to run a test, decorators and all; hypothesis calls what it was given."""
     function = getattr(item, "function", None)
     return getattr(getattr(function, "hypothesis", None), "inner_test", function)
 
@@ -353,7 +353,7 @@ class _Lines:
         self._lines: dict[str, Mapping[int, str | None]] = {}
 
     def entered(self, frame: FrameType, event: str, _: object) -> Any:
-        """A function is called: its lines are of interest only if some of them count."""
+        """Watch the lines of a called function only if some of them count."""
         if self._found.asserted:
             sys.settrace(None)
             return None

@@ -33,7 +33,7 @@ def serve(tools: Toolset) -> None:
 
 
 def server_of(tools: Toolset) -> Server[Any]:
-    """The server without a transport."""
+    """Return the server without a transport."""
     listed = [
         types.Tool(
             name=spec.name,
@@ -78,7 +78,7 @@ def _result(answer: ToolAnswer) -> types.CallToolResult:
 
 
 def _sendable(value: Any) -> Any:
-    """A value without lone surrogates, which UTF-8 can't carry."""
+    """Return a value without lone surrogates, which UTF-8 can't carry."""
     match value:
         case str():
             return value if value.isascii() else value.encode("utf-8", "replace").decode()

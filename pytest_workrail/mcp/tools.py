@@ -188,7 +188,7 @@ class EngineTools:
 
 
 def _input_schema(shape: dict[str, Any], tool: ToolName, path: str) -> dict[str, Any]:
-    """A shape in standard JSON Schema, with a description of each member."""
+    """Return a shape in standard JSON Schema, with a description of each member."""
     shown = {name: value for name, value in shape.items() if not name.startswith("x-")}
     name = path.rpartition(".")[2]
     if name in _FREE_OBJECTS:
@@ -267,7 +267,7 @@ class AuthoringTools:
         return Ok(_data({"compiles": True, **hashes, "ir": result.ir}))
 
     def _inside(self, name: str) -> Ok[Path] | Err[str]:
-        """A file of the project; links that lead out of it lead nowhere."""
+        """Return a file of the project; links that lead out of it lead nowhere."""
         try:
             path = (self._root / name).resolve()
         except (OSError, ValueError, RuntimeError):

@@ -93,7 +93,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
-    """Why a run is not what a test says it is."""
+    """Return why a run is not what a test says it is."""
     run = getattr(left, "run", None) or getattr(right, "run", None)
     if run is None:
         return None

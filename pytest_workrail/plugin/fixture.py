@@ -55,7 +55,7 @@ class Workrail:
         self._folder = request.path.parent
 
     def compile(self, workflow: Source, **sources: Unpack[Sources]) -> CompiledWorkflow:
-        """The compiled workflow; what is not given here comes from the project's configuration."""
+        """Return the compiled workflow; what is not given here comes from the project's configuration."""
         __tracebackhide__ = True
         known_options(sources, Sources)
         return self._compiled(workflow, sources)
@@ -100,7 +100,7 @@ class Workrail:
     def session(
         self, path: str | os.PathLike[str], session_id: str | None = None, profile: ProfileName = "reference"
     ) -> RecordedSession:
-        """A recorded session: its folder, a data folder that holds only this one, or an exported file."""
+        """Return a recorded session: its folder, a data folder that holds only this one, or an exported file."""
         __tracebackhide__ = True
         from pytest_workrail.sessions.recorded_session import SessionUnusable, open_session
 

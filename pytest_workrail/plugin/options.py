@@ -102,7 +102,7 @@ def _coverage_view(text: str) -> str:
 
 
 def percentage(text: str) -> float:
-    """A number from 0 to 100; any other number would always pass or always fail."""
+    """Return a number from 0 to 100; any other number would always pass or always fail."""
     number = float(text)
     if not 0 <= number <= 100:
         raise ValueError(text)

@@ -52,14 +52,14 @@ _WORKFLOW = {"workflowId": str, "workflowHash": str, "goals": {str: [_POINT]}, "
 
 
 def _is_path_inside(value: Any) -> bool:
-    """Whether a path is one below the root folder: a golden or a test module there is written by an update."""
+    """Return whether a path is one below the root folder: a golden or a test module there is written by an update."""
     if not isinstance(value, str) or not value or "\\" in value or "\0" in value:
         return False
     return posixpath.normpath(value) == value and not posixpath.isabs(value) and value.split("/")[0] not in ("..", ".")
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a text can stand where a test has its expected outline, and nothing else."""
+    """Return whether a text can stand where a test has its expected outline, and nothing else."""
     try:
         made = ast.parse(value, mode="eval").body if value else ast.Constant("")
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
@@ -160,7 +160,7 @@ class Record(NamedTuple):
 
 
 def read_record(path: Path) -> Ok[Record] | Err[str]:
-    """A record from its file."""
+    """Return a record from its file."""
     try:
         content = json.loads(read_bytes(str(path)))
     except (OSError, ValueError, RecursionError) as problem:
@@ -215,7 +215,7 @@ class RunSession:
             runs.append({"test": test, **story_value(transcript)})
 
     def worker_state(self) -> str:
-        """What a worker sends to the controller: in ASCII, because xdist can't send every string."""
+        """Return what a worker sends to the controller: in ASCII, because xdist can't send every string."""
         return json.dumps(self._runs)
 
     def merge(self, state: str) -> None:

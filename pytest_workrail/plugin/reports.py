@@ -40,7 +40,7 @@ def _neutral(value: Any) -> Any:
 
 
 def explanation(run: object, op: str, left: object, right: object, in_full: bool) -> list[str] | None:
-    """The comparison, how the run ended, and its last turns; None when this is about something else."""
+    """Return the comparison, how the run ended, and its last turns; None when this is about something else."""
     if not isinstance(run, Run):
         return None
     shown = [f"{_plain(left)!r} {op} {_plain(right)!r}", f"the run ended as {run.status}: {run.ending.why}"]
@@ -55,7 +55,7 @@ def _counted(names: Iterable[str]) -> str:
 
 
 def _plain(value: object) -> object:
-    """A value as it looks without its run."""
+    """Return a value as it looks without its run."""
     if isinstance(value, str):
         return str(value)
     return tuple(value) if isinstance(value, tuple) else value

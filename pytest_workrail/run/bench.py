@@ -84,7 +84,7 @@ class DiskWorkspace:
         return GitEnd() if workspace_path is None else GitEnd(self.facts(workspace_path).git_head_sha)
 
     def resolve(self, reference: Mapping[str, Any], workspace_path: str | None) -> str | None:
-        """The file a reference leads to."""
+        """Return the file a reference leads to."""
         if workspace_path is None and reference.get("resolveFrom") != "package":
             return None
         (entry,) = resolve_references([dict(reference)], workspace_path or ".", self._package_root)
@@ -108,7 +108,7 @@ def _repository(folder: Path) -> Path | None:
 
 
 def _git_folder(root: Path) -> Path | None:
-    """The folder with the repository's data; in a worktree a file names it."""
+    """Return the folder with the repository's data; in a worktree a file names it."""
     marker = root / ".git"
     if marker.is_dir():
         return marker
@@ -162,7 +162,7 @@ class Setup:
 
 
 def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
-    """A mode with the risk policy it is meant to go with, unless another one is given."""
+    """Return a mode with the risk policy it is meant to go with, unless another one is given."""
     __tracebackhide__ = True
     presets = {preset.autonomy: preset for preset in PRESETS}
     one_of("mode", mode, presets)

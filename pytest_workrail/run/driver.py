@@ -213,7 +213,7 @@ class _RunDriver:
         return None
 
     def _node_token(self, number: int) -> str | None:
-        """The token that shows a node of the run."""
+        """Return the token that shows a node of the run."""
         position = self._current_position()
         nodes = tuple(position.run.nodes.values())
         if number > len(nodes):

@@ -70,20 +70,20 @@ class DocumentFacts:
         return {last["provenance"]["origin"].partition("#")[0]} if last["id"] in self.generated else set()
 
     def variables(self, step_id: str) -> set[str]:
-        """The variables that the texts of a step show."""
+        """Return the variables that the texts of a step show."""
         step = self.definitions[step_id]
         texts = [step["title"], step.get("prompt", ""), *(each["text"] for each in step.get("fragments", ()))]
         return {name for text in texts if "{{" in text for name in _ROOT.findall(text)}
 
     @staticmethod
     def contract(step: dict[str, Any] | None) -> str | None:
-        """The contract of a step's output."""
+        """Return the contract of a step's output."""
         ref = (step or {}).get("output", {}).get("contract", {}).get("ref")
         return None if ref is None else str(ref)
 
     @staticmethod
     def messages(step: dict[str, Any] | None) -> Iterator[str]:
-        """What the criteria of a step say when they fail."""
+        """Yield what the criteria of a step say when they fail."""
         stack = [(step or {}).get("output", {}).get("criteria")]
         while stack:
             node = stack.pop()
@@ -96,7 +96,7 @@ class DocumentFacts:
 
     @staticmethod
     def fails_criteria(step: dict[str, Any] | None, notes: str, context: dict[str, Any]) -> bool:
-        """Whether notes do not meet the criteria of a step."""
+        """Return whether notes do not meet the criteria of a step."""
         criteria = (step or {}).get("output", {}).get("criteria")
         if criteria is None:
             return False
@@ -107,7 +107,7 @@ class DocumentFacts:
 
 
 def warned_nodes(events: Log) -> set[NodeId]:
-    """The nodes at which a run beyond its recommendation was warned about."""
+    """Return the nodes at which a run beyond its recommendation was warned about."""
     return {
         event.scope.node_id
         for event in events
@@ -175,7 +175,7 @@ class History:
         self._read = max(self._read, size)
 
     def step_of(self, exchange: Exchange) -> str | None:
-        """The step that a call is about."""
+        """Return the step that a call is about."""
         return self._steps.get(str(exchange.request.get("continueToken")))
 
     @staticmethod
@@ -189,7 +189,7 @@ class History:
         return any(count > 1 for count in self._recaps.values())
 
     def changed_since_advance(self, exchange: Exchange) -> bool:
-        """Whether context, preferences or the first notes were stored after the advance that is sent again."""
+        """Return whether context, preferences or the first notes were stored after the advance that is sent again."""
         recorded = self._advances.get(str(exchange.request.get("continueToken")))
         if recorded is None:
             return False
@@ -198,7 +198,7 @@ class History:
         return first_notes or not later.isdisjoint(("context_set", "preferences_changed"))
 
     def shows_other_branch(self, exchange: Exchange) -> bool:
-        """Whether a node with children is looked at while the newest branch starts elsewhere."""
+        """Return whether a node with children is looked at while the newest branch starts elsewhere."""
         node = self._nodes.get(str(exchange.request.get("continueToken")))
         runs = project_dag(self._log[: self._size])
         if node is None or isinstance(runs, Err):
@@ -279,7 +279,7 @@ class Moment:
         return artifacts if isinstance(artifacts, list) else []
 
     def new(self, kind: str) -> list[Any]:
-        """The data of the events of a kind that this exchange added."""
+        """Return the data of the events of a kind that this exchange added."""
         return [event.data for event in self.added if event.kind == kind]
 
 

@@ -71,7 +71,7 @@ class Position:
 
 
 def position_at(bench: Bench, token: str) -> Position:
-    """The node that a token of this very run speaks of."""
+    """Return the node that a token of this very run speaks of."""
     place = bench.engine.place_of(token)
     if isinstance(place, Err):
         raise AssertionError(f"the engine does not know its own token: {place.error.message}")
@@ -266,20 +266,20 @@ def _intent(exchange: Exchange) -> str | None:
 
 
 def blocker_codes(response: dict[str, Any]) -> tuple[str, ...]:
-    """The codes of the blockers in a response, in its order."""
+    """Return the codes of the blockers in a response, in its order."""
     report = response.get("blockers")
     return tuple(blocker["code"] for blocker in report["blockers"]) if isinstance(report, dict) else ()
 
 
 def _asks_before_the_end(response: dict[str, Any]) -> bool:
-    """Whether an answer is a question about steps, and not that of a loop about its own variable."""
+    """Return whether an answer is a question about steps, and not that of a loop about its own variable."""
     report = response.get("blockers")
     asked = [each for each in report["blockers"] if "suggested" in each.get("details", {})] if report else []
     return any(one["operator"] not in ("count", "items") for each in asked for one in each["details"]["unmet"])
 
 
 def _loop_blockers(response: dict[str, Any]) -> Iterator[str]:
-    """The codes of the blockers that name a loop: it is the loop that can't go on, not the step."""
+    """Yield the codes of the blockers that name a loop: it is the loop that can't go on, not the step."""
     report = response.get("blockers")
     for blocker in report["blockers"] if isinstance(report, dict) else ():
         if "loopId" in blocker.get("details", {}):
@@ -307,7 +307,7 @@ def _levels(added: Sequence[Event]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _left_out(view: StepView, exchange: Exchange) -> Iterator[tuple[str, str]]:
-    """The dimensions that the assessments of this attempt do not speak of."""
+    """Yield the dimensions that the assessments of this attempt do not speak of."""
     refs = view.step.get("output", {}).get("assessments", {}).get("refs", ())
     request = read_continue(exchange.request) if refs else None
     if not isinstance(request, Ok) or not isinstance(request.value, AdvanceRequest):
@@ -341,7 +341,7 @@ def _contract(view: StepView, added: Sequence[Event], blockers: tuple[str, ...],
 
 
 def empty_projection(status: str) -> dict[str, Json]:
-    """The projection of a run that was never opened."""
+    """Return the projection of a run that was never opened."""
     return {"status": status, "context": {}, "outputs": [], "gaps": [], "blockers": [], "trace": []}
 
 
@@ -366,7 +366,7 @@ def final_projection(
 
 
 def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
-    """What each step on the way to the tip handed in, in order; steps that handed in nothing are left out."""
+    """Return what each step on the way to the tip handed in, in order; steps that handed in nothing are left out."""
     path = set(position.run.lineage(tip))
     appended: dict[NodeId, list[NodeOutputAppended]] = {}
     for event in of_kind(position.events, NodeOutputAppended):
@@ -387,7 +387,7 @@ def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
 
 
 def _keeps_outputs(bench: Bench, target: Node) -> bool:
-    """Whether what led to a node counts as handed in: the step is done, or something is only asked about it."""
+    """Return whether what led to a node counts as handed in: the step is done, or something is only asked about it."""
     if target.kind == "step":
         return True
     return asks_questions(bench.engine.profile) and question_patch(snapshot_of(bench, target)) is not None

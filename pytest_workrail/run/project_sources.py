@@ -14,7 +14,7 @@ from workrail_lint.systems.workrail.scenario_check import Sources
 
 @lru_cache(maxsize=256)
 def project_sources(folder: str) -> Ok[Sources] | Err[str]:
-    """What the configuration above a folder gives to its workflows: the same as on the command line."""
+    """Return what the configuration above a folder gives to its workflows: the same as on the command line."""
     config = find_config(folder)
     if isinstance(config, Err):
         return config
@@ -28,7 +28,7 @@ def _file(path: str | None) -> Path | None:
 
 @lru_cache(maxsize=256)
 def project_scenarios(folder: str) -> Ok[ScenarioSystem] | Err[str]:
-    """The kinds of scenarios that a project can have: ours, and those of the plugins in its configuration."""
+    """Return the kinds of scenarios that a project can have: ours, and those of the plugins in its configuration."""
     config = find_config(folder)
     if isinstance(config, Err):
         return config

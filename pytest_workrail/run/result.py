@@ -27,7 +27,7 @@ InlineCheck: TypeAlias = Callable[[str, str | None, FrameType], None]
 
 
 def outline(transcript: Transcript) -> str:
-    """One line for each attempt at a step, and one for the end. Nothing in it depends on wording."""
+    """Return one line for each attempt at a step, and one for the end. Nothing in it depends on wording."""
     return "\n".join(
         [*(printable(_line(attempt)) for attempt in transcript.attempts), f"-> {transcript.final['status']}"]
     )
@@ -237,7 +237,7 @@ class Run:
         return shown
 
     def outline(self) -> str:
-        """The run in a few lines: each attempt at a step with its blockers and gaps, and how it ended."""
+        """Return the run in a few lines: each attempt at a step with its blockers and gaps, and how it ended."""
         return outline(self.transcript)
 
     def match(self, expected: str | None = None) -> None:

@@ -54,14 +54,14 @@ def _finding_line(finding: Finding) -> str:
 
 
 def _shown(path: str) -> str:
-    """A path as a reader would write it: without the folder everything happens in."""
+    """Return a path as a reader would write it: without the folder everything happens in."""
     return path.removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def compile(  # noqa: A001 - the name of the fixture's method
     workflow: Source, *, catalog: object = None, routines: object = None, bindings: object = None
 ) -> CompiledWorkflow:
-    """The compiled workflow. Raises WorkflowInvalid when it does not compile."""
+    """Return the compiled workflow. Raises WorkflowInvalid when it does not compile."""
     __tracebackhide__ = True
     if isinstance(workflow, CompiledWorkflow):
         return workflow
@@ -78,30 +78,30 @@ def compile(  # noqa: A001 - the name of the fixture's method
 
 
 def script(answers: Script, otherwise: Agent | None = None) -> Agent:
-    """An agent that does what is written down, by step id; strict unless somebody acts otherwise."""
+    """Return an agent that does what is written down, by step id; strict unless somebody acts otherwise."""
     __tracebackhide__ = True
     return Scripted(script_turns(answers), None if otherwise is None else _checked_agent(otherwise))
 
 
 def auto(differently: Script | None = None) -> Agent:
-    """The automatic agent; at some steps it may act differently, as a script says."""
+    """Return the automatic agent; at some steps it may act differently, as a script says."""
     __tracebackhide__ = True
     return Auto() if not differently else Scripted(script_turns(differently), Auto())
 
 
 def stubborn(behaviour: Behaviour | str, *steps: str) -> Agent:
-    """An agent that behaves in one way and never learns: at these steps, or wherever it can."""
+    """Return an agent that behaves in one way and never learns: at these steps, or wherever it can."""
     __tracebackhide__ = True
     return Stubborn(member_of(Behaviour, "behaviour", behaviour), steps or None)
 
 
 def erratic(seed: int = 0, patience: int = 2) -> Agent:
-    """An agent that gets things wrong in ever new ways before it gets them right."""
+    """Return an agent that gets things wrong in ever new ways before it gets them right."""
     return Erratic(seed, patience)
 
 
 def lossy(agent: Agent | None = None, *faults: Fault | FaultKind | str, seed: int = 0, rate: float = 1.0) -> Agent:
-    """An agent, by default the automatic one, with faults around it; without naming any, with all of them."""
+    """Return an agent, by default the automatic one, with faults around it; without naming any, with all of them."""
     __tracebackhide__ = True
     chosen = [
         fault if isinstance(fault, Fault) else Fault(member_of(FaultKind, "fault", fault), rate=rate)
@@ -178,7 +178,7 @@ def setup_of(workflow: Source, mode: Autonomy, profile: ProfileName, options: Op
 
 
 def context_of(context: Mapping[str, Json] | object) -> dict[str, Json]:
-    """What a run starts with."""
+    """Return what a run starts with."""
     __tracebackhide__ = True
     if not isinstance(context, Mapping):
         raise TypeError(f"the context of a run must be a mapping, not a {type(context).__name__}")
@@ -193,7 +193,7 @@ def agent_of(agent: Agent | Script | None) -> Agent:
 
 
 def _checked_agent(agent: object, what: str = "an agent") -> Agent:
-    """The agent, if it is one."""
+    """Return the agent, if it is one."""
     __tracebackhide__ = True
     if isinstance(agent, Agent):
         return agent
@@ -219,7 +219,7 @@ def run(
 
 
 def finished(result: Run) -> Run:
-    """The run, if it came to an end that its agent meant."""
+    """Return the run, if it came to an end that its agent meant."""
     __tracebackhide__ = True
     if result.ending.kind in ("misplayed", "endless"):
         raise RunFailed(result)

@@ -33,6 +33,6 @@ class SimulatedClock:
 
 
 def parse_time(text: str) -> datetime:
-    """The moment that a text names; without a zone it is UTC, wherever the run is played."""
+    """Return the moment that a text names; without a zone it is UTC, wherever the run is played."""
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

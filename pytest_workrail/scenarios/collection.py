@@ -32,7 +32,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 
 
 def scenario_node(path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item:
-    """What a folder holds where a scenario lies: its item, ready made, with no collector of its own in between.
+    """Return what a folder holds where a scenario lies: its item, ready made, with no collector of its own in between.
 
     A file that was asked for by name is a collector instead, because what follows `::` is looked for inside of it.
     """
@@ -73,7 +73,7 @@ def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
 
 
 def _read_header(path: Path) -> dict[str, Any]:
-    """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
+    """Return what can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
         data = read_bytes(os.fspath(path))
         if not (b'"name"' in data or b'"skip"' in data or b'"enforces"' in data):
@@ -85,7 +85,7 @@ def _read_header(path: Path) -> dict[str, Any]:
 
 
 def _name(header: dict[str, Any]) -> str | None:
-    """The name that the scenario gives itself, unless a test can't be called that."""
+    """Return the name that the scenario gives itself, unless a test can't be called that."""
     name = header.get("name")
     if not isinstance(name, str) or not name or set(name) & _NOT_IN_NAMES:
         return None
@@ -151,7 +151,7 @@ class ScenarioItem(pytest.Item):
                 check_golden(self.config, self.nodeid, each.golden, each.label)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A failure of the scenario in its own words; anything else as pytest shows it."""
+        """Return a failure of the scenario in its own words; anything else as pytest shows it."""
         from pytest_workrail.run.pytest_session import in_own_words
         from pytest_workrail.scenarios.drivers import ScenarioFailure
 
@@ -166,7 +166,7 @@ class ScenarioItem(pytest.Item):
 
 
 def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """The file as a collector, if the project's settings name it and it is not a golden."""
+    """Return the file as a collector, if the project's settings name it and it is not a golden."""
     if path.name.endswith(ENDING):
         return None
     try:
@@ -180,7 +180,7 @@ def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | No
 
 
 def _patterns(config: pytest.Config) -> Iterator[str]:
-    """The patterns of the settings, relative to the root folder."""
+    """Yield the patterns of the settings, relative to the root folder."""
     for pattern in config.getini(AUTO_WORKFLOWS):
         yield posixpath.normpath(pattern.removeprefix(f"{config.rootpath.as_posix()}/"))
 
@@ -201,7 +201,7 @@ def _warn(config: pytest.Config, text: str) -> None:
 
 
 def _folder(pattern: str, root: Path) -> Path:
-    """The folder that holds everything a pattern can name."""
+    """Return the folder that holds everything a pattern can name."""
     return root / _WILDCARD.split(pattern, maxsplit=1)[0].rpartition("/")[0]
 
 

@@ -46,13 +46,13 @@ class Fault(NamedTuple):
 
 
 def fault_of(finding: Finding, document: JsonDocument) -> Fault:
-    """What a check finds, at the place where it says so: about a member, its name."""
+    """Return what a check finds, at the place where it says so: about a member, its name."""
     span = finding.span or document.locate(finding.pointer, finding.on_name)
     return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
 
 
 def place_of(document: JsonDocument, pointer: str) -> Place:
-    """Where a pointer leads, or the nearest place above it that exists."""
+    """Return where a pointer leads, or the nearest place above it that exists."""
     while True:
         span = document.locate(pointer)
         if span is not None:
@@ -79,7 +79,7 @@ class ScenarioFailure(ExpectationFailure):
         return "\n".join(self.lines())
 
     def reason(self) -> tuple[str, tuple[str, int]]:
-        """The first fault, and the line of the file it is in."""
+        """Return the first fault, and the line of the file it is in."""
         fault = self.faults[0]
         return fault.message, (self.file, self._place(fault).line)
 
@@ -97,7 +97,7 @@ class ScenarioFailure(ExpectationFailure):
 
 
 def transcript_lines(run: Run) -> Sequence[str]:
-    """The transcript of the run so far, and why it ended."""
+    """Return the transcript of the run so far, and why it ended."""
     from pytest_workrail.run.result import exchange_lines
 
     transcript = run.transcript
@@ -138,7 +138,7 @@ class ScenarioDocument:
         return self.value.get("golden") is not False
 
     def invalid(self, findings: Iterable[Finding]) -> Err[ScenarioFailure]:
-        """The failure of a scenario that can't be played."""
+        """Return the failure of a scenario that can't be played."""
         return Err(ScenarioFailure(self.file, self.document, [fault_of(each, self.document) for each in findings]))
 
 
@@ -156,12 +156,12 @@ def open_scenario(path: Path, file: str) -> Ok[ScenarioDocument] | Err[ScenarioF
 
 
 def errors(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that keep a scenario from being played; warnings are for the linter to show."""
+    """Return the findings that keep a scenario from being played; warnings are for the linter to show."""
     return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
 def status_faults(actual: str, expected: str | None, default: str, pointer: str) -> Iterator[Fault]:
-    """A run that did not end as expected, or not as `default` if the scenario expects nothing."""
+    """Yield a run that did not end as expected, or not as `default` if the scenario expects nothing."""
     wanted = default if expected is None else expected
     if actual != wanted:
         says = "" if expected is not None else " (the default)"
@@ -169,7 +169,7 @@ def status_faults(actual: str, expected: str | None, default: str, pointer: str)
 
 
 def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None:
-    """The first index at which two lists differ, which may be the end of the shorter one."""
+    """Return the first index at which two lists differ, which may be the end of the shorter one."""
     pairs = enumerate(zip(wanted, actual, strict=False))
     shorter = None if len(wanted) == len(actual) else min(len(wanted), len(actual))
     return next((index for index, (one, other) in pairs if one != other), shorter)
@@ -178,7 +178,7 @@ def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None
 def member_faults(
     wanted: Iterable[tuple[str, Any]], actual: Mapping[str, Any], pointer: str, shown: Callable[[Any], str]
 ) -> Iterator[Fault]:
-    """The expected members that differ in an object. Other members do not count."""
+    """Yield the expected members that differ in an object. Other members do not count."""
     for member, value in wanted:
         found = actual.get(member)
         is_part = member in _PARTS

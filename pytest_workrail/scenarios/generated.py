@@ -15,7 +15,7 @@ Goal = TypeVar("Goal")
 
 
 def stamped(document: dict[str, Json], shown: Sequence[str]) -> dict[str, Json]:
-    """The document with a note of who wrote it, and a digest that tells when somebody else changed it."""
+    """Return the document with a note of who wrote it, and a digest that tells when somebody else changed it."""
     bare = {name: value for name, value in document.items() if name != _MEMBER}
     made: dict[str, Json] = {"by": BY, "goals": list[Json](shown), "digest": canonical_hash(bare)}
     return {**bare, _MEMBER: made}
@@ -26,7 +26,7 @@ def is_generated(document: Mapping[str, Any]) -> bool:
 
 
 def is_untouched(document: Mapping[str, Any]) -> bool:
-    """Whether a file was generated, and nobody has edited it since."""
+    """Return whether a file was generated, and nobody has edited it since."""
     bare = {name: value for name, value in document.items() if name != _MEMBER}
     return is_generated(document) and bool(document[_MEMBER].get("digest") == canonical_hash(bare))
 

@@ -50,15 +50,15 @@ class Subject(ABC):
 
     @abstractmethod
     def played(self, content: Content) -> Shown | None:
-        """What comes of a run; None where the scenario can't be made to hold together."""
+        """Return what comes of a run; None where the scenario can't be made to hold together."""
 
     @abstractmethod
     def goals_of(self, document: Mapping[str, Any]) -> frozenset[str] | None:
-        """What a scenario that exists shows; None if it fails."""
+        """Return what a scenario that exists shows; None if it fails."""
 
 
 def generated(subject: Subject, piece: Mapping[str, Any]) -> dict[str, Json]:
-    """The result for one subject, in the form that `generate` reports. `piece` has the scenarios that exist."""
+    """Return the result for one subject, in the form that `generate` reports. `piece` has the scenarios that exist."""
     present = {each["name"]: each["value"] for each in piece["scenarios"]}
     shows = {name: subject.goals_of(document) for name, document in present.items()}
     before = frozenset().union(*(shown for shown in shows.values() if shown is not None)) & set(subject.goals)

@@ -120,7 +120,7 @@ def _final(run: Run, member: str) -> list[dict[str, Any]]:
 
 
 def _blockers(run: Run) -> list[dict[str, Any]]:
-    """Every blocker the agent met, with the step it stopped."""
+    """Return every blocker the agent met, with the step it stopped."""
     found: list[dict[str, Any]] = []
     for exchange in run.transcript.exchanges:
         response: Any = exchange.response
@@ -203,7 +203,7 @@ def _error(code: str, run: Run) -> Iterator[Fault]:
 
 
 def turn_expectation(expected: Mapping[str, Any]) -> Expectation:
-    """What one turn must lead to, as a function for the agent that plays it."""
+    """Return what one turn must lead to, as a function for the agent that plays it."""
 
     def mismatch(exchange: Exchange) -> str | None:
         kind = exchange.answer
@@ -261,7 +261,7 @@ def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure
 
 
 def _played(scenario: ScenarioDocument, loaded: Loaded, profile: str) -> PlayedScenario:
-    """The run under one profile, held against what the scenario expects."""
+    """Return the run under one profile, held against what the scenario expects."""
     if "promise" in loaded.scenario.get("expect", {}):
         # Searches are above scenarios, and only such a scenario needs one.
         broken = resolved(_PROMISE_PLAYER)(loaded.ir, scenario.value, profile)
@@ -302,7 +302,7 @@ def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
 
 
 def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fault:
-    """What is wrong with the workflow or what it is compiled with, said where the scenario names it."""
+    """Return what is wrong with the workflow or what it is compiled with, said where the scenario names it."""
     member = member_for(finding.path, value, os.fspath(folder))
     if finding.name in UNREADABLE:
         reason = finding.message.removeprefix(finding.path).strip()
@@ -331,7 +331,7 @@ def run_both(loaded: Loaded) -> Comparison:
 
 
 def setup_and_agent(loaded: Loaded) -> tuple[Setup, Agent]:
-    """What the run of a scenario starts with, and who plays it."""
+    """Return what the run of a scenario starts with, and who plays it."""
     script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
     return _setup(loaded), _agent(loaded.scenario, script)
 
@@ -357,7 +357,7 @@ def _first_profile(scenario: dict[str, Any]) -> ProfileName:
 
 
 def _script(scenario: dict[str, Any], workflow_id: str) -> Scripted | None:
-    """The turns that are written down, if any are, and who acts where none is."""
+    """Return the turns that are written down, if any are, and who acts where none is."""
     match scenario.get("agent"):
         case {"kind": "scripted", "turns": turns}:
             return Scripted(_turns(turns, workflow_id))
@@ -411,7 +411,7 @@ def _turns(turns: Sequence[dict[str, Any]], workflow_id: str) -> list[Turn]:
 
 
 def _action_of(turn: dict[str, Any], workflow_id: str) -> Action | Behave:
-    """What a turn does, by the member that only this kind of turn has."""
+    """Return what a turn does, by the member that only this kind of turn has."""
     match turn:
         case {"does": behaviour}:
             return Behave(Behaviour(behaviour), turn.get("context"))

@@ -31,7 +31,7 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "outside_driver", module)
     team = next(system for system in known_systems() if system.name == "team")
     assert team.scenario is not None
-    monkeypatch.setattr(team, "scenario", team.scenario._replace(driver="outside_driver:play"))
+    monkeypatch.setattr(team.scenario, "driver", "outside_driver:play")
 
 
 def scenario_file(folder: Path, **members: object) -> Path:
