@@ -49,7 +49,11 @@ class Suite:
     def run(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
         """Run all of it, or what the arguments say."""
         chosen = [] if mode is None else [f"--workrail-golden={mode}"]
-        return self.pytester.runpytest_inprocess("-q", *chosen, *arguments)
+        workers = ["-p", "xdist.plugin"] if "-n" in arguments else []
+        with pytest.MonkeyPatch.context() as patch:
+            # Looking for the plugins of every installed package takes a quarter of such a run.
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            return self.pytester.runpytest_inprocess("-q", *workers, *chosen, *arguments)
 
     def run_apart(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
         """The same in a process of its own, as workers of xdist need it."""

@@ -29,8 +29,8 @@ from pytest_workrail.run.result import Ending, Run
 @pytest.fixture
 def run(request):
     def made(*steps, status="complete"):
-        visits = tuple(Attempt(step, (), 1, "advanced", (), (), (), (), (), None) for step in steps)
-        transcript = replace(made_up("x"), visits=visits, final={"status": status, "gaps": []})
+        attempts = tuple(Attempt(step, (), 1, "advanced", (), (), (), (), (), None) for step in steps)
+        transcript = replace(made_up("x"), attempts=attempts, final={"status": status, "gaps": []})
         return Run(transcript, Ending("complete", ""), inline=lambda *given: check_inline(
             request.config, request.node.nodeid, *given))
     return made
