@@ -159,19 +159,34 @@ class ConsequenceLevelUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        own = next((item for item in _all_consequences(workflow) if _level_place(item) == finding.pointer), None)
+        own = next(
+            (item for item in self._all_consequences(workflow) if self._level_place(item) == finding.pointer), None
+        )
         if own is None:
             return None  # it comes from a template
-        others = [item for item in _all_consequences(workflow) if item.parent is own.parent]
+        others = [item for item in self._all_consequences(workflow) if item.parent is own.parent]
         triggers = [(item.when.any_equals_level, item.when.for_assessment) for item in others]
         suggestions = {earlier.pointer: earlier.suggestion for earlier in workflow.found if earlier.name == self.name}
         corrected = [
-            (suggestions.get(_level_place(item)), item.when.for_assessment) for item in others if item.index < own.index
+            (suggestions.get(self._level_place(item)), item.when.for_assessment)
+            for item in others
+            if item.index < own.index
         ]
         # A duplicate trigger would be another error.
         if (finding.suggestion, own.when.for_assessment) in (*triggers, *corrected):
             return None
         return use_suggestion(finding, workflow)
+
+    @staticmethod
+    def _all_consequences(workflow: WorkflowContext) -> Iterator[AssessmentConsequence]:
+        """Yield the consequences of every step, damaged ones included."""
+        for step in workflow.whole.all_steps:
+            if step.kind == "standard":
+                yield from step.assessment_consequences
+
+    @staticmethod
+    def _level_place(item: AssessmentConsequence) -> str:
+        return item.at("when", "anyEqualsLevel")
 
     def examples(self) -> Iterable[Example]:
         def waiting(level: str) -> dict[str, Any]:
@@ -180,17 +195,6 @@ class ConsequenceLevelUnknown(WorkflowRule):
         good = waiting("low")
         yield Example(waiting("lov"), good, good)
         yield Example(waiting("middling"), good)
-
-
-def _all_consequences(workflow: WorkflowContext) -> Iterator[AssessmentConsequence]:
-    """Yield the consequences of every step, damaged ones included."""
-    for step in workflow.whole.all_steps:
-        if step.kind == "standard":
-            yield from step.assessment_consequences
-
-
-def _level_place(item: AssessmentConsequence) -> str:
-    return item.at("when", "anyEqualsLevel")
 
 
 class ConsequenceForUnknown(WorkflowRule):
@@ -287,12 +291,21 @@ class ConsequenceUnscoped(_AssessmentRule):
         for item in step.assessment_consequences:
             level = item.when.any_equals_level
             sharing = [ref for ref in step.assessment_refs if level in levels.get(ref, ())]
-            if "forAssessment" not in item.when and len(sharing) > 1 and not _names_each(item, sharing, workflow):
+            if "forAssessment" not in item.when and len(sharing) > 1 and not self._names_each(item, sharing, workflow):
                 report(
                     item.at("when"),
                     f"{label(step)}: level {quoted(level)} belongs to several assessments ({name_list(sharing)}); "
                     "set forAssessment",
                 )
+
+    @staticmethod
+    def _names_each(item: AssessmentConsequence, refs: list[str], workflow: WorkflowContext) -> bool:
+        """Return whether the guidance of a consequence names every one of the assessments, or a dimension of it."""
+        names = {
+            assessment.id: [assessment.id, *(dimension.id for dimension in assessment.dimensions)]
+            for assessment in workflow.model.assessments
+        }
+        return all(any(name in item.effect.guidance for name in names[ref]) for ref in refs)
 
     def examples(self) -> Iterable[Example]:
         both = [assessment("depth"), assessment("breadth")]
@@ -301,15 +314,6 @@ class ConsequenceUnscoped(_AssessmentRule):
             return workflow(rated("depth", "breadth", assessmentConsequences=list(consequences)), assessments=both)
 
         yield Example(asking(consequence("low")), asking(consequence("low", "depth"), consequence("low", "breadth")))
-
-
-def _names_each(item: AssessmentConsequence, refs: list[str], workflow: WorkflowContext) -> bool:
-    """Return whether the guidance of a consequence names every one of the assessments, or a dimension of it."""
-    names = {
-        assessment.id: [assessment.id, *(dimension.id for dimension in assessment.dimensions)]
-        for assessment in workflow.model.assessments
-    }
-    return all(any(name in item.effect.guidance for name in names[ref]) for ref in refs)
 
 
 class AssessmentNoConsequence(_AssessmentRule):
@@ -322,7 +326,7 @@ class AssessmentNoConsequence(_AssessmentRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         levels = declared_levels(workflow.model.assessments)
-        used = {ref for step in workflow.all_steps for ref in _with_consequence(step, levels)}
+        used = {ref for step in workflow.all_steps for ref in self._with_consequence(step, levels)}
         for step in workflow.all_steps:
             if step.kind != "standard" or step.calls_template:
                 continue
@@ -334,24 +338,24 @@ class AssessmentNoConsequence(_AssessmentRule):
                         "nothing; add assessmentConsequences",
                     )
 
+    @staticmethod
+    def _with_consequence(step: Step, levels: dict[str, set[str]]) -> Iterator[str]:
+        """Yield the assessments that a consequence of the step is about, with a level that it has or that none has."""
+        if step.kind != "standard":
+            return
+        known = {level for ref in step.assessment_refs for level in levels.get(ref, ())}
+        for item in step.assessment_consequences:
+            level, scope = item.when.any_equals_level, item.when.for_assessment
+            for ref in step.assessment_refs:
+                # A level that no assessment has is a typo, which another rule reports.
+                if scope in (None, ref) and (level in levels.get(ref, ()) or level not in known):
+                    yield ref
+
     def examples(self) -> Iterable[Example]:
         yield Example(
             workflow(rated(), assessments=[assessment()]),
             workflow(rated(assessmentConsequences=[consequence()]), assessments=[assessment()]),
         )
-
-
-def _with_consequence(step: Step, levels: dict[str, set[str]]) -> Iterator[str]:
-    """Yield the assessments that a consequence of the step is about, with a level that it has or that none has."""
-    if step.kind != "standard":
-        return
-    known = {level for ref in step.assessment_refs for level in levels.get(ref, ())}
-    for item in step.assessment_consequences:
-        level, scope = item.when.any_equals_level, item.when.for_assessment
-        for ref in step.assessment_refs:
-            # A level that no assessment has is a typo, which another rule reports.
-            if scope in (None, ref) and (level in levels.get(ref, ()) or level not in known):
-                yield ref
 
 
 class AssessmentIdUnsafe(_AssessmentRule):
@@ -371,16 +375,16 @@ class AssessmentIdUnsafe(_AssessmentRule):
             if step.kind == "standard" and "assessmentConsequences" in step
             for ref in step.assessment_refs
         }
-        taken = [assessment.id for assessment in workflow.model.assessments]
+        ids = [assessment.id for assessment in workflow.model.assessments]
         for assessment in workflow.model.assessments:
             ident = assessment.id
             if ident not in involved or _SAFE_ID.fullmatch(ident):
                 continue
             slug = re.sub(r"[^a-z0-9_-]+", "-", ident.lower()).strip("-")
             fix = None
-            if slug and slug not in taken:
-                taken.append(slug)  # two ids may get the same slug
-                fix = unsafe(f"rename it to {slug}", *_renamed(workflow, assessment, slug))
+            if slug and slug not in ids:
+                ids.append(slug)  # two ids may get the same slug
+                fix = unsafe(f"rename it to {slug}", *self._renamed(workflow, assessment, slug))
             report(
                 assessment.at("id"),
                 f"assessment id {quoted(ident)} has characters other than a-z, 0-9, _ and -, so its consequences "
@@ -388,26 +392,26 @@ class AssessmentIdUnsafe(_AssessmentRule):
                 fix=fix,
             )
 
+    @staticmethod
+    def _renamed(workflow: WorkflowContext, assessment: AssessmentDefinition, slug: str) -> Iterator[Operation]:
+        """Replace an id in its declaration and in every reference to it."""
+        yield Replace(assessment.at("id"), slug)
+        for step in workflow.all_steps:
+            if step.kind != "standard":
+                continue
+            for position, ref in enumerate(step.assessment_refs):
+                if ref == assessment.id:
+                    yield Replace(step.at("assessmentRefs", position), slug)
+            for item in step.assessment_consequences:
+                if item.when.for_assessment == assessment.id:
+                    yield Replace(item.at("when", "forAssessment"), slug)
+
     def examples(self) -> Iterable[Example]:
         def named(ident: str) -> dict[str, Any]:
             asked = rated(ident, assessmentConsequences=[consequence("low", ident)])
             return workflow(asked, assessments=[assessment(ident)])
 
         yield Example(named("Gate One"), named("gate-one"), named("gate-one"))
-
-
-def _renamed(workflow: WorkflowContext, assessment: AssessmentDefinition, slug: str) -> Iterator[Operation]:
-    """Replace an id in its declaration and in every reference to it."""
-    yield Replace(assessment.at("id"), slug)
-    for step in workflow.all_steps:
-        if step.kind != "standard":
-            continue
-        for position, ref in enumerate(step.assessment_refs):
-            if ref == assessment.id:
-                yield Replace(step.at("assessmentRefs", position), slug)
-        for item in step.assessment_consequences:
-            if item.when.for_assessment == assessment.id:
-                yield Replace(item.at("when", "forAssessment"), slug)
 
 
 class AssessmentMirrorDimension(_AssessmentRule):

@@ -301,7 +301,7 @@ class BindingKindMismatch(_SlotRule):
 
     @staticmethod
     def _kind(slot: Slot, workflow: WorkflowContext) -> str | None:
-        """routine or workflow; None if the value is unknown here."""
+        """Return `routine` or `workflow`; None if the value is unknown here."""
         if _bound_routine(slot, workflow) is not None or workflow_kind(slot.value) == "routine":
             return "routine"
         return "workflow" if slot.value == workflow.id else None
@@ -344,7 +344,7 @@ class BindingContractMismatch(_SlotRule):
 
 
 def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
-    """Why a child does not fit a slot: `inputContract` and `outputContract` against its `extensionContract`.
+    """Return why a child does not fit a slot: `inputContract` and `outputContract` against its `extensionContract`.
 
     The content of these contracts is not specified. Every list of names under a member whose name contains "context"
     or "artifact" counts; members whose name contains "optional" are not required.

@@ -176,7 +176,7 @@ class CatalogHashNotEngine(WorkflowRule):
         for use in workflow.builtin_uses:
             if use.kind == "contract" or (use.kind == "feature" and not has_blocks):
                 continue  # adds no text to any prompt
-            if use.kind == "template" and not _is_catalog_template(use.id, workflow.catalog):
+            if use.kind == "template" and not self._is_catalog_template(use.id, workflow.catalog):
                 continue
             report(
                 use.pointer,
@@ -185,18 +185,18 @@ class CatalogHashNotEngine(WorkflowRule):
             )
             return
 
+    @staticmethod
+    def _is_catalog_template(template_id: str, catalog: Catalog) -> bool:
+        """Return whether a template comes from the catalog; the engine uses the text of the project's routines too."""
+        used, shipped = catalog.templates.get(template_id), load_core().templates.get(template_id)
+        if used is None:
+            return False
+        return catalog.catalog_id != load_core().catalog_id or (
+            shipped is not None and used.definition is shipped.definition
+        )
+
     def examples(self) -> Iterable[Example]:
         yield Example(samples.workflow(_blocks(), features=["wr.features.capabilities"]), samples.workflow(_blocks()))
-
-
-def _is_catalog_template(template_id: str, catalog: Catalog) -> bool:
-    """Return whether a template comes from the catalog; the engine uses the text of the project's routines too."""
-    used, shipped = catalog.templates.get(template_id), load_core().templates.get(template_id)
-    if used is None:
-        return False
-    return catalog.catalog_id != load_core().catalog_id or (
-        shipped is not None and used.definition is shipped.definition
-    )
 
 
 class FeatureConfigNotAllowed(WorkflowRule):

@@ -64,26 +64,26 @@ _EVALUATOR_ONLY = frozenset(("startsWith", "endsWith", "matches"))
 
 
 def _nearest_operator(name: str, known: Collection[str]) -> str | None:
-    """The operator a condition member was meant to be."""
+    """Return the operator a condition member was meant to be."""
     operator = _OPERATOR_OF.get(name) or _OPERATOR_OF.get(squashed(name))
     return operator if operator in known else nearest_member(name, known)
 
 
 def _gate_hint(name: str, place: StepPlace) -> str:
-    """What to say when an object was meant as a gate, which differs from a condition in its `kind`."""
+    """Return what to say when an object was meant as a gate, which differs from a condition in its `kind`."""
     if len(place.tokens) < 2 or place.tokens[-2] != "requireConfirmation" or name not in ("condition", "type", "gate"):
         return ""
     return "; a gate needs a kind that says who confirms: coordinator_eval or human_approval"
 
 
 def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A workflow whose second step runs under a condition on what the first one sets."""
+    """Return a workflow whose second step runs under a condition on what the first one sets."""
     prompt = "Triage the report and set `size`, `risk` and `mode` in the context."
     return workflow(step("triage", prompt), step("dig", runCondition=condition, **members))
 
 
 def _ignored(named: list[str]) -> str:
-    """The clause for several operators of which only the first counts."""
+    """Return the clause for several operators of which only the first counts."""
     verb = "is" if len(named) == 2 else "are"
     return f"{listing(named[1:])} {verb} ignored, because only {quoted(named[0])} is evaluated"
 

@@ -140,7 +140,7 @@ class ConfirmationOveruse(ConfirmationRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         steps = [step for step in workflow.all_steps if step.kind != "loop"]
-        asking = sum(map(_always_asks, steps))
+        asking = sum(map(self._always_asks, steps))
         if asking >= 3 and asking * 2 > len(steps):
             report(
                 "/steps",
@@ -148,18 +148,18 @@ class ConfirmationOveruse(ConfirmationRule):
                 "undo",
             )
 
+    @staticmethod
+    def _always_asks(step: Step) -> bool:
+        if step.calls_template or step.kind == "parallel":
+            return False
+        confirmation = step.require_confirmation
+        if confirmation is None or isinstance(confirmation, bool):
+            return confirmation is True
+        condition = confirmation.condition if isinstance(confirmation, ConfirmationGate) else confirmation
+        return condition is None or not condition.raw
+
     def examples(self) -> Iterable[Example]:
         def asked(times: int) -> list[dict[str, object]]:
             return [step(f"step-{number}", requireConfirmation=number < times) for number in range(4)]
 
         yield Example(bad=workflow(*asked(3)), good=workflow(*asked(2)))
-
-
-def _always_asks(step: Step) -> bool:
-    if step.calls_template or step.kind == "parallel":
-        return False
-    confirmation = step.require_confirmation
-    if confirmation is None or isinstance(confirmation, bool):
-        return confirmation is True
-    condition = confirmation.condition if isinstance(confirmation, ConfirmationGate) else confirmation
-    return condition is None or not condition.raw

@@ -34,8 +34,8 @@ _VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 _VERDICT_PROMPT = "Review the change and submit a wr.review_verdict artifact."
 
 
-def judged(step: Step) -> bool:
-    """Whether the step's members about its output count: those of a template call are dropped with the call."""
+def has_own_output(step: Step) -> bool:
+    """Return whether the step's members about its output count; a template call drops them."""
     return step.kind == "standard" and not step.calls_template
 
 
@@ -82,7 +82,22 @@ class ContractNotSatisfiable(ContractRule):
         report(
             output.at("contractRef"),
             f"{label(step)}: the engine accepts no artifact for the output contract {quoted(contract.id)}; {advice}",
-            fix=_use_assessment(step, workflow) if rates else None,
+            fix=self._use_assessment(step, workflow) if rates else None,
+        )
+
+    @staticmethod
+    def _use_assessment(step: Step, workflow: WorkflowContext) -> Fix | None:
+        """Replace the contract with a reference to the only assessment."""
+        place = step.at("outputContract")
+        if "assessmentRefs" in step:
+            return unsafe("remove the contract", Remove(place))
+        if len(workflow.model.assessments) != 1 or "id" not in workflow.model.assessments[0]:
+            return None
+        ident = workflow.model.assessments[0].id
+        return unsafe(
+            f"use the assessment {quoted(ident)}",
+            Rename(place, "assessmentRefs"),
+            Replace(step.at("assessmentRefs"), [ident]),
         )
 
     def examples(self) -> Iterable[Example]:
@@ -94,21 +109,6 @@ class ContractNotSatisfiable(ContractRule):
             workflow(step(outputContract={"contractRef": "wr.contracts.differentiation_handoff"})),
             workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT)),
         )
-
-
-def _use_assessment(step: Step, workflow: WorkflowContext) -> Fix | None:
-    """Replace the contract with a reference to the only assessment."""
-    place = step.at("outputContract")
-    if "assessmentRefs" in step:
-        return unsafe("remove the contract", Remove(place))
-    if len(workflow.model.assessments) != 1 or "id" not in workflow.model.assessments[0]:
-        return None
-    ident = workflow.model.assessments[0].id
-    return unsafe(
-        f"use the assessment {quoted(ident)}",
-        Rename(place, "assessmentRefs"),
-        Replace(step.at("assessmentRefs"), [ident]),
-    )
 
 
 class ContractAndCriteria(ContractRule):
@@ -128,7 +128,7 @@ class ContractAndCriteria(ContractRule):
         return step_members(workflow) >= {"outputContract", "validationCriteria"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step) and "outputContract" in step and "validationCriteria" in step:
+        if has_own_output(step) and "outputContract" in step and "validationCriteria" in step:
             place = step.at("validationCriteria")
             report(
                 place,
@@ -158,7 +158,7 @@ class ContractShadowsAssessment(ContractRule):
         return step_members(workflow) >= {"outputContract", "assessmentRefs"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step) and "outputContract" in step and "assessmentRefs" in step:
+        if has_own_output(step) and "outputContract" in step and "assessmentRefs" in step:
             report(
                 step.at("assessmentRefs"),
                 f"{label(step)}: next to an outputContract a missing or invalid assessment does not block the run; "
@@ -189,7 +189,7 @@ class AssessmentShadowsCriteria(ContractRule):
         return step_members(workflow) >= {"assessmentRefs", "validationCriteria"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if not judged(step) or "outputContract" in step:
+        if not has_own_output(step) or "outputContract" in step:
             return
         if "assessmentRefs" in step and "validationCriteria" in step:
             place = step.at("validationCriteria")
@@ -280,7 +280,7 @@ class ContractNotesOptional(ContractRule):
         return step_members(workflow) >= {"outputContract", "notesOptional"}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if judged(step) and "outputContract" in step and "notesOptional" in step:
+        if has_own_output(step) and "outputContract" in step and "notesOptional" in step:
             place = step.at("notesOptional")
             report(
                 place,
@@ -314,15 +314,39 @@ class ContractDesignOutput(WorkflowRule):
         codes = (OUTPUT_CONTRACT.name, OUTPUT_HINTS.name)
         places = dict.fromkeys(w.pointer for w in workflow.normalized.warnings if w.code in codes)
         for place in places:
-            members = value_at(workflow.document.value, place.removesuffix("/output"))
-            ident = members.get("id") if isinstance(members, dict) else None
+            members: Any = value_at(workflow.document.value, place.removesuffix("/output"))
             report(
                 place,
-                f"step {quoted(ident)}: the engine rejects output; write outputContract, and guidance for hints",
-                fix=_shipping_output(place.removesuffix("/output"), members),
+                f"step {quoted(members.get('id'))}: the engine rejects output; write outputContract, and guidance for "
+                "hints",
+                fix=self._shipping_output(place.removesuffix("/output"), members),
                 on_name=True,
                 original=True,
             )
+
+    @staticmethod
+    def _shipping_output(pointer: str, members: dict[str, Any]) -> Fix | None:
+        """Rewrite the `output` of the step at a pointer; None if it has unknown members."""
+        output: dict[str, Any] = members["output"]
+        if not output.keys() <= {"contractRef", "hints"}:
+            return None
+        operations: list[Operation] = []
+        if "contractRef" in output and "outputContract" not in members:
+            contract = {"contractRef": output["contractRef"]}
+            operations += [
+                Rename(f"{pointer}/output", "outputContract"),
+                Replace(f"{pointer}/outputContract", contract),
+            ]
+        else:
+            operations.append(Remove(f"{pointer}/output"))
+        hints = output.get("hints")
+        if isinstance(hints, dict) and hints:
+            lines = [f"{name}: {js.text(hints[name])}" for name in js.keys(hints)]
+            if "guidance" in members:
+                operations += [Insert(f"{pointer}/guidance", None, None, line) for line in lines]
+            else:
+                operations.append(Insert(pointer, "guidance", None, list(lines)))
+        return unsafe("replace output with outputContract", *operations)
 
     def examples(self) -> Iterable[Example]:
         good = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT))
@@ -333,27 +357,6 @@ class ContractDesignOutput(WorkflowRule):
             good,
             workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT, guidance=["tone: factual"])),
         )
-
-
-def _shipping_output(pointer: str, members: object) -> Fix | None:
-    """Rewrite the `output` of the step at a pointer; None if it has unknown members."""
-    output = members.get("output") if isinstance(members, dict) else None
-    if not isinstance(members, dict) or not isinstance(output, dict) or not output.keys() <= {"contractRef", "hints"}:
-        return None
-    operations: list[Operation] = []
-    if "contractRef" in output and "outputContract" not in members:
-        contract = {"contractRef": output["contractRef"]}
-        operations += [Rename(f"{pointer}/output", "outputContract"), Replace(f"{pointer}/outputContract", contract)]
-    else:
-        operations.append(Remove(f"{pointer}/output"))
-    hints = output.get("hints")
-    if isinstance(hints, dict) and hints:
-        lines = [f"{name}: {js.text(hints[name])}" for name in js.keys(hints)]
-        if "guidance" in members:
-            operations += [Insert(f"{pointer}/guidance", None, None, line) for line in lines]
-        else:
-            operations.append(Insert(pointer, "guidance", None, list(lines)))
-    return unsafe("replace output with outputContract", *operations)
 
 
 class CoordinatorResultShape(WorkflowRule):
@@ -415,7 +418,7 @@ _ELSEWHERE = Pattern(r"\b(?:context|notes?|metadata|variable|file|document|secti
 
 
 def example_members(text: str, kind: str) -> Iterator[list[str]]:
-    """The member names of each object in the text that has the artifact kind as a value."""
+    """Yield the member names of each object in the text that has the artifact kind as a value."""
     start = text.find(kind)
     while start >= 0:
         end = start + len(kind)
@@ -427,7 +430,7 @@ def example_members(text: str, kind: str) -> Iterator[list[str]]:
 
 
 def _opening(text: str, position: int) -> int | None:
-    """Where the innermost object around a position starts."""
+    """Return where the innermost object around a position starts."""
     depth = 0
     for at in range(position - 1, max(-1, position - _MAX_BACK), -1):
         if text[at] in "}]":
@@ -440,7 +443,7 @@ def _opening(text: str, position: int) -> int | None:
 
 
 def _members(text: str, opening: int) -> list[str]:
-    """The names before a colon, directly inside the object that opens here."""
+    """Return the names before a colon, directly inside the object that opens here."""
     example = text[opening : opening + _MAX_LENGTH]
     names: list[str] = []
     depth = 0
@@ -460,7 +463,7 @@ def _members(text: str, opening: int) -> list[str]:
 
 
 def instructed_members(text: str) -> Iterator[str]:
-    """The quoted names that a text tells the agent to include in its answer, unless it names another place."""
+    """Yield the quoted names that a text tells the agent to include in its answer, unless it names another place."""
     for match in _QUOTED.finditer(text):
         before, after = text[max(0, match.start() - _LIST) : match.start()], text[match.end() : match.end() + _NEAR]
         if _ORDER.search(before) and not _ELSEWHERE.search(f"{before[-_NEAR:]} {_same_sentence(after)}"):

@@ -70,8 +70,8 @@ class Criteria:
     @cached_property
     def verdicts(self) -> list[str]:
         """The names of what is wrong with them as evidence; none if they do not decide or can't be evaluated."""
-        judged = self.decides and not self._is_broken
-        return [verdict.value for verdict in self.judgement.verdicts] if judged else []
+        count = self.decides and not self._is_broken
+        return [verdict.value for verdict in self.judgement.verdicts] if count else []
 
     @property
     def _is_broken(self) -> bool:
@@ -140,7 +140,7 @@ class CriteriaRule(WorkflowRule):
 
 
 def checked(*rules: dict[str, Any], message: str | None = "Show your work.") -> dict[str, Any]:
-    """A workflow whose only step has the rules as its criteria."""
+    """Return a workflow whose only step has the rules as its criteria."""
     shared = {} if message is None else {"message": message}
     return workflow(step(validationCriteria=[{**rule, **shared} for rule in rules]))
 
@@ -417,7 +417,7 @@ class CriteriaRegexBacktracking(_PatternRule):
             self._check(pattern, flags, rule.at("pattern"), criteria.step, report)
         for rule in criteria.rules:
             if rule.type == "schema":
-                for pattern, place, is_name in _schema_patterns(rule.schema_, rule.at("schema")):
+                for pattern, place, is_name in self._schema_patterns(rule.schema_, rule.at("schema")):
                     self._check(pattern, "", place, criteria.step, report, is_name)
 
     @staticmethod
@@ -432,6 +432,23 @@ class CriteriaRegexBacktracking(_PatternRule):
                 on_name=is_name,
             )
 
+    @staticmethod
+    def _schema_patterns(schema: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
+        """Yield each pattern of a JSON Schema with its place, and whether it is a member name."""
+        stack: list[tuple[object, str]] = [(schema, pointer)]
+        while stack:
+            value, place = stack.pop()
+            if isinstance(value, list):
+                stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
+            elif isinstance(value, dict):
+                for name, item in value.items():
+                    at = child(place, name)
+                    if name == "pattern" and isinstance(item, str):
+                        yield item, at, False
+                    elif name == "patternProperties" and isinstance(item, dict):
+                        yield from ((pattern, child(at, pattern), True) for pattern in item)
+                    stack.append((item, at))
+
     def examples(self) -> Iterable[Example]:
         yield Example(_regex("(a+)+$"), _regex("^a+$"))
 
@@ -440,23 +457,6 @@ class CriteriaRegexBacktracking(_PatternRule):
             return checked({"type": "schema", "schema": schema})
 
         yield Example(matching("(x+x+)+y"), matching("x{2,}y"))
-
-
-def _schema_patterns(schema: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield each pattern of a JSON Schema with its place, and whether it is a member name."""
-    stack: list[tuple[object, str]] = [(schema, pointer)]
-    while stack:
-        value, place = stack.pop()
-        if isinstance(value, list):
-            stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
-        elif isinstance(value, dict):
-            for name, item in value.items():
-                at = child(place, name)
-                if name == "pattern" and isinstance(item, str):
-                    yield item, at, False
-                elif name == "patternProperties" and isinstance(item, dict):
-                    yield from ((pattern, child(at, pattern), True) for pattern in item)
-                stack.append((item, at))
 
 
 class CriteriaRegexUntranslatable(_PatternRule):
@@ -541,9 +541,33 @@ class CriteriaContradiction(CriteriaRule):
         bounded = [rule for rule in required if rule.type == "length" and rule.max is not None]
         forbidden = [rule.value for rule, negated in rules if negated and rule.type == "contains" and rule.value]
         for rule in required:
-            problem = _contradiction(rule, bounded, forbidden)
+            problem = self._contradiction(rule, bounded, forbidden)
             if problem is not None:
                 report(rule.pointer, f"{label(criteria.step)}: {problem}, so no answer passes both rules")
+
+    @staticmethod
+    def _contradiction(rule: ValidationRule, bounded: list[ValidationRule], forbidden: list[str]) -> str | None:
+        """Return why a required rule can't be satisfied, given the rules that limit the length."""
+        most = min((other.max for other in bounded if other.max is not None), default=None)
+        if rule.type == "contains" and rule.value:
+            if most is not None and js.u16_length(rule.value) > most:
+                return f"{excerpt(rule.value)} is longer than the maximum of {js.text(most)} characters"
+            clash = next((text for text in forbidden if text in rule.value), None)
+            return (
+                f"{excerpt(rule.value)} is required, but {excerpt(clash)} is forbidden" if clash is not None else None
+            )
+        if rule.type == "length" and rule.min is not None:
+            others = [other.max for other in bounded if other is not rule and other.max is not None]
+            short = next((high for high in others if rule.min > high), None)
+            if short is not None:
+                return f"at least {js.text(rule.min)} characters are required, but at most {js.text(short)} allowed"
+        if rule.type == "regex" and most is not None and rule.pattern is not None:
+            from workrail_lint.base.regex_analysis import analyze
+
+            facts = analyze(rule.pattern, rule.flags or "")
+            if facts is not None and facts.minimum > most:
+                return f"the pattern needs {facts.minimum} characters, but at most {js.text(most)} are allowed"
+        return None
 
     def examples(self) -> Iterable[Example]:
         heading = {"type": "contains", "value": "## Findings and evidence"}
@@ -556,28 +580,6 @@ class CriteriaContradiction(CriteriaRule):
             workflow(step(validationCriteria={"and": [rule, forbidden]})),
             workflow(step(validationCriteria={"and": [rule]})),
         )
-
-
-def _contradiction(rule: ValidationRule, bounded: list[ValidationRule], forbidden: list[str]) -> str | None:
-    """Return why a rule that every answer must satisfy can't be satisfied, given the rules that limit the length."""
-    most = min((other.max for other in bounded if other.max is not None), default=None)
-    if rule.type == "contains" and rule.value:
-        if most is not None and js.u16_length(rule.value) > most:
-            return f"{excerpt(rule.value)} is longer than the maximum of {js.text(most)} characters"
-        clash = next((text for text in forbidden if text in rule.value), None)
-        return f"{excerpt(rule.value)} is required, but {excerpt(clash)} is forbidden" if clash is not None else None
-    if rule.type == "length" and rule.min is not None:
-        others = [other.max for other in bounded if other is not rule and other.max is not None]
-        short = next((high for high in others if rule.min > high), None)
-        if short is not None:
-            return f"at least {js.text(rule.min)} characters are required, but at most {js.text(short)} allowed"
-    if rule.type == "regex" and most is not None and rule.pattern is not None:
-        from workrail_lint.base.regex_analysis import analyze
-
-        facts = analyze(rule.pattern, rule.flags or "")
-        if facts is not None and facts.minimum > most:
-            return f"the pattern needs {facts.minimum} characters, but at most {js.text(most)} are allowed"
-    return None
 
 
 class CriteriaSchemaInvalid(CriteriaRule):

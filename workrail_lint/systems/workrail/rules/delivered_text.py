@@ -77,13 +77,13 @@ class Passage:
         return _holds(self.fences, position)
 
     def is_code(self, position: int) -> bool:
-        """Whether a position is an example of either kind."""
+        """Return whether a position is an example of either kind."""
         return self.is_fenced(position) or _holds(self.code, position)
 
     # ---------------------------------------------------------------------------------- sentence and clause
 
     def sentence(self, start: int, end: int | None = None) -> tuple[int, int]:
-        """Where the sentence around a range begins and ends. A line break ends one too."""
+        """Return where the sentence around a range begins and ends. A line break ends one too."""
         return self._sentence_start(start), self._sentence_end(start if end is None else end)
 
     def _sentence_start(self, position: int) -> int:
@@ -105,25 +105,25 @@ class Passage:
         return self.low[position] == "." and self.low[max(0, position - 6) : position].endswith(_NO_END)
 
     def before(self, start: int) -> str:
-        """The clause before a phrase."""
+        """Return the clause before a phrase."""
         first = self._sentence_start(start)
         for match in _CLAUSE_START.compiled.finditer(self.low, first, start):
             first = match.end()
         return self.low[first:start]
 
     def is_negated(self, start: int, end: int) -> bool:
-        """Whether the clause of a phrase forbids or denies it."""
+        """Return whether the clause of a phrase forbids or denies it."""
         if _NEGATION.search(self.before(start)):
             return True
         return _NEGATED_AFTER.match(self.low, end, self._sentence_end(end)) is not None
 
     def is_conditional(self, start: int, end: int) -> bool:
-        """Whether a phrase concerns only some runs: its sentence says so, or the line above its list does."""
+        """Return whether a phrase concerns only some runs: its sentence says so, or the line above its list does."""
         first, last = self.sentence(start, end)
         return bool(_CONDITION.search(self.low, first, last)) or bool(_GOVERNS.match(self.heading(start)))
 
     def heading(self, position: int) -> str:
-        """The line above the list that contains a position; "" if there is none."""
+        """Return the line above the list that contains a position; "" if there is none."""
         line_start = self.low.rfind("\n", 0, position) + 1
         for _ in range(_LIST_LINES):
             if line_start == 0:
@@ -138,7 +138,7 @@ class Passage:
         return ""
 
     def original(self, start: int, end: int) -> str:
-        """A range as the author wrote it, in lower case if lower-casing moved the letters."""
+        """Return a range as the author wrote it, in lower case if lower-casing moved the letters."""
         written = self.text.text[start:end]
         return written if written.lower() == self.low[start:end] else self.low[start:end]
 
@@ -203,7 +203,7 @@ class Phrase:
         return self.hit.text.pointer
 
     def group(self, number: int) -> str:
-        """A group of the match as the author wrote it; "" if it did not match."""
+        """Return a group of the match as the author wrote it; "" if it did not match."""
         if self.hit.match[number] is None:
             return ""
         offset = self.start - self.hit.match.start()

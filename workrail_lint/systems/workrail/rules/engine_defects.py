@@ -79,7 +79,7 @@ class EngineLongFix(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
-            if each.contract == _VERDICT and not _shows_verdict(each):
+            if each.contract == _VERDICT and not self._shows_verdict(each):
                 what = "without a valid verdict the public engine fails with INTERNAL_ERROR instead of blocking"
                 report(
                     each.at("outputContract"), f"KD-03: {label(each)}: {what}; show the exact artifact in the prompt"
@@ -90,6 +90,12 @@ class EngineLongFix(EngineDefectRule):
                     what = f"guidance of more than {_GUIDANCE_BYTES} bytes makes the public engine fail, not block"
                     report(consequence.at("effect", "guidance"), f"KD-03: {label(each)}: {what}; shorten it")
                     return
+
+    @staticmethod
+    def _shows_verdict(each: Step) -> bool:
+        """Return whether the prompt has a verdict written out; another rule says what is wrong with it."""
+        text = str(each.raw.get("prompt") or each.raw.get("promptBlocks"))
+        return '"wr.review_verdict"' in text and '"verdict"' in text
 
     def examples(self) -> Iterable[Example]:
         rated = {
@@ -112,12 +118,6 @@ class EngineLongFix(EngineDefectRule):
         yield Example(
             workflow(verdict), workflow({**verdict, "prompt": f"Submit your verdict in this form: {artifact}"})
         )
-
-
-def _shows_verdict(each: Step) -> bool:
-    """Return whether the prompt has a verdict written out; another rule says what is wrong with it."""
-    text = str(each.raw.get("prompt") or each.raw.get("promptBlocks"))
-    return '"wr.review_verdict"' in text and '"verdict"' in text
 
 
 class EngineLongNotes(EngineDefectRule):
@@ -148,11 +148,17 @@ class EngineLongIssue(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
-            for rule in _listed_criteria(each):
+            for rule in self._listed_criteria(each):
                 if len(rule.message.encode("utf-8", "surrogatepass")) > _ISSUE_BYTES:
                     what = f"a message of more than {_ISSUE_BYTES} bytes makes the session unreadable once it is shown"
                     report(rule.at("message"), f"KD-05: {label(each)}: {what}; shorten it")
                     return
+
+    @staticmethod
+    def _listed_criteria(each: Step) -> Sequence[ValidationRule]:
+        """Return the criteria that are a list; a composition shows no messages of its rules."""
+        criteria = each.validation_criteria if each.kind == "standard" else None
+        return () if criteria is None or isinstance(criteria, CombinationNode) else criteria
 
     def examples(self) -> Iterable[Example]:
         def demanding(message: str) -> dict[str, Any]:
@@ -160,12 +166,6 @@ class EngineLongIssue(EngineDefectRule):
             return workflow(step(validationCriteria=[rule]))
 
         yield Example(demanding("Name every risk. " * 40), demanding("Name every risk."))
-
-
-def _listed_criteria(each: Step) -> Sequence[ValidationRule]:
-    """Return the criteria that are a list; a composition shows no messages of its rules."""
-    criteria = each.validation_criteria if each.kind == "standard" else None
-    return () if criteria is None or isinstance(criteria, CombinationNode) else criteria
 
 
 class EngineLongEcho(EngineDefectRule):
@@ -205,18 +205,18 @@ class EngineFirstPrompt(EngineDefectRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = workflow.steps[0]
         for text in first.prompt_texts if first.kind == "standard" else ():
-            found = _TOKEN.search(text.text)
-            if found is not None:
+            token = _TOKEN.search(text.text)
+            if token is not None:
                 report(
                     text.pointer,
                     f"KD-12: {label(first)} comes first, and without onboarding the public engine shows "
-                    f"[unset: {found[1]}] here; use the variable in a later step",
+                    f"[unset: {token[1]}] here; use the variable in a later step",
                 )
                 return
 
     def examples(self) -> Iterable[Example]:
-        shown = step(prompt="Work towards this goal: {{goal}}")
-        yield Example(workflow(shown), workflow(step(), {**shown, "id": "second-step"}))
+        using = step(prompt="Work towards this goal: {{goal}}")
+        yield Example(workflow(using), workflow(step(), {**using, "id": "second-step"}))
 
 
 class EngineDottedId(EngineDefectRule):
@@ -233,7 +233,7 @@ class EngineDottedId(EngineDefectRule):
             is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
             needs_notes = not node.step.get("notesOptional") and "outputContract" not in node.step
             if is_dotted and needs_notes and not ("notes" in prompts[-1] and _NOTES.search(prompts[-1])):
-                if any(map(_asks_for_notes, prompts)):
+                if any(map(self._asks_for_notes, prompts)):
                     return  # the agent knows
                 report(
                     node.place,
@@ -242,17 +242,17 @@ class EngineDottedId(EngineDefectRule):
                 )
                 return
 
+    @staticmethod
+    def _asks_for_notes(prompt: str) -> bool:
+        """Return whether a prompt asks for notes with every step. Slow where case is ignored and nothing matches."""
+        may_ask = _NOTES_FOR.search(prompt.lower()) if prompt.isascii() else "notes" in prompt.casefold()
+        return bool(may_ask) and _NOTES_ALWAYS.search(prompt) is not None
+
     def examples(self) -> Iterable[Example]:
         call = {"templateId": "wr.templates.routine.final-verification", "args": {"deliverableName": "proof.md"}}
-        told = step("begin", "Say what is to be done. Submit notes with every step.")
+        begin = step("begin", "Say what is to be done. Submit notes with every step.")
         verify = step("verify", None, templateCall=call)
-        yield Example(workflow(step("begin", "Say what is to be done."), verify), workflow(told, verify))
-
-
-def _asks_for_notes(prompt: str) -> bool:
-    """Return whether a prompt asks for notes with every step. Slow where case is ignored and nothing matches."""
-    may_ask = _NOTES_FOR.search(prompt.lower()) if prompt.isascii() else "notes" in prompt.casefold()
-    return bool(may_ask) and _NOTES_ALWAYS.search(prompt) is not None
+        yield Example(workflow(step("begin", "Say what is to be done."), verify), workflow(begin, verify))
 
 
 class EngineParallelNotes(EngineDefectRule):
@@ -288,18 +288,18 @@ class EngineLoopVariable(EngineDefectRule):
             texts = [(inner, text) for inner in workflow.body_of(each) for text in inner.prompt_texts]
             for inner, text in texts:
                 tokens = (token[1] for token in _TOKEN.finditer(text.text))
-                found = next((name for name in tokens if name.split(".")[0] in names), None)
-                if found is not None:
+                unset = next((name for name in tokens if name.split(".")[0] in names), None)
+                if unset is not None:
                     report(
                         text.pointer,
-                        f"KD-33: {label(inner)}: the public engine shows [unset: {found}] here, because the body of "
+                        f"KD-33: {label(inner)}: the public engine shows [unset: {unset}] here, because the body of "
                         f"loop {quoted(each.id)} is named by id; put the step inline into the loop",
                     )
                     return
 
     def examples(self) -> Iterable[Example]:
-        shown = step("pass-step", "Work on pass {{currentIteration}}.")
-        yield Example(workflow(step(), shown, {**loop(), "body": "pass-step"}), workflow(step(), loop(shown)))
+        body = step("pass-step", "Work on pass {{currentIteration}}.")
+        yield Example(workflow(step(), body, {**loop(), "body": "pass-step"}), workflow(step(), loop(body)))
 
 
 class EngineMetricsMisplaced(EngineDefectRule):
@@ -313,9 +313,24 @@ class EngineMetricsMisplaced(EngineDefectRule):
         if workflow.model.metrics_profile in (None, "none"):
             return
         last = workflow.steps[-1]
-        what = _misplaced(last, workflow)
+        what = self._misplaced(last, workflow)
         if what is not None:
             report(last.pointer, f"KD-42: {label(last)} comes last and {what}; end with a plain step")
+
+    @staticmethod
+    def _misplaced(last: Step, workflow: WorkflowContext) -> str | None:
+        never = "so the public engine never asks for the final metrics"
+        if last.kind == "parallel":
+            return f"is parallel, {never}"
+        if last.is_conditional:
+            return "has a condition: where it is skipped, the public engine never asks for the final metrics"
+        if last.kind == "loop":
+            if isinstance(last.body, str):
+                return f"names its body by id, {never}"
+            return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.inline) else None
+        if any(last.raw.get(block) for block in _GENERATING):
+            return "has generated steps, so the public engine asks for the final metrics before them"
+        return None
 
     def examples(self) -> Iterable[Example]:
         ending = step("wrap-up", "Sum up the work.")
@@ -324,18 +339,3 @@ class EngineMetricsMisplaced(EngineDefectRule):
                 workflow(step(), last, metricsProfile="research"),
                 workflow(step(), {**ending, "id": "close"}, metricsProfile="research"),
             )
-
-
-def _misplaced(last: Step, workflow: WorkflowContext) -> str | None:
-    never = "so the public engine never asks for the final metrics"
-    if last.kind == "parallel":
-        return f"is parallel, {never}"
-    if last.is_conditional:
-        return "has a condition: where it is skipped, the public engine never asks for the final metrics"
-    if last.kind == "loop":
-        if isinstance(last.body, str):
-            return f"names its body by id, {never}"
-        return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.inline) else None
-    if any(last.raw.get(block) for block in _GENERATING):
-        return "has generated steps, so the public engine asks for the final metrics before them"
-    return None

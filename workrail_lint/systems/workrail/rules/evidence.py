@@ -76,12 +76,12 @@ class _EvidenceRule(WorkflowRule):
                 )
 
     def verdict(self, shortest: int) -> str:
-        """What is wrong, given the length of the shortest answer that passes."""
+        """Return what is wrong, given the length of the shortest answer that passes."""
         raise NotImplementedError
 
 
 def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: WorkflowContext) -> str:
-    """One thing to do: use a contract for such a step, require evidence, or require a length."""
+    """Return one thing to do: use a contract for such a step, require evidence, or require a length."""
     title = criteria.step.title.lower()
     contract = fitting_contract(title, workflow)
     if contract is not None:
@@ -95,7 +95,7 @@ def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Wor
 
 
 def fitting_contract(title: str, workflow: WorkflowContext) -> str | None:
-    """A contract for workflows whose artifact fits the topic of a step's title, given in lower case."""
+    """Return a contract for workflows whose artifact fits the topic of a step's title, given in lower case."""
     words = re.findall(r"[a-z]{4,}", title)
     for ident, topics in _topics(workflow.catalog, workflow.engine) if words else ():
         if any(_same_topic(word, topic) for word in words for topic in topics):
@@ -109,7 +109,7 @@ def _enough(shortest: int) -> str:
 
 @lru_cache(maxsize=4)
 def _topics(catalog: Catalog, engine: bool) -> list[tuple[str, list[str]]]:
-    """The contracts that a step can have, each with the words of its topic."""
+    """Return the contracts that a step can have, each with the words of its topic."""
     return [
         (ident, [word for word in re.split(r"[._]", contract.artifact_kind) if word not in _GENERIC])
         for ident, contract in catalog.workflow_contracts.items()

@@ -31,9 +31,10 @@ def in_blocks(workflow: WorkflowContext) -> list[Step]:
     return [step for step in workflow.all_steps if "promptBlocks" in step and not step.calls_template]
 
 
-def is_authored(workflow: WorkflowContext) -> bool:
-    """Return whether the author wrote a list of features; capabilities imply some."""
-    return isinstance(workflow.document.value, dict) and "features" in workflow.document.value
+def authored_features(workflow: WorkflowContext) -> object:
+    """Return the features as the author wrote them; None if there are only those that capabilities imply."""
+    document = workflow.document.value
+    return document.get("features") if isinstance(document, dict) else None
 
 
 def blocks(*ids: str, **sections: Any) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class FeatureNoEffect(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         features = workflow.model.features
-        if features and is_authored(workflow) and not in_blocks(workflow):
+        if features and authored_features(workflow) is not None and not in_blocks(workflow):
             report(
                 "/features",
                 f"no step has promptBlocks, so features have no effect ({listing(features)}); use promptBlocks or "
@@ -75,7 +76,7 @@ class FeaturePartialEffect(WorkflowRule):
     needs = frozenset({"features"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if not workflow.model.features or not is_authored(workflow) or not in_blocks(workflow):
+        if not workflow.model.features or authored_features(workflow) is None or not in_blocks(workflow):
             return
         plain = [step.id for step in workflow.all_steps if "prompt" in step and not step.calls_template]
         if plain:
@@ -102,11 +103,10 @@ class FeatureOrder(WorkflowRule):
     needs = frozenset({"features"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        features = workflow.model.features
+        features, authored = workflow.model.features, authored_features(workflow)
         ordered = js.u16_sorted(features)
-        if features == ordered or not is_authored(workflow):
+        if list(features) == ordered or authored is None:
             return
-        authored = workflow.document.value["features"] if isinstance(workflow.document.value, dict) else None
         report(
             "/features",
             f"the features are not sorted; write {listing(ordered)}",
@@ -178,7 +178,7 @@ class _MissingFeature(WorkflowRule):
         )
 
     def _added(self, workflow: WorkflowContext) -> Fix | None:
-        authored = workflow.document.value.get("features") if isinstance(workflow.document.value, dict) else None
+        authored = authored_features(workflow)
         if authored is None:
             return unsafe("declare the feature", Insert("", "features", None, [self.feature]))
         if not isinstance(authored, list) or not all(isinstance(item, str) for item in authored):
@@ -281,7 +281,7 @@ class FeatureDuplicatedText(WorkflowRule):
             for line, stretch in _lines_of(feature, workflow.catalog)
             if stretch in raw
         }
-        for text in _delivered_texts(workflow) if lines else ():
+        for text in self._delivered_texts(workflow) if lines else ():
             for line, feature in lines.items():
                 if line in text.text:
                     report(
@@ -289,16 +289,16 @@ class FeatureDuplicatedText(WorkflowRule):
                     )
                     break
 
+    @staticmethod
+    def _delivered_texts(workflow: WorkflowContext) -> Iterator[Text]:
+        yield from (text for text in workflow.top_texts if text.field == "metaGuidance")
+        for step in workflow.all_steps:
+            yield from step.prompt_texts
+            yield from (text for text in step.texts if text.field == "guidance")
+
     def examples(self) -> Iterable[Example]:
         line = "Write down which path was taken or skipped, and the reason."
         yield Example(blocks(CAPABILITIES, procedure=[line]), blocks(CAPABILITIES))
-
-
-def _delivered_texts(workflow: WorkflowContext) -> Iterator[Text]:
-    yield from (text for text in workflow.top_texts if text.field == "metaGuidance")
-    for step in workflow.all_steps:
-        yield from step.prompt_texts
-        yield from (text for text in step.texts if text.field == "guidance")
 
 
 def _plain_stretch(line: str) -> str:

@@ -26,20 +26,6 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.structural import has_type, named_functions
 
 
-def _scopes(workflow: WorkflowContext) -> Iterator[Sequence[FunctionDefinition]]:
-    """Yield the definitions of the workflow, and of each loop and step that has some."""
-    yield workflow.model.function_definitions
-    for holder in workflow.all_steps:
-        if holder.kind != "parallel" and not holder.calls_template:
-            yield holder.function_definitions
-
-
-def _level(definition: FunctionDefinition) -> str:
-    """Return where a function is defined: workflow, loop or step."""
-    holder = definition.parent
-    return "loop" if isinstance(holder, LoopStep) else "workflow" if isinstance(holder, Workflow) else "step"
-
-
 def _parameter(name: str = "limit", kind: str = "number", **members: Any) -> dict[str, Any]:
     return {"name": name, "type": kind, **members}
 
@@ -64,7 +50,7 @@ class _DefinitionRule(FunctionRule):
     needs = frozenset({"functionDefinitions"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for scope in _scopes(workflow):
+        for scope in self._scopes(workflow):
             self.check_scope(scope, report)
 
     def check_scope(self, scope: Sequence[FunctionDefinition], report: Report) -> None:
@@ -73,6 +59,14 @@ class _DefinitionRule(FunctionRule):
 
     def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
         """One definition."""
+
+    @staticmethod
+    def _scopes(workflow: WorkflowContext) -> Iterator[Sequence[FunctionDefinition]]:
+        """Yield the definitions of the workflow, and of each loop and step that has some."""
+        yield workflow.model.function_definitions
+        for holder in workflow.all_steps:
+            if holder.kind != "parallel" and not holder.calls_template:
+                yield holder.function_definitions
 
 
 class FunctionUnknown(FunctionRule):
@@ -212,27 +206,27 @@ class FunctionDefaultMismatch(_DefinitionRule):
 
     def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
         for parameter in definition.parameters:
-            problem = _default_problem(parameter)
+            problem = self._default_problem(parameter)
             if problem is not None:
                 report(
                     parameter.at("default"),
                     f"function {quoted(definition.name)}: the default of {quoted(parameter.name)} {problem}",
                 )
 
+    @staticmethod
+    def _default_problem(parameter: FunctionParameter) -> str | None:
+        if "default" not in parameter:
+            return None
+        if not has_type(parameter.default, parameter.type):
+            return f"must be of type {parameter.type}"
+        if "enum" in parameter and not any(js.strict_equal(parameter.default, value) for value in parameter.enum):
+            return f"must be one of {name_list(js.text(value) for value in parameter.enum)}"
+        return "is never used, because the parameter is required" if parameter.required is True else None
+
     def examples(self) -> Iterable[Example]:
         good = _calling(_function(_parameter(default=3)))
         yield Example(_calling(_function(_parameter(default="three"))), good)
         yield Example(_calling(_function(_parameter(default=3, required=True)), limit=4), good)
-
-
-def _default_problem(parameter: FunctionParameter) -> str | None:
-    if "default" not in parameter:
-        return None
-    if not has_type(parameter.default, parameter.type):
-        return f"must be of type {parameter.type}"
-    if "enum" in parameter and not any(js.strict_equal(parameter.default, value) for value in parameter.enum):
-        return f"must be one of {name_list(js.text(value) for value in parameter.enum)}"
-    return "is never used, because the parameter is required" if parameter.required is True else None
 
 
 class FunctionReferenceUnknown(FunctionRule):
@@ -313,7 +307,7 @@ class FunctionScopeMismatch(_DefinitionRule):
     fix_safety = "unsafe"
 
     def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
-        level = _level(definition)
+        level = self._level(definition)
         if definition.scope is not None and definition.scope != level:
             place = definition.at("scope")
             report(
@@ -322,6 +316,12 @@ class FunctionScopeMismatch(_DefinitionRule):
                 f"{quoted(definition.scope)}; remove scope",
                 fix=unsafe("remove scope", Remove(place)),
             )
+
+    @staticmethod
+    def _level(definition: FunctionDefinition) -> str:
+        """Return where a function is defined: workflow, loop or step."""
+        holder = definition.parent
+        return "loop" if isinstance(holder, LoopStep) else "workflow" if isinstance(holder, Workflow) else "step"
 
     def examples(self) -> Iterable[Example]:
         called = step(functionCalls=[{"name": "rank", "args": {}}])

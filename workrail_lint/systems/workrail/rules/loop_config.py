@@ -340,7 +340,7 @@ SELECTION_ROUNDS = 10_000
 
 
 def _named(body: str, **config: Any) -> dict[str, Any]:
-    """A loop whose body names a step."""
+    """Return a loop whose body names a step."""
     return {**loop(**config), "body": body}
 
 
@@ -501,9 +501,9 @@ class LoopGuardExceeded(LoopRule):
         rounds: float = 1
         for top in workflow.steps:
             if top.kind == "loop":
-                if _surely_runs(top, workflow):
+                if self._surely_runs(top, workflow):
                     rounds = 1
-                rounds += _idle_passes(top, workflow)
+                rounds += self._idle_passes(top, workflow)
                 if rounds > SELECTION_ROUNDS:
                     report(
                         top.at("loop", "maxIterations"),
@@ -514,6 +514,21 @@ class LoopGuardExceeded(LoopRule):
                     return
             elif not top.is_conditional and top.pointer not in workflow.loop_of:
                 rounds = 1
+
+    @staticmethod
+    def _surely_runs(loop: LoopStep, workflow: WorkflowContext) -> bool:
+        """Return whether a loop always runs a step: it is entered, and a step of its body has no condition."""
+        count = number_of_rounds(loop)
+        is_entered = loop.loop.type == "for" and count is not None and count >= 1
+        return is_entered and not loop.is_conditional and not _may_idle(loop, workflow)
+
+    @staticmethod
+    def _idle_passes(loop: LoopStep, workflow: WorkflowContext) -> float:
+        """Return how many iterations a loop can make without a step."""
+        if not _may_idle(loop, workflow):
+            return 1
+        count = number_of_rounds(loop) if loop.loop.type == "for" else None
+        return min((value for value in (loop.loop.max_iterations, count) if value is not None), default=1)
 
     def examples(self) -> Iterable[Example]:
         def idle(*names: str) -> list[dict[str, Any]]:
@@ -532,21 +547,6 @@ class LoopGuardExceeded(LoopRule):
 def _may_idle(loop: LoopStep, workflow: WorkflowContext) -> bool:
     """Return whether an iteration may pass without a step."""
     return all(inner.is_conditional for inner in workflow.body_of(loop))
-
-
-def _idle_passes(loop: LoopStep, workflow: WorkflowContext) -> float:
-    """Return how many iterations a loop can make without a step."""
-    if not _may_idle(loop, workflow):
-        return 1
-    count = number_of_rounds(loop) if loop.loop.type == "for" else None
-    return min((value for value in (loop.loop.max_iterations, count) if value is not None), default=1)
-
-
-def _surely_runs(loop: LoopStep, workflow: WorkflowContext) -> bool:
-    """Return whether a loop always runs a step: it is entered, and a step of its body has no condition."""
-    count = number_of_rounds(loop)
-    is_entered = loop.loop.type == "for" and count is not None and count >= 1
-    return is_entered and not loop.is_conditional and not _may_idle(loop, workflow)
 
 
 class LoopRefBodyMany(LoopRule):

@@ -398,7 +398,9 @@ class LoopControlOutsideLoop(WorkflowRule):
     ) -> None:
         fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
         if loop is None:
-            if not _named_by_any_loop(step, workflow) and not _decides_the_next(step, workflow):
+            if not LoopControlOutsideLoop._named_by_any_loop(
+                step, workflow
+            ) and not LoopControlOutsideLoop._decides_the_next(step, workflow):
                 message = (
                     "outside of a loop the decision has no effect; remove the contract or move the step into a loop"
                 )
@@ -415,6 +417,21 @@ class LoopControlOutsideLoop(WorkflowRule):
             fix=fix,
         )
 
+    @staticmethod
+    def _named_by_any_loop(step: Step, workflow: WorkflowContext) -> bool:
+        """Return whether a loop names the step, even a loop that is skipped because something else is wrong with it."""
+        return any(other.kind == "loop" and other.body == step.id for other in workflow.whole.steps)
+
+    @staticmethod
+    def _decides_the_next(step: Step, workflow: WorkflowContext) -> bool:
+        """Return whether the artifact decides if a loop that follows is entered at all.
+
+        Steps generated for a verification or an audit come in between, with separate artifacts.
+        """
+        if step.kind == "standard" and ("verification" in step or "audit" in step):
+            return False
+        return any(is_artifact_decided(following, workflow) for following in may_come_next(step, workflow))
+
     def examples(self) -> Iterable[Example]:
         plain = {member: value for member, value in decision().items() if member != "outputContract"}
         yield Example(
@@ -423,25 +440,6 @@ class LoopControlOutsideLoop(WorkflowRule):
         yield Example(
             bad=workflow(loop(decision())), good=workflow(controlled_loop(decision())), fixed=workflow(loop(plain))
         )
-
-
-def _decides_the_next(step: Step, workflow: WorkflowContext) -> bool:
-    """Whether the artifact decides if a loop that follows is entered at all.
-
-    Steps generated for a verification or an audit come in between, with separate artifacts.
-    """
-    if step.kind == "standard" and ("verification" in step or "audit" in step):
-        return False
-    return any(is_artifact_decided(following, workflow) for following in may_come_next(step, workflow))
-
-
-def _between(loop: Step, following: Step, workflow: WorkflowContext) -> Iterator[Step]:
-    """Yield the steps from a loop to a later step that are no loop's body."""
-    for between in steps_after(loop, workflow):
-        if between.index >= following.index:
-            return
-        if between.pointer not in workflow.loop_of:
-            yield between
 
 
 class LoopStopSkipsNext(LoopRule):
@@ -463,7 +461,7 @@ class LoopStopSkipsNext(LoopRule):
         for following in may_come_next(loop, workflow):
             if following.kind != "loop" or decided_by(following, workflow) != ARTIFACT:
                 continue
-            skipped = list(islice(_between(loop, following, workflow), 2))
+            skipped = list(islice(self._between(loop, following, workflow), 2))
             when = f" when {quoted(skipped[0].id)} is skipped" if skipped else ""
             when = " when the steps between them are skipped" if len(skipped) > 1 else when
             member = "conditionSource" if "conditionSource" in following.loop else "type"
@@ -473,12 +471,16 @@ class LoopStopSkipsNext(LoopRule):
                 f"{quoted(loop.id)} as its decision too; put a step that always runs between the loops",
             )
 
+    @staticmethod
+    def _between(loop: Step, following: Step, workflow: WorkflowContext) -> Iterator[Step]:
+        """Yield the steps from a loop to a later step that are no loop's body."""
+        for between in steps_after(loop, workflow):
+            if between.index >= following.index:
+                return
+            if between.pointer not in workflow.loop_of:
+                yield between
+
     def examples(self) -> Iterable[Example]:
         first = controlled_loop(step("draft"), decision("draft-done"), ident="write")
         second = controlled_loop(step("review"), decision("review-done"), ident="check")
         yield Example(bad=workflow(first, second), good=workflow(first, step("summarize"), second))
-
-
-def _named_by_any_loop(step: Step, workflow: WorkflowContext) -> bool:
-    """Return whether a loop names the step, even a loop that is skipped because something else is wrong with it."""
-    return any(other.kind == "loop" and other.body == step.id for other in workflow.whole.steps)

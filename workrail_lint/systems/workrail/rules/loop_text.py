@@ -27,7 +27,7 @@ _STEMS = {"continue": "continu", "stop": "stop"}
 
 @cache
 def _example() -> re.Pattern[str]:
-    """A decision written as in an artifact, in lower case, and whether the other one is offered next to it."""
+    """Return the pattern of a decision as in an artifact, in lower case, and of the other one next to it."""
     quote = "[\"'`]?"
     return re.compile(
         rf"decision[\"']\s{{0,8}}:\s{{0,8}}{quote}(continue|stop)\b"
@@ -53,22 +53,22 @@ class LoopDecisionOneSided(LoopTextRule):
     )
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        texts = _decision_texts(step)
+        texts = self._decision_texts(step)
         if not texts:
             return
         lowered = "\n".join(text.text for text in texts).lower()
-        said = [side for side, stem in _STEMS.items() if stem in lowered]
-        if len(said) == 1 and "{{wr." not in lowered:
-            missing = "stop" if said == ["continue"] else "continue"
-            place = next(text for text in texts if _STEMS[said[0]] in text.text.lower())
+        mentioned = [side for side, stem in _STEMS.items() if stem in lowered]
+        if len(mentioned) == 1 and "{{wr." not in lowered:
+            missing = "stop" if mentioned == ["continue"] else "continue"
+            place = next(text for text in texts if _STEMS[mentioned[0]] in text.text.lower())
             report(
                 place.pointer,
-                f"{label(step)}: the prompt mentions {said[0]} but not {missing}; say when to choose which",
+                f"{label(step)}: the prompt mentions {mentioned[0]} but not {missing}; say when to choose which",
             )
             return
-        shown = list(_example().finditer(lowered))
-        sides = {match[1] for match in shown}
-        if len(sides) == 1 and not any(match[2] or _offered_after(match) for match in shown):
+        examples = list(_example().finditer(lowered))
+        sides = {match[1] for match in examples}
+        if len(sides) == 1 and not any(match[2] or self._offered_after(match) for match in examples):
             # Found in one piece, an example may still be spread over two texts.
             places = (text.pointer for text in texts if _example().search(text.text.lower()))
             report(
@@ -77,6 +77,22 @@ class LoopDecisionOneSided(LoopTextRule):
                 "show both",
             )
 
+    @staticmethod
+    def _decision_texts(step: Step) -> list[Text]:
+        """Return the texts that ask for the loop's decision: the prompt of a step, or that of a synthesis."""
+        if step.kind == "standard" and step.decides_loop:
+            return [] if step.calls_template else step.prompt_texts
+        if step.around is not None and synthesis_decision(step) is not None:
+            return [text for text in step.texts if text.field == "synthesis"]
+        return []
+
+    @staticmethod
+    def _offered_after(example: re.Match[str]) -> bool:
+        """Return whether the words right after an example offer the other decision: "or stop when nothing is open"."""
+        return (
+            re.search(r"\bor\W{1,4}(?:continue|stop)\b", example.string[example.end() : example.end() + 60]) is not None
+        )
+
     def examples(self) -> Iterable[Example]:
         def decided(prompt: str) -> dict[str, Any]:
             return workflow(controlled_loop({**decision(), "prompt": prompt}))
@@ -84,20 +100,6 @@ class LoopDecisionOneSided(LoopTextRule):
         both = 'Continue while findings are open, else stop: {"kind":"wr.loop_control","decision":"continue | stop"}'
         yield Example(bad=decided("Submit a wr.loop_control artifact with decision continue."), good=decided(both))
         yield Example(bad=decided(both.replace(" | stop", "")), good=decided(both))
-
-
-def _offered_after(example: re.Match[str]) -> bool:
-    """Whether the words right after an example offer the other decision: "or stop when nothing is open"."""
-    return re.search(r"\bor\W{1,4}(?:continue|stop)\b", example.string[example.end() : example.end() + 60]) is not None
-
-
-def _decision_texts(step: Step) -> list[Text]:
-    """Return the texts that ask for the loop's decision: a step's prompt, or that of a parallel step's synthesis."""
-    if step.kind == "standard" and step.decides_loop:
-        return [] if step.calls_template else step.prompt_texts
-    if step.around is not None and synthesis_decision(step) is not None:
-        return [text for text in step.texts if text.field == "synthesis"]
-    return []
 
 
 # Every vague phrase contains one of these words, and few other texts do.
@@ -147,7 +149,7 @@ def _about_the_loop() -> re.Pattern[str]:
 
 @cache
 def _measurable() -> re.Pattern[str]:
-    """A comparison, a number that does not start a list item, a variable, or an empty set."""
+    """Return a pattern: a comparison, a number that does not start a list item, a variable, or an empty set."""
     return re.compile(
         r"[<>=≤≥]|(?<![\w.])\d+(?![\w.)])|`[a-z_][\w.]*`"
         r"|\b(?:empty|zero|none|at least|at most|no (?:open|new|more|remaining|unresolved|further))\b"
@@ -168,24 +170,25 @@ class LoopVagueExit(LoopTextRule):
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         for text in loop.texts:
             if text.field == "title":
-                self._judge([text], text.text.lower(), loop, report)
+                self._check([text], text.text.lower(), loop, report)
         for inner in workflow.body_of(loop):
             if not inner.calls_template:
-                self._judge(inner.prompt_texts, inner.prompt_text.lower(), loop, report)
+                self._check(inner.prompt_texts, inner.prompt_text.lower(), loop, report)
 
-    def _judge(self, texts: list[Text], prompt: str, loop: Step, report: Report) -> None:
+    @staticmethod
+    def _check(texts: list[Text], prompt: str, loop: LoopStep, report: Report) -> None:
         """Check a prompt, in lower case, and the texts that are its lines."""
-        found = _feeling(prompt)
-        if found is None:
+        feeling = _feeling(prompt)
+        if feeling is None:
             return
         end = -1
         for text in texts:
             end += len(text.text.lower()) + 1
-            if found.start() < end:
+            if feeling.start() < end:
                 report(
                     text.pointer,
-                    f"loop {quoted(loop.id)}: {quoted(found[0])} lets a feeling end the loop; name something to count "
-                    "or check, such as the number of open findings",
+                    f"loop {quoted(loop.id)}: {quoted(feeling[0])} lets a feeling end the loop; name something to "
+                    "count or check, such as the number of open findings",
                 )
                 return
 
@@ -204,7 +207,7 @@ class LoopVagueExit(LoopTextRule):
 
 
 def _feeling(prompt: str) -> re.Match[str] | None:
-    """The words that end the loop on a feeling, without a measurable rule nearby."""
+    """Return the words that end the loop on a feeling, without a measurable rule nearby."""
     for word in _HINTS:
         place = prompt.find(word)
         while place >= 0:
@@ -223,7 +226,7 @@ def _is_exit(prompt: str, match: re.Match[str]) -> bool:
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """The nearby part of the sentence around a place."""
+    """Return the nearby part of the sentence around a place."""
     before = max(text.rfind(mark, max(0, start - _NEARBY), start) for mark in _SENTENCE_ENDS)
     first = before + 1 if before >= 0 else max(0, start - _NEARBY)
     after = [place for mark in _SENTENCE_ENDS if (place := text.find(mark, end, end + _NEARBY)) >= 0]
@@ -246,11 +249,6 @@ def _body_text(step: Step) -> tuple[str, str]:
     return "\n".join(value for value in values if isinstance(value, str)), blocks.pointer
 
 
-def _measured(step: Step) -> tuple[int, str]:
-    text, pointer = _body_text(step)
-    return js.u16_length(text) if len(text) > _LONG // 2 else 0, pointer
-
-
 class LoopPromptLong(WorkflowRule):
     code = "LP032"
     name = "loop-prompt-long"
@@ -265,13 +263,18 @@ class LoopPromptLong(WorkflowRule):
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         for inner in loop.inline:
-            length, pointer = _measured(inner)
+            length, pointer = self._measured(inner)
             if length > _LONG:
                 report(
                     pointer,
                     f"{label(inner)}: the prompt repeats {length} characters in every iteration; keep it under {_LONG} "
                     "with several steps, or move the fixed part before the loop",
                 )
+
+    @staticmethod
+    def _measured(step: Step) -> tuple[int, str]:
+        text, pointer = _body_text(step)
+        return js.u16_length(text) if len(text) > _LONG // 2 else 0, pointer
 
     def examples(self) -> Iterable[Example]:
         def prompted(times: int) -> dict[str, Any]:
@@ -339,7 +342,7 @@ def _rounds() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _manual_rounds(text: str) -> str | None:
-    """The words that ask for iterations."""
+    """Return the words that ask for iterations."""
     for word, pattern in _rounds():
         match = pattern.search(text, 1) if word in text else None
         if match:
@@ -365,17 +368,17 @@ class LoopManualIteration(WorkflowRule):
         is_counted = "templateCall" in step_members(workflow) or any(
             _COUNTED.match(index.low, place) for place in index.places("tep")
         )
-        owners = {owner for owner, _ in index.texts_with(_WORDS if is_counted else _REPEATING)}
-        for found in workflow.all_steps:
-            if found not in owners or found.kind == "loop" or found.pointer in workflow.loop_of:
+        owners = {step for step, _ in index.texts_with(_WORDS if is_counted else _REPEATING)}
+        for owner in workflow.all_steps:
+            if owner not in owners or owner.kind == "loop" or owner.pointer in workflow.loop_of:
                 continue
-            words = _manual_rounds(found.prompt_text)
+            words = _manual_rounds(owner.prompt_text)
             if words is not None:
-                texts = (text.pointer for text in found.prompt_texts if _manual_rounds(text.text))
-                place = next(texts, found.pointer)
+                texts = (text.pointer for text in owner.prompt_texts if _manual_rounds(text.text))
+                place = next(texts, owner.pointer)
                 report(
                     place,
-                    f"{label(found)}: {quoted(words)} asks for iterations that the engine does not track; use a loop "
+                    f"{label(owner)}: {quoted(words)} asks for iterations that the engine does not track; use a loop "
                     "step",
                 )
 
@@ -415,19 +418,6 @@ class _Use(NamedTuple):
     expressions: dict[str, list[str]]  # by the name they start with
 
 
-def _uses(loop: LoopStep, workflow: WorkflowContext, fields: tuple[str, ...]) -> Iterator[_Use]:
-    """Yield the texts of a body that use variables; a referenced body is part of its loop."""
-    for inner in workflow.body_of(loop):
-        for text in inner.texts:
-            if text.field in fields and "{{" in text.text:
-                named: dict[str, list[str]] = {}
-                for expression in expressions(text.text):
-                    match = _leading_name().match(js.trim(expression))
-                    if match and match[0] != "wr":
-                        named.setdefault(match[0], []).append(expression)
-                yield _Use(inner, text.field, text.pointer, named)
-
-
 class LoopVariableDocName(LoopRule):
     code = "LP038"
     name = "loop-variable-doc-name"
@@ -444,7 +434,7 @@ class LoopVariableDocName(LoopRule):
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         own = variables(loop)
         old = _DOCUMENTED.keys() - {*own, loop.loop.items}
-        for use in _uses(loop, workflow, (*SUBSTITUTED_FIELDS, "agentRole")):
+        for use in self._uses(loop, workflow, (*SUBSTITUTED_FIELDS, "agentRole")):
             for name, written in use.expressions.items():
                 if name not in old or workflow.analysis.setters(name):
                     continue
@@ -461,6 +451,19 @@ class LoopVariableDocName(LoopRule):
         spellings = dict.fromkeys(expression for expression in written if expression.startswith(name))
         changes = [ReplaceText(pointer, f"{{{{{old}}}}}", f"{{{{{actual}{old[len(name) :]}}}}}") for old in spellings]
         return unsafe(f"use {quoted(actual)[1:-1]}", *changes) if changes else None
+
+    @staticmethod
+    def _uses(loop: LoopStep, workflow: WorkflowContext, fields: tuple[str, ...]) -> Iterator[_Use]:
+        """Yield the texts of a body that use variables; a referenced body is part of its loop."""
+        for inner in workflow.body_of(loop):
+            for text in inner.texts:
+                if text.field in fields and "{{" in text.text:
+                    named: dict[str, list[str]] = {}
+                    for expression in expressions(text.text):
+                        match = _leading_name().match(js.trim(expression))
+                        if match and match[0] != "wr":
+                            named.setdefault(match[0], []).append(expression)
+                    yield _Use(inner, text.field, text.pointer, named)
 
     def examples(self) -> Iterable[Example]:
         def each(prompt: str) -> dict[str, Any]:

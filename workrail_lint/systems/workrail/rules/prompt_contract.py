@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.catalog.contracts import artifact_violations
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.contracts import judged
+from workrail_lint.systems.workrail.rules.contracts import has_own_output
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label
 
@@ -394,7 +394,7 @@ class ArtifactNotRequested(WorkflowRule):
 
 def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
     """Return the pack that a step requires."""
-    if "outputContract" not in step or not judged(step):
+    if "outputContract" not in step or not has_own_output(step):
         return None
     pack = workflow.catalog.contracts.get(step.contract or "")
     return pack if pack is not None and _requires(step, pack) else None
