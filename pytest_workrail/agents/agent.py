@@ -66,7 +66,7 @@ def unknown_step_message(step_id: str, known: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """Hand in the pending step. `context` is the change to the context, None for none."""
+    """Submit the pending step. `context` is the change to the context, None for none."""
 
     notes: str | None = None
     artifacts: tuple[Json, ...] = ()
@@ -172,7 +172,7 @@ class StartView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A pending step. `visit` counts arrivals at this step id, `attempt` what was handed in since the last one.
+    """A pending step. `visit` counts arrivals at this step id, `attempt` what was submitted since the last one.
 
     `earlier` are the artifacts of steps before this one in the same loop iteration, where they decide about it.
     `response` is the answer that led here.

@@ -8,7 +8,7 @@ from workrail_lint.base.js import Json
 
 
 class Auto(Agent):
-    """Hands in the smallest valid answer to every step."""
+    """Submits the smallest valid answer to every step."""
 
     def __init__(self) -> None:
         self._answered: tuple[str, int] | None = None

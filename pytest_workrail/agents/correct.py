@@ -45,7 +45,7 @@ _HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
 # What an agent may give a variable: some are the host's, and one takes only certain words.
 LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
 
-# How often an answer is mended before it is handed in as it is. Each round settles one loop.
+# How often an answer is mended before it is submitted as it is. Each round settles one loop.
 MAX_ROUNDS = 50
 
 
@@ -105,7 +105,7 @@ def correct_answer(view: StepView) -> Submit:
 
 
 def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str | None:
-    """Notes where they are asked for, and none elsewhere. `context` is what is handed in with them."""
+    """Notes where they are asked for, and none elsewhere. `context` is what is submitted with them."""
     step = view.step
     output: dict[str, Any] = step.get("output", {})
     plain = f"Done: {view.step_id}."
@@ -123,7 +123,7 @@ def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str |
 
 
 def artifacts_of(view: StepView) -> tuple[Json, ...]:
-    """Return what the step must hand in besides notes: one artifact for its contract, or one for each assessment."""
+    """Return what the step must submit besides notes: one artifact for its contract, or one for each assessment."""
     output: dict[str, Any] = view.step.get("output", {})
     if "contract" in output:
         if not output["contract"]["required"]:

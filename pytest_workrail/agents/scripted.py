@@ -230,7 +230,7 @@ def _action(answer: Mapping[str, Any]) -> Submit | Behave:
 
 
 class Prepared(Agent):
-    """Hands in prepared outputs. A list gives one at each visit, its last one over and over.
+    """Submits prepared outputs. A list gives one at each visit, its last one over and over.
 
     A step that was refused is tried again with the next output. Submitting the same output again would change nothing,
     so the agent stops there.
@@ -301,7 +301,7 @@ def _copied(value: Any) -> Any:
     try:
         return _as_lists(value)
     except RecursionError:
-        return value  # too deep, or without end: the call it is handed in with says so
+        return value  # too deep, or without end: the call it is submitted with says so
 
 
 def _as_lists(value: Any) -> Any:

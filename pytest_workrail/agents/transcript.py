@@ -49,7 +49,7 @@ class Attempt:
 
     `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `of_loop` are those
     of its blockers and gaps that the loop around the step brought about. `levels` are (assessment, dimension, level),
-    `left_out` are (assessment, dimension) of assessments that were handed in without the dimension.
+    `left_out` are (assessment, dimension) of assessments that were submitted without the dimension.
     """
 
     step_id: str

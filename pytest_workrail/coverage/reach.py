@@ -239,7 +239,7 @@ class _Decisions:
 
     def _is_possible(self, iteration: int, goes_on: bool) -> bool:
         if self._loop["loop"]["source"]["kind"] == "artifact":
-            # A decision is handed in inside the loop, so it has a first iteration unless another one's counts.
+            # A decision is submitted inside the loop, so it has a first iteration unless another one's counts.
             return goes_on or iteration > 0 or self._skippable
         # Only when it is entered does the loop look at the same variables as its own run condition.
         held = self._scope.held if iteration == 0 else ()

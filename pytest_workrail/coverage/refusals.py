@@ -44,7 +44,7 @@ _ALWAYS_SET = frozenset(("goal",))
 
 
 def step_blockers(step: dict[str, Any], profile: Profile, packs: Mapping[str, ContractPack]) -> list[str]:
-    """Return the codes with which handing in a step can be blocked because of what the step itself asks for.
+    """Return the codes with which submitting a step can be blocked because of what the step itself asks for.
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
@@ -115,7 +115,7 @@ def _may_need_person(step: dict[str, Any]) -> bool:
 
 
 def loop_blockers(loop_step: dict[str, Any], profile: Profile, reaches_limit: bool) -> list[str]:
-    """Return the codes that come from a loop and not from the step that is handed in."""
+    """Return the codes that come from a loop and not from the step that is submitted."""
     codes: list[str] = []
     by_artifact = loop_step["loop"]["source"]["kind"] == "artifact"
     if by_artifact and profile.loop_decision is LoopDecision.REQUIRE and not any(map(_decides, loop_step["body"])):

@@ -1,6 +1,6 @@
-"""What to hand in at a step so that a run shows something: answers that are refused, that leave gaps, or that pass.
+"""What to submit at a step so that a run shows something: answers that are refused, that leave gaps, or that pass.
 
-Every answer is judged beforehand with the engine's own validator, so nothing is handed in on the off chance.
+Every answer is judged beforehand with the engine's own validator, so nothing is submitted on the off chance.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Answers:
     # ------------------------------------------------------------------------------------------------- what is shown
 
     def _shown(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
-        """Return what handing this in would show, where it is refused or leaves gaps because of the step itself."""
+        """Return what submitting this would show, where it is refused or leaves gaps because of the step itself."""
         view = self._view
         details = [reason.as_gap().detail for reason in view.reasons(answer)]
         codes = [_CODE_OF_GAP[detail] for detail in details if detail in _CODE_OF_GAP]

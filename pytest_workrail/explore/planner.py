@@ -1,7 +1,7 @@
 """An agent that steers for what nobody has shown yet.
 
 At every choice it looks at where the run can go (`targets`), wants to get to what is still missing, and asks the
-solver for the context that leads there. What it hands in at a step comes from `answers`. A wrong guess costs time and
+solver for the context that leads there. What it submits at a step comes from `answers`. A wrong guess costs time and
 never truth: what a run has shown is read from its transcript.
 """
 

@@ -129,7 +129,7 @@ class SlotMask:
     def _demands(
         self, step: dict[str, Any], loop: dict[str, Any] | None, style: PromptStyle
     ) -> list[PromptPart | None]:
-        """Return the slots that say what a step has to hand in; they stand together, with the notes behind them."""
+        """Return the slots that say what a step has to submit; they stand together, with the notes behind them."""
         output = step["output"]
         parts: list[PromptPart | None] = []
         if "contract" in output:

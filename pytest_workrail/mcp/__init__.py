@@ -4,5 +4,5 @@
 - `engine_tools` are those of the engine, with the words of `engine_words`; `authoring_tools` are those for authors.
 - `server` puts a set on stdin and stdout with the official SDK, and nothing else imports that.
 
-Who records sessions or generates scenarios is handed in: these rooms lie beside this one.
+Who records sessions or generates scenarios is passed in: these rooms lie beside this one.
 """

@@ -71,7 +71,7 @@ class _RunDriver:
         self._step_tokens: dict[str, str] = {}
         self._last_advance: dict[str, Json] | None = None
         self._position: Position | None = None
-        # The node on which the pending step was reached, before anything was handed in there.
+        # The node on which the pending step was reached, before anything was submitted there.
         self._arrived_at: Position | None = None
         self._attempt = 1
         # What the node itself says, and whether the last call failed, which changes nothing about the node.

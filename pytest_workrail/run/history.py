@@ -113,7 +113,7 @@ def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
 def _earlier_artifacts(
     bench: Bench, events: Log, run: Run, node_id: NodeId, instance: StepInstance | None, profile: Profile
 ) -> tuple[Json, ...]:
-    """The artifacts handed in before this step in its loop iteration, where they help to decide about the loop."""
+    """The artifacts submitted before this step in its loop iteration, where they help to decide about the loop."""
     if instance is None or not instance.loop_path or not decides_together(profile):
         return ()
     inside: list[NodeId] = []
@@ -223,7 +223,7 @@ class History:
             if isinstance(event, DecisionTraceAppended)
             for entry in event.data.entries
         )
-        # What was handed in, whichever of its spellings the request used.
+        # What was submitted, whichever of its spellings the request used.
         request: Any = read_continue(exchange.request).value
         self.choices.append(
             Choice(
@@ -366,7 +366,7 @@ def final_projection(
 
 
 def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
-    """Return what each step on the way to the tip handed in, in order; steps that handed in nothing are left out."""
+    """Return what each step on the way to the tip submitted, in order; steps that submitted nothing are left out."""
     path = set(position.run.lineage(tip))
     appended: dict[NodeId, list[NodeOutputAppended]] = {}
     for event in of_kind(position.events, NodeOutputAppended):
@@ -387,7 +387,7 @@ def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
 
 
 def _keeps_outputs(bench: Bench, target: Node) -> bool:
-    """Return whether what led to a node counts as handed in: the step is done, or something is only asked about it."""
+    """Return whether what led to a node counts as submitted: the step is done, or something is only asked about it."""
     if target.kind == "step":
         return True
     return asks_questions(bench.engine.profile) and question_patch(snapshot_of(bench, target)) is not None

@@ -184,7 +184,7 @@ class Run:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The steps in the order they were done; one that was handed in and refused is not among them."""
+        """The steps in the order they were done; one that was submitted and refused is not among them."""
         return _of(self, (attempt.step_id for attempt in self.transcript.attempts if attempt.outcome == "advanced"))
 
     @property
@@ -212,7 +212,7 @@ class Run:
 
     @property
     def outputs(self) -> dict[str, dict[str, Json]]:
-        """What each step handed in, by step id: `notes` and `artifacts`. Of several visits, the last one."""
+        """What each step submitted, by step id: `notes` and `artifacts`. Of several visits, the last one."""
         return {output["step"]: _without_names(output) for output in self._final_list("outputs")}
 
     @property

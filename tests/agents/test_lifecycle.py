@@ -101,7 +101,7 @@ def test_a_function_may_change_what_it_gave_before() -> None:
 
     result = run_lifecycle(workflow(decide()), prepared)
     assert result.kind == "success"
-    assert result.golden().count("perhaps") > 0  # as it was when it was handed in
+    assert result.golden().count("perhaps") > 0  # as it was when it was submitted
 
 
 def test_an_empty_change_of_the_context_is_one() -> None:

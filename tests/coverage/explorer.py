@@ -54,7 +54,7 @@ PROVOKED_BY = {
 
 @dataclass(frozen=True)
 class Errand:
-    """What to bring about: conditions at a place, a number of iterations, and what to hand in there."""
+    """What to bring about: conditions at a place, a number of iterations, and what to submit there."""
 
     loop: dict[str, Any] | None = None
     step: dict[str, Any] | None = None

@@ -28,7 +28,7 @@ def initial_context(ir: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_to_the_end(engine: Engine, ir: dict[str, Any], preferences: dict[str, str]) -> list[str]:
-    """Run a workflow; the steps that were handed in, in order."""
+    """Run a workflow; the steps that were submitted, in order."""
     definitions = {step["id"]: step for step in _steps(ir)}
     answer = engine.start_workflow(
         {

@@ -103,7 +103,7 @@ class Bench:
         return self.shown(self.engine.continue_workflow({"continueToken": self.actual(token), **members}))
 
     def advance(self, token: str, **members: Any) -> dict[str, Any]:
-        """Hand in a step that may need no output."""
+        """Submit a step that may need no output."""
         return self.go(token, intent="advance", **members)
 
     def look(self, token: str) -> dict[str, Any]:

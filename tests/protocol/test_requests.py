@@ -166,7 +166,7 @@ def test_advances(members: Any, notes: Any, artifacts: Any, context: Any) -> Non
     ],
 )
 def test_rehydrates(members: Any, path: str | None) -> None:
-    """A call without output looks at the step; handing in nothing has to be said."""
+    """A call without output looks at the step; submitting nothing has to be said."""
     assert read_continue(TOKEN | members).value == RehydrateRequest("ct_x", path)
 
 

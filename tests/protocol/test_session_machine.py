@@ -236,7 +236,7 @@ class Sessions(RuleBasedStateMachine):
     @precondition(lambda self: self.newest is not None)
     @rule(target=tokens, decision=st.sampled_from([2, 3]), autonomous=st.booleans())
     def advance_well(self, decision: int, autonomous: bool) -> Any:
-        """Hand in what any step may ask for, where the run stands, so that it gets somewhere."""
+        """Submit what any step may ask for, where the run stands, so that it gets somewhere."""
         assert self.newest is not None
         context = {"is_autonomous": "true"} if autonomous else {}
         return self.advance(self.newest, "x and more", [0, decision, 4, 6], context)
@@ -244,7 +244,7 @@ class Sessions(RuleBasedStateMachine):
     @precondition(lambda self: self.settled)
     @rule(data=st.data(), notes=_notes)
     def replay(self, data: st.DataObject, notes: str | None) -> None:
-        """The recorded answer to the letter, whatever is handed in the second time.
+        """The recorded answer to the letter, whatever is submitted the second time.
 
         @enforces ack-idempotency-key
         @enforces replay-fact-returning

@@ -54,7 +54,7 @@ _EVALUATION_FAILED = Validation(False, ("The validation criteria of this step ca
 
 
 class Submission(Struct, frozen=True):
-    """What an agent hands in with an advance. `notes` is None when there are none, which is not the empty text."""
+    """What an agent submits with an advance. `notes` is None when there are none, which is not the empty text."""
 
     notes: str | None = None
     artifacts: tuple[Json, ...] = ()

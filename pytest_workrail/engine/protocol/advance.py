@@ -132,7 +132,7 @@ class AdvanceHandler(Struct, frozen=True):
         return self.workspace.end(workspace_facts(position.events).repo_root)
 
     def _attempted(self, position: NodePosition, request: AdvanceRequest) -> Ok[AdvanceAttempt] | Err[ToolError]:
-        """What is handed in, once it is clear that it can be."""
+        """What is submitted, once it is clear that it can be."""
         profile = self.response_format.profile
         stored = position.context(profile)
         questions = questions_above(self.loader, position, profile)
@@ -215,7 +215,7 @@ def _recorded(session: Session, grant: ContinueGrant) -> AdvanceRecorded | None:
 
 
 def _refusal(position: NodePosition, questions: Questions, is_autonomous_run: bool) -> ToolError | None:
-    """Why a node can't be advanced from, whatever is handed in."""
+    """Why a node can't be advanced from, whatever is submitted."""
     kind = position.node.kind
     if kind == "gate_checkpoint":
         message = "The run stands at a gate, which an advance can't open."
@@ -226,7 +226,7 @@ def _refusal(position: NodePosition, questions: Questions, is_autonomous_run: bo
     if not isinstance(state, BlockedState):
         return internal("A blocked node holds a state that is not blocked.")
     if isinstance(state.blocked, TerminalBlock):
-        message = "This block is final: the same step can't be handed in again from here."
+        message = "This block is final: the same step can't be submitted again from here."
         return token_error("TOKEN_SCOPE_MISMATCH", message, _WAY_ON)
     limit = AUTONOMOUS_ATTEMPTS if is_autonomous_run else INTERACTIVE_ATTEMPTS
     # A question is no failed attempt; if it counted, it could be one that nobody may answer.

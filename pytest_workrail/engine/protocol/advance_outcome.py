@@ -64,7 +64,7 @@ FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
 
 
 class AdvanceAttempt(Struct, frozen=True):
-    """An advance as it was handed in, with the context it is judged in."""
+    """An advance as it was submitted, with the context it is judged in."""
 
     position: NodePosition
     instance: StepInstance
@@ -76,7 +76,7 @@ class AdvanceAttempt(Struct, frozen=True):
     earlier_artifacts: tuple[Json, ...] = ()
     dependencies: tuple[UserOnlyDependency, ...] = ()
     questions: Questions = NO_QUESTIONS
-    # What is handed in was stored with the question that this answers, so it is judged and not stored again.
+    # What is submitted was stored with the question that this answers, so it is judged and not stored again.
     is_resubmission: bool = False
 
     @property

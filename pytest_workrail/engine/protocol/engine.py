@@ -138,7 +138,7 @@ class Engine:
         return self._answer(request, read_start, starting.run)
 
     def continue_workflow(self, request: object) -> Answer:
-        """Hand in the pending step, or look at it again."""
+        """Submit the pending step, or look at it again."""
         return self._answer(request, read_continue, self._continue)
 
     def checkpoint_workflow(self, request: object) -> Answer:
@@ -215,10 +215,10 @@ class Engine:
         return self._rehydrate(grant.value.place, grant.value.workflow_ref, request)
 
     def _show_node(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
-        """A state token shows a node and can't hand anything in."""
+        """A state token shows a node and can't submit anything."""
         if isinstance(request, AdvanceRequest):
             message = (
-                "A state token can't hand in a step, so its output was not taken."
+                "A state token can't submit a step, so its output was not taken."
                 if request.has_output
                 else "A state token can't advance a run."
             )

@@ -9,8 +9,8 @@ TITLE = "WorkRail Protocol Instructions"
 _PROMPT = """\
 You are working through a workflow, one step at a time. These rules hold for all of it:
 
-1. Do the pending step and nothing else. What comes next depends on what you hand in.
-2. Hand a step in with continue_workflow: the token of the last response, and in `output` the notes and artifacts \
+1. Do the pending step and nothing else. What comes next depends on what you submit.
+2. Submit a step with continue_workflow: the token of the last response, and in `output` the notes and artifacts \
 the step asks for. When a step asks for neither, say `intent: "advance"`. A call with nothing but a token only shows \
 the step again.
 3. A blocked response says what is missing. Correct it and use the retry token of that response; the token you used \
@@ -19,7 +19,7 @@ before gives you the same answer again.
 5. Tokens are opaque. Copy them exactly as they are.
 6. If you lose track, call continue_workflow with your last token and `intent: "rehydrate"`.
 
-Hand in this step to begin."""
+Submit this step to begin."""
 
 
 def with_onboarding(ir: dict[str, Any], *, title: str = TITLE, prompt: str = _PROMPT) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Program:
         return self.index.definitions[step_id]
 
     def report_pack(self, ref: str) -> ContractPack:
-        """The pack of a report that an agent may hand in at any step, whatever the workflow requires."""
+        """The pack of a report that an agent may submit at any step, whatever the workflow requires."""
         return self.index.packs.get(ref) or _report_packs()[ref]
 
 

@@ -1,4 +1,4 @@
-"""Questions a run has asked: which variables, for which step, and what was handed in when they were asked. Reads only.
+"""Questions a run has asked: which variables, for which step, and what was submitted when they were asked. Reads only.
 
 A question is a block like any other in the log. What makes it one is the patch that its snapshot remembers.
 """
@@ -32,7 +32,7 @@ from workrail_lint.base.result import Err
 
 
 class AskedQuestion(Struct, frozen=True):
-    """One question on the lineage of a node, with the advance that led to it and what that handed in."""
+    """One question on the lineage of a node, with the advance that led to it and what that submitted."""
 
     node_id: NodeId
     step_id: str
@@ -73,7 +73,7 @@ class Questions:
 
     @property
     def submitted(self) -> Submission:
-        """What was handed in with the question that is being answered."""
+        """What was submitted with the question that is being answered."""
         stored = (each.submitted for each in reversed(self.in_chain) if each.submitted is not None)
         return next(stored, Submission())
 

@@ -86,7 +86,7 @@ _NO_CONTRACT = "none"
 
 
 class AttemptEntry(Struct, frozen=True):
-    """One attempt about to be written: what was handed in, and where it leads.
+    """One attempt about to be written: what was submitted, and where it leads.
 
     `has_context` tells whether the call carried a context; the merged one is in `attempted`.
     """

@@ -31,7 +31,7 @@ class StartRequest(Struct, frozen=True):
 
 
 class AdvanceRequest(Struct, frozen=True):
-    """Hand in the pending step. `context` is the change to it; None when there is none."""
+    """Submit the pending step. `context` is the change to it; None when there is none."""
 
     token: str
     submission: Submission

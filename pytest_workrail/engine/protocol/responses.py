@@ -270,7 +270,7 @@ class Followup(Struct, frozen=True):
 
 
 class Blocked(Struct, frozen=True):
-    """The step was handed in and not accepted. With a retry token, handing it in again may help.
+    """The step was submitted and not accepted. With a retry token, submitting it again may help.
 
     `patch` is what a question proposes to set. `is_rehydrated` is true when a node is looked at again.
     """

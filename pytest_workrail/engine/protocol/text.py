@@ -28,25 +28,21 @@ from workrail_lint.base.js import Json
 TEMPLATE_VERSION = 1
 
 _ADVANCE = (
-    "Do the step above, then hand it in with continue_workflow: this token and, in `output`, what the step asks for. "
+    "Do the step above, then submit it with continue_workflow: this token and, in `output`, what the step asks for. "
     'If it asks for nothing, add `intent: "advance"`.'
 )
 _NOTES = "Notes describe this step only; earlier steps have theirs."
-_DELEGATION = "You may have others help with parts of the step, but what you hand in is yours: check it first."
-_CONTINUE = (
-    "You are at this step again. When it is done, hand it in with continue_workflow, this token and your output."
-)
+_DELEGATION = "You may have others help with parts of the step, but what you submit is yours: check it first."
+_CONTINUE = "You are at this step again. When it is done, submit it with continue_workflow, this token and your output."
 _TIPS = "Nothing was changed by looking. Trust the notes above more than what you seem to remember."
-_COMPLETE = "Every step that applies is done; there is nothing left to hand in."
-_LEFT_OUT = (
-    "There is nothing left to hand in, but steps were left out; they are listed below with what they waited for."
-)
-_RETRY = "Correct this and hand the step in again with the token below; an older token repeats this answer."
+_COMPLETE = "Every step that applies is done; there is nothing left to submit."
+_LEFT_OUT = "There is nothing left to submit, but steps were left out; they are listed below with what they waited for."
+_RETRY = "Correct this and submit the step again with the token below; an older token repeats this answer."
 _ANSWER = (
-    "Nothing you handed in is lost. Call continue_workflow with the members below and the true values; without "
+    "Nothing you submitted is lost. Call continue_workflow with the members below and the true values; without "
     "`context`, and with the same token, you decide to leave the step out."
 )
-_TERMINAL = "Handing the step in again does not help. Tell the user what is needed and wait for them."
+_TERMINAL = "Submitting the step again does not help. Tell the user what is needed and wait for them."
 
 
 def items(response: Response, style: PromptStyle) -> tuple[str, ...]:

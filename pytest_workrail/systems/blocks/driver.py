@@ -329,7 +329,7 @@ def _iteration(stage: Stage, body: list[Node]) -> Halt:
 
 
 def _sub_workflow(stage: Stage, node: Node) -> Halt:
-    """Run another definition in the same workspace, with variables handed in and out."""
+    """Run another definition in the same workspace, with variables passed in and out."""
     shared, config = stage.shared, node.config.sub_workflow_config
     assert config is not None, "an error of the definition"
     if stage.depth >= MAX_SUB_WORKFLOW_DEPTH:

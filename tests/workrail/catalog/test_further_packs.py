@@ -23,9 +23,9 @@ each_id = pytest.mark.parametrize("ident", IDS)
 
 
 def requiring(ident: str) -> dict[str, Any]:
-    """A workflow with a step that has to hand in an artifact of a contract."""
+    """A workflow with a step that has to submit an artifact of a contract."""
     kind = ident.replace(".contracts.", ".")
-    prompt = f"Write down what you found and hand it in as an artifact of kind {kind}."
+    prompt = f"Write down what you found and submit it as an artifact of kind {kind}."
     return workflow(step("report", prompt=prompt, outputContract={"contractRef": ident}))
 
 

@@ -208,7 +208,7 @@ def test_instructions(text: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("prompt", "count"),
     [
-        ("Hand in a wr.coordinator_result with `prUrl`.", 1),
+        ("Submit a wr.coordinator_result with `prUrl`.", 1),
         ("Emit wr.coordinator_result with `outcome`, `summary` and `prUrl` set.", 1),
         ("Emit wr.coordinator_result with `outcome` and `summary`.", 0),
         ("Emit wr.coordinator_result. Compare it with `prUrl`.", 0),

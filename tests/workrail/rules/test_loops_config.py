@@ -219,7 +219,7 @@ def test_until_is_fine_where_it_inverts() -> None:
 def test_a_foreign_loop_id_weighs_more_when_a_prompt_repeats_it() -> None:
     source = {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": "review_loop"}
     (quiet,) = lint(loop_exit.LoopSourceLoopIdMismatch, workflow(controlled_loop(conditionSource=source)))
-    told = {**decision(), "prompt": "Hand in wr.loop_control for `review_loop`: continue or stop."}
+    told = {**decision(), "prompt": "Submit wr.loop_control for `review_loop`: continue or stop."}
     (loud,) = lint(loop_exit.LoopSourceLoopIdMismatch, workflow(controlled_loop(told, conditionSource=source)))
     assert (quiet.severity, loud.severity) == (Severity.INFO, Severity.WARNING)
     assert "'decide'" in loud.message

@@ -125,7 +125,7 @@ def test_two_sided_decisions(prompt: str) -> None:
 
 
 def test_the_text_that_shows_one_side_is_named() -> None:
-    blocks = {"goal": "Continue or stop.", "procedure": ["Think.", 'Hand in {"decision": "stop"}.']}
+    blocks = {"goal": "Continue or stop.", "procedure": ["Think.", 'Submit {"decision": "stop"}.']}
     made = {**decision(), "promptBlocks": blocks}
     del made["prompt"]
     assert names(loop_text.LoopDecisionOneSided, controlled_loop(made)) == ["/steps/0/body/0/promptBlocks/procedure/1"]

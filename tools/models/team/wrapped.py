@@ -1,4 +1,4 @@
-"""Documents that are no JSON of their own, as a workflow step can hand them in: by their sections, lines or files."""
+"""Documents that are no JSON of their own, as a workflow step can submit them: by their sections, lines or files."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ Confirmation = TypeAliasType(
 
 
 class ArtifactSource(Closed):
-    """The agent decides: it hands in an artifact that says whether the loop goes on."""
+    """The agent decides: it submits an artifact that says whether the loop goes on."""
 
     kind: Literal[ConditionSourceKind.ARTIFACT_CONTRACT] = Field(description="Decided by an artifact.")
     contract_ref: FilledText = Field(description="Contract pack the artifact must satisfy.")

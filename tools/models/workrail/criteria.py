@@ -1,4 +1,4 @@
-"""Validation criteria: rules on the text an agent hands in, and how rules combine."""
+"""Validation criteria: rules on the text an agent submits, and how rules combine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RuleFields(Closed):
 
 
 class ValidationRule(RuleFields):
-    """One check on the text an agent hands in."""
+    """One check on the text an agent submits."""
 
     message: AnyText = Field(description="What the agent is told when the check fails.")
 

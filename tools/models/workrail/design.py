@@ -79,14 +79,14 @@ class ConditionRef(Closed):
 
 
 class DesignOutput(Closed):
-    """What a step hands in."""
+    """What a step submits."""
 
     contract_ref: Maybe[FilledText] = Field(None, description="Contract pack the artifact must satisfy.")
     hints: Maybe[dict[str, AnyText]] = Field(None, description="Advice by topic; nothing is enforced.")
 
 
 class DesignRule(RuleFields):
-    """One check on the text an agent hands in; the message may be left out."""
+    """One check on the text an agent submits; the message may be left out."""
 
     message: Maybe[AnyText] = Field(None, description="What the agent is told when the check fails.")
 
@@ -135,7 +135,7 @@ DesignCriteria = TypeAliasType(
 class DesignStandardStep(StandardStepOf[LooseId, DesignCriteria]):
     """A step the agent works on. It has exactly one of `prompt`, `promptBlocks` and `templateCall`."""
 
-    output: Maybe[DesignOutput] = Field(None, description="What the step hands in.")
+    output: Maybe[DesignOutput] = Field(None, description="What the step submits.")
 
 
 class DesignParallelStep(ParallelStepOf[LooseId]):
@@ -192,7 +192,7 @@ class NamedLoopStep(Closed):
     )
     require_confirmation: Maybe[Confirmation] = Field(None, description="Whether the loop needs approval.")
     run_condition: Maybe[Condition] = Field(None, description="Enter the loop only when this holds.")
-    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may submit no notes.")
 
 
 DesignLoopStep = TypeAliasType(

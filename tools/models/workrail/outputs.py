@@ -1,4 +1,4 @@
-"""What a step must hand in: contracts and assessments."""
+"""What a step must submit: contracts and assessments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of further contracts as contract packs, so that a workflow step can be required to hand one in.
+"""Documents of further contracts as contract packs, so that a workflow step can be required to submit one.
 
 An artifact says what it is in a member `kind`; the rest of a pack's schema comes from the models. The subset that packs
 are written in knows neither references nor conditions, exclusive bounds nor uniqueness: what it has no word for is
@@ -39,7 +39,7 @@ _ORDER = (
 
 
 class Pack(NamedTuple):
-    """A model whose documents can be handed in."""
+    """A model whose documents can be submitted."""
 
     model: type[BaseModel]
     example: dict[str, Any]

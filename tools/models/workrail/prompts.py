@@ -53,9 +53,9 @@ class PromptBlocks(Closed):
     constraints: Maybe[Listed[PromptValue]] = Field(None, description="Limits that hold throughout the step.")
     procedure: Maybe[Listed[PromptValue]] = Field(None, description="What to do, in order.")
     output_required: Maybe[dict[str, AnyText]] = Field(
-        None, description="What to hand in: the name of each output and what it must hold. Order is kept."
+        None, description="What to submit: the name of each output and what it must hold. Order is kept."
     )
-    verify: Maybe[Listed[PromptValue]] = Field(None, description="What to check before handing in.")
+    verify: Maybe[Listed[PromptValue]] = Field(None, description="What to check before submitting.")
 
 
 class TemplateCall(Closed):

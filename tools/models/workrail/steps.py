@@ -43,7 +43,7 @@ class SynthesisConfig(Closed):
     """Adds a step that brings parallel results together."""
 
     prompt: Maybe[VirtualPrompt] = Field(None, description="Instruction of the added step.")
-    output_contract: Maybe[OutputContract] = Field(None, description="What the added step must hand in.")
+    output_contract: Maybe[OutputContract] = Field(None, description="What the added step must submit.")
 
 
 class Delegation(Closed):
@@ -77,15 +77,15 @@ class StandardStepOf(Closed, Generic[IdT, CriteriaT]):
     has_validation: Maybe[bool] = Field(None, description="Has no effect; kept for older documents.")
     require_confirmation: Maybe[Confirmation] = Field(None, description="Whether the step needs approval.")
     run_condition: Maybe[Condition] = Field(None, description="Run the step only when this holds.")
-    validation_criteria: Maybe[CriteriaT] = Field(None, description="What the text handed in must satisfy.")
-    output_contract: Maybe[OutputContract] = Field(None, description="Artifact the step must hand in.")
+    validation_criteria: Maybe[CriteriaT] = Field(None, description="What the text submitted must satisfy.")
+    output_contract: Maybe[OutputContract] = Field(None, description="Artifact the step must submit.")
     assessment_refs: Maybe[Annotated[tuple[ShortId, ...], Array(1, unique=True)]] = Field(
-        None, description="Assessments the step must hand in, by id."
+        None, description="Assessments the step must submit, by id."
     )
     assessment_consequences: Maybe[Annotated[tuple[AssessmentConsequence, ...], Array(1, 10)]] = Field(
         None, description="What follows from how the assessments come out."
     )
-    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may submit no notes.")
     function_definitions: Maybe[Listed[FunctionDefinition]] = Field(None, description="Functions of this step.")
     function_calls: Maybe[Listed[FunctionCall]] = Field(None, description="Functions the step uses, with arguments.")
     function_references: Maybe[Listed[FunctionReference]] = Field(
@@ -111,7 +111,7 @@ class LoopStepOf(Closed, Generic[IdT, BodyT]):
     )
     require_confirmation: Maybe[Confirmation] = Field(None, description="Whether the loop needs approval.")
     run_condition: Maybe[Condition] = Field(None, description="Enter the loop only when this holds.")
-    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may submit no notes.")
 
 
 class ParallelStepOf(Closed, Generic[IdT]):
@@ -125,7 +125,7 @@ class ParallelStepOf(Closed, Generic[IdT]):
     )
     require_confirmation: Maybe[Confirmation] = Field(None, description="Has no effect on a parallel step.")
     run_condition: Maybe[Condition] = Field(None, description="Run the step only when this holds.")
-    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may submit no notes.")
     synthesis: Maybe[SynthesisConfig] = Field(None, description="Adds a step that brings the results together.")
 
 

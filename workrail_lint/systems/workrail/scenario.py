@@ -64,7 +64,7 @@ class _Turn(Closed):
 
 
 class SubmitTurn(_Turn):
-    """Hands in the step. Without notes and artifacts, the step is handed in with nothing."""
+    """Submits the step. Without notes and artifacts, the step is submitted with nothing."""
 
     notes: Maybe[AnyText] = Field(None, description="The notes; an empty text is sent as one.")
     artifacts: Maybe[Listed[Any]] = Field(None, description="The artifacts, as they are.")
@@ -79,7 +79,7 @@ class Behaves(_Turn):
 
 
 class Calls(_Turn):
-    """Does something else than handing in the step, which stays pending."""
+    """Does something else than submitting the step, which stays pending."""
 
     call: OneOf[CallName] = Field(description="What to do, or the tool to call.")
     to: Maybe[FilledText] = Field(None, description="The step to rewind to; the pending one when left out.")
@@ -133,7 +133,7 @@ Turn = TypeAliasType(
         | Annotated[Calls, Tag("call")]
         | Annotated[Crashes, Tag("crash")]
         | Annotated[PersonActs, Tag("person")]
-        | Annotated[SubmitTurn, Tag("hand in")],
+        | Annotated[SubmitTurn, Tag("submit")],
         Discriminator(
             ByPresence(
                 {
@@ -144,7 +144,7 @@ Turn = TypeAliasType(
                     "provides": "person",
                     "rebinds": "person",
                 },
-                otherwise="hand in",
+                otherwise="submit",
             )
         ),
         Field(description="What happens when a step is pending."),
@@ -164,7 +164,7 @@ class FaultPlan(Closed):
 
 
 class AutoAgent(Closed):
-    """Hands in the smallest valid answer wherever no turn says otherwise."""
+    """Submits the smallest valid answer wherever no turn says otherwise."""
 
     kind: Literal[AgentKind.AUTO] = Field(description="The automatic agent.")
     turns: Maybe[Listed[Turn]] = Field(None, description="What it does differently; each has to be used.")
@@ -276,7 +276,7 @@ class ExpectedSkipped(Closed):
 
 
 class ExpectedOutput(Closed):
-    """What a step handed in, as far as it matters."""
+    """What a step submitted, as far as it matters."""
 
     notes: Maybe[AnyText] = Field(None, description="The notes as they are stored.")
     artifacts: Maybe[Listed[Any]] = Field(None, description="The artifacts, all of them.")
@@ -309,7 +309,7 @@ class Expectations(Closed):
         None, description="Every step and loop that was passed over, in order; once for each reason."
     )
     outputs: Maybe[dict[str, ExpectedOutput]] = Field(
-        None, description="What steps handed in, by step id; of several visits, the last one."
+        None, description="What steps submitted, by step id; of several visits, the last one."
     )
     context: Maybe[Context] = Field(None, description="Variables and their values at the end; null for one not set.")
     error: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error that the run ends with.")

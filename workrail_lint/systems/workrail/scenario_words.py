@@ -107,7 +107,7 @@ class FaultKind(str, Enum):
 
 
 class CallName(str, Enum):
-    """What an agent can do at a step besides handing it in."""
+    """What an agent can do at a step besides submitting it."""
 
     REHYDRATE = "rehydrate"
     REWIND = "rewind"

@@ -1,4 +1,4 @@
-"""What callers hand in as a catalog, routines, bindings or a workflow: paths or loaded data, made uniform."""
+"""What callers pass as a catalog, routines, bindings or a workflow: paths or loaded data, made uniform."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class LoopType(str, Enum):
 
 
 class ConditionSourceKind(str, Enum):
-    """Where a loop reads its decision: an artifact the agent hands in, or the context."""
+    """Where a loop reads its decision: an artifact the agent submits, or the context."""
 
     ARTIFACT_CONTRACT = "artifact_contract"
     CONTEXT_VARIABLE = "context_variable"

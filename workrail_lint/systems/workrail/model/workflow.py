@@ -54,7 +54,7 @@ class AnyCriteria(CombinationNode):
 
 
 class ArtifactSource(Node):
-    """The agent decides: it hands in an artifact that says whether the loop goes on."""
+    """The agent decides: it submits an artifact that says whether the loop goes on."""
 
     kind: Literal["artifact_contract"] = "artifact_contract"
     contract_ref: str = ""
@@ -323,7 +323,7 @@ class TextPart(Node):
 
 
 class ValidationRule(Node):
-    """One check on the text an agent hands in."""
+    """One check on the text an agent submits."""
 
     type: ValidationRuleType | None = None
     value: str | None = None
