@@ -63,7 +63,7 @@ def _replay(interpreter: Interpreter, row: dict[str, Any]) -> None:
         selection: Selection = interpreter.next(state, context, artifacts).value
         assert selection.step is not None, where
         assert selection.step.step_id == expected["stepId"], where
-        path = [{"loopId": loop_id, "iteration": iteration} for loop_id, iteration in selection.step.loop_path]
+        path = [{"loopId": each.loop_id, "iteration": each.iteration} for each in selection.step.loop_path]
         assert path == expected["loopPath"], where
         assert not selection.is_complete
         state = interpreter.complete(selection.state, selection.step).value
