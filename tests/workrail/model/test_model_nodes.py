@@ -62,7 +62,8 @@ def test_every_member_of_a_valid_document_is_there_under_its_attribute() -> None
 def test_what_is_missing_reads_as_empty() -> None:
     loop = model({"id": "rounds", "type": "loop"}).steps[0]
     assert loop.kind == "loop"
-    assert (loop.title, loop.loop.type, loop.loop.max_iterations, loop.body, loop.inline) == ("", None, None, None, ())
+    assert (loop.title, loop.loop.type, loop.loop.max_iterations, loop.body) == ("", None, None, None)
+    assert not loop.inline
     assert loop.loop.pointer == "/steps/0/loop"
     assert "loop" not in loop
 

@@ -9,7 +9,7 @@ import pytest
 from lint_probe import fixed, lint, view
 
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules import loop_config, loop_exit
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow

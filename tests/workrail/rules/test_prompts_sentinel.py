@@ -25,7 +25,7 @@ POINTS = [
 def scan(*steps: dict[str, Any], overrides: dict[str, str] | None = None, **members: Any) -> list[Finding]:
     definition = workflow(*steps, **members)
     resolved, _ = resolve(workflow_model(definition), load_core(), overrides or {}, for_engine=False)
-    return scan_tokens(resolved.nodes, definition, overrides or {})
+    return scan_tokens(resolved.nodes, workflow_model(definition), overrides or {})
 
 
 def blocks(**sections: Any) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_text_that_a_builtin_brought_in_is_told_at_the_prompt() -> None:
     ]
     definition = workflow(blocks(goal=[{"kind": "ref", "refId": "wr.refs.memory_usage"}]))
     resolved, _ = resolve(workflow_model(definition), Catalog({**document, "refs": refs}), {}, for_engine=False)
-    (found,) = scan_tokens(resolved.nodes, definition, {})
+    (found,) = scan_tokens(resolved.nodes, workflow_model(definition), {})
     assert place(found) == ("token-unresolved", "/steps/0/promptBlocks")
 
 
@@ -141,7 +141,7 @@ def test_the_first_token_is_what_the_pattern_of_the_engine_finds(text: str) -> N
 def test_a_finding_exactly_when_the_rendered_prompt_has_a_token(pieces: list[str]) -> None:
     definition = workflow(step(prompt="x" + "".join(pieces)), extensionPoints=POINTS)
     resolved, _ = resolve(workflow_model(definition), load_core(), {}, for_engine=False)
-    found = scan_tokens(resolved.nodes, definition, {})
+    found = scan_tokens(resolved.nodes, workflow_model(definition), {})
     assert len(found) == (SENTINEL in resolved.nodes[0].step["prompt"])
 
 

@@ -11,7 +11,7 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check, check_text
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.assessments import AssessmentNoConsequence
 from workrail_lint.systems.workrail.rules.evidence import CriteriaFlagOnly, CriteriaPreferContract

@@ -285,30 +285,9 @@ def _check_slots(workflow: Workflow) -> Iterator[Finding]:
     has_points = workflow.has("extensionPoints") and bool(workflow.raw["extensionPoints"])
     for step in workflow.all_steps:
         if step.kind == "standard":
-            for text, pointer in _bound_texts(step):
-                yield from _check_tokens(step, text, pointer, declared, has_points)
-
-
-def _bound_texts(step: StandardStep) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a step in which binding tokens are resolved and that have one, with their pointers."""
-    if step.prompt is not None and PREFIX in step.prompt:
-        yield step.prompt, step.at("prompt")
-    blocks = step.prompt_blocks
-    if blocks is None:
-        return
-    if isinstance(blocks.goal, str) and PREFIX in blocks.goal:
-        yield blocks.goal, blocks.at("goal")
-    for section, items in (
-        ("constraints", blocks.constraints),
-        ("procedure", blocks.procedure),
-        ("verify", blocks.verify),
-    ):
-        for index, item in numbered(items):
-            if isinstance(item, str) and PREFIX in item:
-                yield item, blocks.at(section, index)
-    for name, text in blocks.output_required.items():
-        if PREFIX in text:
-            yield text, blocks.at("outputRequired", name)
+            for text, pointer in step.bound_texts():
+                if PREFIX in text:
+                    yield from _check_tokens(step, text, pointer, declared, has_points)
 
 
 def _check_tokens(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.base.wording import quoted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
@@ -19,11 +20,14 @@ from workrail_lint.systems.workrail.compiler.nodes import (
 )
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.model.workflow import ExtensionPoint
+    from workrail_lint.systems.workrail.model.workflow import ExtensionPoint, PromptBlocks, StandardStep, Step
 
 TOKEN = Pattern(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
 PREFIX = "{{wr.bindings."
 RESERVED_KEY = "__proto__"
+
+
+_Resolve: TypeAlias = Callable[[str, str], str]
 
 
 class Bound(NamedTuple):
@@ -43,7 +47,7 @@ def resolve_bindings(
     steps: list[Node], extension_points: Sequence[ExtensionPoint], overrides: dict[str, str]
 ) -> tuple[Bound, list[Finding]]:
     """Replace the tokens in the fields that allow them."""
-    using = using_bindings(steps)
+    using = [node for node in steps if _has_tokens(node.model)]
     if not using:
         return Bound({}, {}), []
     defaults = declared_slots(extension_points)
@@ -71,8 +75,9 @@ def resolve_bindings(
         return current
 
     for node in using:
+        assert node.model.kind == "standard"
         try:
-            node.step = _resolve_step(node.step, resolve)
+            node.step = _resolve_step(node.model, resolve)
         except _UnknownSlot as unknown:
             errors.append(_unknown(node, unknown, defaults))
     return bound, errors
@@ -87,71 +92,48 @@ def declared_slots(extension_points: Sequence[ExtensionPoint]) -> dict[str, str]
     return slots
 
 
-def using_bindings(steps: list[Node]) -> list[Node]:
-    """The steps that this pass would change; most have no bindings. Also used before templates are expanded."""
-    for node in steps:
-        if node.has_tokens is None:
-            node.has_tokens = _has_tokens(node.step)
-    return [node for node in steps if node.has_tokens]
-
-
-def _has_tokens(step: RawStep) -> bool:
-    prompt = step.get("prompt")
-    # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
-    if type(prompt) is str and "{" in prompt and PREFIX in prompt:
-        return True
-    if "promptBlocks" not in step or type(blocks := step["promptBlocks"]) is not dict:
+def _has_tokens(step: Step) -> bool:
+    """Whether the pass would change a step; most have no bindings."""
+    if step.kind != "standard":
         return False
-    for value in blocks.values():
-        if type(value) is dict:
-            if RESERVED_KEY in value:
-                return True
-            value = list(value.values())
-        elif type(value) is not list:
-            value = (value,)
-        for text in value:
-            if type(text) is str and "{" in text and PREFIX in text:
-                return True
-    return False
+    if step.prompt_blocks is not None and RESERVED_KEY in step.prompt_blocks.output_required:
+        return True
+    # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
+    return any("{" in text and PREFIX in text for text, _ in step.bound_texts())
 
 
-def _resolve_step(step: RawStep, resolve: Any) -> RawStep:
+def _resolve_step(step: StandardStep, resolve: _Resolve) -> RawStep:
     changes: RawStep = {}
-    prompt = step.get("prompt")
-    if isinstance(prompt, str) and (text := resolve(prompt, "prompt")) is not prompt:
+    if step.prompt is not None and (text := resolve(step.prompt, "prompt")) is not step.prompt:
         changes["prompt"] = text
-    blocks = step.get("promptBlocks")
-    if isinstance(blocks, dict):
-        new_blocks = _resolve_blocks(blocks, resolve)
-        if new_blocks is not blocks:
-            changes["promptBlocks"] = new_blocks
-    return {**step, **changes} if changes else step
+    if step.prompt_blocks is not None:
+        blocks = _resolve_blocks(step.prompt_blocks, resolve)
+        if blocks:
+            changes["promptBlocks"] = {**step.prompt_blocks.raw, **blocks}
+    return {**step.raw, **changes} if changes else step.raw
 
 
-def _resolve_blocks(blocks: RawStep, resolve: Any) -> RawStep:
+def _resolve_blocks(blocks: PromptBlocks, resolve: _Resolve) -> RawStep:
+    """The sections that change."""
     changes: RawStep = {}
-    goal = blocks.get("goal")
-    if isinstance(goal, str) and (text := resolve(goal, "promptBlocks/goal")) is not goal:
+    if isinstance(blocks.goal, str) and (text := resolve(blocks.goal, "promptBlocks/goal")) is not blocks.goal:
         changes["goal"] = text
-    for section in ("constraints", "procedure", "verify"):
-        items = blocks.get(section)
-        if not isinstance(items, list):
-            continue
-        part = f"promptBlocks/{section}"
-        new = [resolve(x, f"{part}/{i}") if isinstance(x, str) else x for i, x in enumerate(items)]
-        if any(a is not b for a, b in zip(new, items, strict=True)):
-            changes[section] = new
-    output = blocks.get("outputRequired")
-    if isinstance(output, dict):
-        values = {
-            name: resolve(value, f"promptBlocks/outputRequired/{name}") if isinstance(value, str) else value
-            for name, value in output.items()
+    for section, items in blocks.sections:
+        texts = {
+            index: text
+            for index, item in numbered(items)
+            if isinstance(item, str) and (text := resolve(item, f"promptBlocks/{section}/{index}")) is not item
         }
-        # The engine rebuilds this object by assignment, which sets the prototype and drops this name.
-        values.pop(RESERVED_KEY, None)
-        if len(values) != len(output) or any(values[name] is not output[name] for name in values):
-            changes["outputRequired"] = values
-    return {**blocks, **changes} if changes else blocks
+        if texts:
+            changes[section] = [texts.get(index, item) for index, item in enumerate(blocks.raw[section])]
+    output = blocks.output_required
+    values = {name: resolve(text, f"promptBlocks/outputRequired/{name}") for name, text in output.items()}
+    # The engine rebuilds this object by assignment, which sets the prototype and drops this name.
+    values.pop(RESERVED_KEY, None)
+    if values != output:
+        changes["outputRequired"] = {**blocks.raw["outputRequired"], **values}
+        changes["outputRequired"].pop(RESERVED_KEY, None)
+    return changes
 
 
 def _unknown(node: Node, unknown: _UnknownSlot, declared: dict[str, str]) -> Finding:

@@ -31,12 +31,10 @@ def insert_probes(
 def _probed_first(authored: Nodes) -> set[str]:
     probed: set[str] = set()
     for node in authored:
-        call = node.step.get("templateCall")
-        if not isinstance(call, dict) or call.get("templateId") != PROBE_TEMPLATE:
+        call = node.model.template_call if node.model.kind == "standard" else None
+        if call is None or call.template_id != PROBE_TEMPLATE:
             break
-        args = call.get("args")
-        if isinstance(args, dict) and isinstance(args.get("capability"), str):
-            probed.add(args["capability"])
+        probed.add(str(call.args.get("capability")))
     return probed
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.canonical import digest
 from workrail_lint.documents import pointer as pointers
-from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
+from workrail_lint.systems.workrail.compiler.loops import Loop
 from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, RawStep
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog

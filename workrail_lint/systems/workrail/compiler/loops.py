@@ -8,8 +8,8 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, compile_error, did_you_mean
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
-LOOP_CONTROL = "wr.contracts.loop_control"
 GATE = "gate"
 GATE_ID_COLLISION = "VIRTUAL_STEP_ID_COLLISION"
 _GATE_PROMPT = (
@@ -76,11 +76,11 @@ def resolve_loops(nodes: Nodes, workflow_id: str) -> tuple[LoopIndex, list[Findi
 def _gate(node: Node, body: Nodes, source: dict[str, Any] | None) -> Node | None:
     """The decision step of an artifact-driven loop whose body has none, not even a conditional one."""
     by_artifact = source is not None and source.get("kind") == "artifact_contract"
-    if not by_artifact or not body or any(_contract_ref(inner) == LOOP_CONTROL for inner in body):
+    if not by_artifact or not body or any(inner.model.decides_loop for inner in body):
         return None
     step = {
         "id": f"{node.id}__{GATE}",
-        "title": f"Decide: {js.text(node.step.get('title', ''))}",
+        "title": f"Decide: {node.model.title}",
         "prompt": _GATE_PROMPT.format(js.text(node.step["loop"].get("maxIterations"))),
         "notesOptional": True,
         "outputContract": {"contractRef": LOOP_CONTROL},
@@ -125,7 +125,7 @@ def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Fi
 
 
 def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nodes:
-    body_id = node.step.get("body")
+    body_id = node.model.body if node.model.kind == "loop" else None
     if not isinstance(body_id, str):
         return ()
     pointer = f"{node.pointer}/body"
@@ -180,18 +180,13 @@ def _nested(node: Node, inner_id: str, pointer: str) -> Finding:
 
 def condition_source(node: Node, body: Nodes) -> dict[str, Any] | None:
     """C12: an explicit source, else a loop-control step in the body, else the plain condition."""
-    loop = node.step.get("loop")
-    if not isinstance(loop, dict) or loop.get("type") not in ("while", "until"):
+    if node.model.kind != "loop" or node.model.loop.type not in ("while", "until"):
         return None
-    if isinstance(loop.get("conditionSource"), dict):
-        return dict(loop["conditionSource"])
-    if any(_contract_ref(inner) == LOOP_CONTROL for inner in body):
+    config = node.model.loop
+    if config.condition_source is not None:
+        return dict(config.condition_source.raw)
+    if any(inner.model.decides_loop for inner in body):
         return {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": node.id}
-    if "condition" in loop:
-        return {"kind": "context_variable", "condition": loop["condition"], "derived": "legacy"}
+    if config.condition is not None:
+        return {"kind": "context_variable", "condition": config.condition.raw, "derived": "legacy"}
     return None
-
-
-def _contract_ref(node: Node) -> object:
-    contract = node.step.get("outputContract")
-    return contract.get("contractRef") if isinstance(contract, dict) else None

@@ -78,7 +78,6 @@ class Node:
         "_model",
         "added",
         "body",
-        "has_tokens",
         "id",
         "inserted",
         "is_loop",
@@ -109,7 +108,6 @@ class Node:
         self.body = body  # of a loop with an inline body
         self.origin = origin
         self.loop_id = loop_id  # of the loop whose inline body holds this step
-        self.has_tokens: bool | None = None  # of bindings; None until checked
         self.added: dict[str, Any] = _NOTHING  # by section, what features add to the prompt blocks
         self.prompt_member = "prompt"  # where the author wrote the prompt
         self.pieces: Sequence[str] = ()  # of a prompt that was written from blocks
@@ -121,6 +119,13 @@ class Node:
         if self._model is None or self._model.raw is not self.step:
             self._model = step_model(self.step, self.pointer)
         return self._model
+
+    def render(self, prompt: str) -> None:
+        """Give the step a prompt in place of its blocks."""
+        step = {name: value for name, value in self.step.items() if name != "promptBlocks"}
+        step["prompt"] = prompt
+        self._model = self.model.revised(step, prompt=prompt)
+        self.step = step
 
     @property
     def injections(self) -> list[Injection]:

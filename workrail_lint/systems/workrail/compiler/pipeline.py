@@ -9,7 +9,7 @@ from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bind
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
 from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, walk
-from workrail_lint.systems.workrail.compiler.prompt_blocks import apply_features, feature_ids, render_blocks
+from workrail_lint.systems.workrail.compiler.prompt_blocks import apply_features, render_blocks
 from workrail_lint.systems.workrail.compiler.templates import expand_templates
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import scan_tokens
 from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
@@ -68,20 +68,18 @@ def resolve(
 
     The public engine repeats a feature that is listed twice, and has no budget for injected text.
     """
-    definition = workflow.raw
-    features = feature_ids(definition.get("features"))
     nodes, errors = expand_templates(authored or authored_nodes(workflow), catalog)
     steps = walk(nodes)
     bound, found = resolve_bindings(steps, workflow.extension_points, overrides)
     errors += found
-    applied = features if for_engine else list(dict.fromkeys(features))
-    with_blocks = [node for node in steps if isinstance(node.step.get("promptBlocks"), dict)]
-    unknown_features = apply_features(with_blocks, applied, catalog, definition.get("features"))
+    applied = workflow.features if for_engine else list(dict.fromkeys(workflow.features))
+    with_blocks = [node for node in steps if node.model.kind == "standard" and node.model.prompt_blocks is not None]
+    unknown_features = apply_features(with_blocks, applied, workflow.features, catalog)
     errors += unknown_features
     of_refs, of_blocks = render_blocks(with_blocks, catalog, budgeted=not for_engine)
     # Blocks may be empty only because a feature is unknown, and then the feature is the problem to fix.
     errors += of_refs + [error for error in of_blocks if not (unknown_features and error.code == "EMPTY_BLOCKS")]
-    errors += scan_tokens(nodes, definition, overrides)
+    errors += scan_tokens(nodes, workflow, overrides)
     return Resolved(nodes, bound), errors
 
 
@@ -97,8 +95,8 @@ def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tup
 
 def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed) -> list[Finding]:
     """Why the engine does not compile a workflow; `passed` is what the passes of the IR made of it."""
-    features = feature_ids(workflow.raw.get("features"))
-    if len(set(features)) < len(features):  # the one thing in which the passes differ, but for what is no error here
+    # The one thing in which the passes differ, but for what is no error here.
+    if len(set(workflow.features)) < len(workflow.features):
         passed = run_passes(workflow, catalog, overrides, for_engine=True)
     return engine_errors_of(workflow, catalog, passed)
 

@@ -5,16 +5,17 @@ What features and refs insert is marked, so that the rendered prompt knows which
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
-    RawStep,
     Rich,
     catalog_hint,
     compile_error,
@@ -23,6 +24,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptPart, PromptValue
 
 LIST_SECTIONS = ("constraints", "procedure", "verify")
 _STRINGS = frozenset((str,))
@@ -58,35 +60,20 @@ def _shifted(item: Injection, start: int) -> Injection:
 
 
 class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
-    def __init__(self, ref: object, place: str) -> None:
+    def __init__(self, ref: str, place: str) -> None:
         self.ref = ref
         self.place = place  # of the part that names it, below the blocks
 
 
-def part_lists(blocks: RawStep) -> list[tuple[str, list[Any]]]:
-    """The values of prompt blocks that are made of parts, each with its place below the blocks."""
-    goal = blocks.get("goal")
-    found = [("goal", goal)] if isinstance(goal, list) else []
-    for section in LIST_SECTIONS:
-        items = blocks.get(section)
-        if isinstance(items, list) and not _STRINGS.issuperset(map(type, items)):
-            found += [(f"{section}/{index}", item) for index, item in enumerate(items) if isinstance(item, list)]
-    return found
-
-
-def feature_ids(features: object) -> list[str]:
-    return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
-
-
-def apply_features(steps: list[Node], features: list[str], catalog: Catalog, authored: object = None) -> list[Finding]:
+def apply_features(
+    steps: list[Node], features: Sequence[str], written: Sequence[str], catalog: Catalog
+) -> list[Finding]:
     """C3: each feature's texts, in the given order, are added to the steps, which all have prompt blocks.
 
-    `authored` is the list as written, to which pointers refer; it may repeat an id or contain values that are not ids.
+    `written` is the list of the author, to which pointers refer; it may repeat an id.
     """
     errors = [
-        _unknown_feature(ident, index, catalog)
-        for index, ident in enumerate(authored if isinstance(authored, list) else features)
-        if isinstance(ident, str) and ident not in catalog.features
+        _unknown_feature(ident, index, catalog) for index, ident in numbered(written) if ident not in catalog.features
     ]
     if errors or not features:
         return errors
@@ -115,27 +102,27 @@ def _feature_items(features: tuple[str, ...], catalog: Catalog) -> dict[str, _Fe
     return known[features]
 
 
-def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
+def _of_feature(feature: str, value: str | list[dict[str, str]], catalog: Catalog) -> Rich:
     """A feature's value, the same for every step."""
-    inner = _resolved(value, catalog, "") if isinstance(value, list) else Rich(js.text(value), ())
+    if isinstance(value, str):
+        inner = Rich(value, ())
+    else:
+        inner = _resolved([(part.get("refId"), part.get("text", ""), "") for part in value], catalog)
     whole = Injection("feature", feature, inner.text, 0, len(inner.text))
     return Rich(inner.text, (whole, *inner.injections))
 
 
-def _resolved(parts: list[Any], catalog: Catalog, place: str) -> Rich:
-    """A list of parts as one string, with refs replaced by their text."""
+def _resolved(parts: Iterable[tuple[str | None, str, str]], catalog: Catalog) -> Rich:
+    """Parts (a ref or None, literal text, and the place below the blocks) as one string, with the text of refs."""
     text = ""
     injections: list[Injection] = []
     known: list[Injection] = []
-    for position, part in enumerate(parts):
-        if not isinstance(part, dict):
+    for ref, literal, place in parts:
+        if ref is None:
+            text += literal
             continue
-        if part.get("kind") != "ref":
-            text += js.text(part.get("text", ""))
-            continue
-        ref = part.get("refId")
-        if not isinstance(ref, str) or ref not in catalog.refs:
-            raise _UnknownRef(ref, f"{place}/{position}")
+        if ref not in catalog.refs:
+            raise _UnknownRef(ref, place)
         inserted = catalog.refs[ref].text
         injections.append(Injection("ref", ref, inserted, len(text), len(text) + len(inserted)))
         known.append(_of_ref(ref, inserted))
@@ -156,25 +143,28 @@ def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tup
     of_refs: list[Finding] = []
     of_blocks: list[Finding] = []
     for node in steps:
-        step = {**node.step}
+        step = node.model
+        assert step.kind == "standard"
+        assert step.prompt_blocks is not None
         writer = _PromptWriter(catalog)
         is_known = True
         try:
-            writer.write(step.pop("promptBlocks"), node.added)
+            writer.write(step.prompt_blocks, node.added)
         except _UnknownRef as unknown:
             is_known = False
             of_refs.append(_unknown_ref(node, unknown, catalog))
         if is_known and budgeted and writer.inserted and (error := _over_budget(node, writer.inserted)):
             of_refs.append(error)
-        if js.truthy(step.get("prompt")):
+        if step.prompt:
             of_blocks.append(_both_set(node))
         elif not is_known:
             pass
         elif not writer.pieces:
-            of_blocks.append(_empty_blocks(node))
+            if not step.prompt_blocks.is_partial:
+                of_blocks.append(_empty_blocks(node))
         else:
-            step["prompt"] = "".join(writer.pieces)
-            node.step, node.pieces, node.inserted = step, writer.pieces, writer.inserted
+            node.render("".join(writer.pieces))
+            node.pieces, node.inserted = writer.pieces, writer.inserted
             node.prompt_member = "promptBlocks"
     return of_refs, of_blocks
 
@@ -216,57 +206,60 @@ class _PromptWriter:
         self.pieces: list[str] = []
         self.inserted: list[tuple[int, Rich]] = []  # by the index of their piece
 
-    def write(self, blocks: RawStep, added: dict[str, _FeatureItems]) -> None:
+    def write(self, blocks: PromptBlocks, added: dict[str, _FeatureItems]) -> None:
         """Write all sections. Raises _UnknownRef."""
         pieces = self.pieces
-        if "goal" in blocks:
+        if blocks.goal is not None:
             pieces.append("\n\n## Goal\n")
-            self._value(blocks["goal"], "goal")
-        self._items("\n\n## Constraints\n", "constraints", blocks, added)
-        self._items("\n\n## Procedure\n", "procedure", blocks, added)
-        output = blocks.get("outputRequired")
-        if isinstance(output, dict) and output:
+            self._value(blocks.goal)
+        self._items("\n\n## Constraints\n", "constraints", blocks.constraints, added)
+        self._items("\n\n## Procedure\n", "procedure", blocks.procedure, added)
+        output = blocks.output_required
+        if output:
             pieces.append("\n\n## Output Required\n")
-            pieces.append("\n".join([f"- **{name}**: {_text(output[name])}" for name in js.keys(output)]))
-        self._items("\n\n## Verify\n", "verify", blocks, added)
+            pieces.append("\n".join([f"- **{name}**: {output[name]}" for name in js.keys(output)]))
+        self._items("\n\n## Verify\n", "verify", blocks.verify, added)
         if pieces:
             pieces[0] = pieces[0][2:]
 
-    def _items(self, heading: str, section: str, blocks: RawStep, added: dict[str, _FeatureItems]) -> None:
-        values = blocks.get(section) or []
-        if not isinstance(values, list) or not (values or section in added):
+    def _items(
+        self, heading: str, section: str, values: Sequence[PromptValue], added: dict[str, _FeatureItems]
+    ) -> None:
+        if not values and section not in added:
             return
         pieces = self.pieces
         pieces.append(heading)
-        numbered = section == "procedure"
+        is_numbered = section == "procedure"
         if not _STRINGS.issuperset(map(type, values)):
             for number, value in enumerate(values, 1):
                 start = "\n" if number > 1 else ""
-                pieces.append(f"{start}{number}. " if numbered else f"{start}- ")
-                self._value(value, f"{section}/{number - 1}")
-        elif numbered:
+                pieces.append(f"{start}{number}. " if is_numbered else f"{start}- ")
+                self._value(value)
+        elif is_numbered:
             pieces.append("\n".join([f"{number}. {value}" for number, value in enumerate(values, 1)]))
         elif values:
-            pieces.append("- " + "\n- ".join(values))
+            pieces.append("\n".join([f"- {value}" for value in values]))
         if section in added:
             if values:
                 pieces.append("\n")
-            rich = added[section].rendered(len(values) + 1 if numbered else 0)
+            rich = added[section].rendered(len(values) + 1 if is_numbered else 0)
             self.inserted.append((len(pieces), rich))
             pieces.append(rich.text)
 
-    def _value(self, value: Any, place: str) -> None:
-        if isinstance(value, list):
-            rich = _resolved(value, self._catalog, place)
-            if rich.injections:
-                self.inserted.append((len(self.pieces), rich))
-            self.pieces.append(rich.text)
-        else:
-            self.pieces.append(_text(value))
+    def _value(self, value: PromptValue) -> None:
+        if isinstance(value, str):
+            self.pieces.append(value)
+            return
+        rich = _resolved([_part(part) for part in value], self._catalog)
+        if rich.injections:
+            self.inserted.append((len(self.pieces), rich))
+        self.pieces.append(rich.text)
 
 
-def _text(value: Any) -> str:
-    return value if type(value) is str else js.text(value)
+def _part(part: PromptPart) -> tuple[str | None, str, str]:
+    if part.kind == "text":
+        return None, part.text, part.key
+    return part.ref_id if part.has("refId") else None, "", part.key
 
 
 def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
@@ -283,7 +276,7 @@ def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
 
 
 def _unknown_ref(node: Node, unknown: _UnknownRef, catalog: Catalog) -> Finding:
-    hint, details = catalog_hint(str(unknown.ref), catalog.refs)
+    hint, details = catalog_hint(unknown.ref, catalog.refs)
     return compile_error(
         "UNKNOWN_REF",
         "ref-unknown",

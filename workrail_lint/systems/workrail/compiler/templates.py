@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
@@ -47,20 +48,16 @@ def expand_templates(nodes: Nodes, catalog: Catalog) -> tuple[Nodes, list[Findin
 
 
 def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
-    call = node.step.get("templateCall")
-    if not js.truthy(call):
+    call = node.model.template_call if node.model.kind == "standard" else None
+    if call is None or not call.has("templateId"):
         return [node]
-    if not isinstance(call, dict) or not isinstance(call.get("templateId"), str):
-        return [node]  # a schema finding
-    template_id: str = call["templateId"]
-    routine = catalog.templates.get(template_id)
+    routine = catalog.templates.get(call.template_id)
     if routine is None:
-        errors.append(_unknown_template(node, template_id, catalog))
+        errors.append(_unknown_template(node, call.template_id, catalog))
         return [node]
-    args = call.get("args")
     steps: list[Node] = []
     for step in routine.definition["steps"]:
-        made = _instantiate(node, step, routine, args if isinstance(args, dict) else {})
+        made = _instantiate(node, step, routine, call.args)
         if isinstance(made, Finding):
             errors.append(made)
             return [node]
@@ -68,7 +65,7 @@ def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
     return steps
 
 
-def _instantiate(caller: Node, step: RawStep, routine: Routine, args: dict[str, js.Json]) -> Node | Finding:
+def _instantiate(caller: Node, step: RawStep, routine: Routine, args: Mapping[str, js.Json]) -> Node | Finding:
     step_id = _text(step, "id")
     for field in ("id", "title", "prompt"):
         if not _text(step, field):
@@ -85,9 +82,8 @@ def _instantiate(caller: Node, step: RawStep, routine: Routine, args: dict[str, 
     if isinstance(guidance, list) and guidance:
         own = step.get("guidance")
         emitted["guidance"] = [*(own if isinstance(own, list) else []), *guidance]
-    condition = caller.step.get("runCondition")
-    if js.truthy(condition) and emitted.get("runCondition") is None:
-        emitted["runCondition"] = condition
+    if caller.model.run_condition is not None and emitted.get("runCondition") is None:
+        emitted["runCondition"] = caller.model.run_condition.raw
     probed = args.get("capability") if routine.template_id == PROBE_TEMPLATE else None
     origin = Origin("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
     return Node(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
@@ -98,7 +94,7 @@ def _text(step: RawStep, field: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _substitute(text: str, args: dict[str, js.Json]) -> str | tuple[list[str], list[str]]:
+def _substitute(text: str, args: Mapping[str, js.Json]) -> str | tuple[list[str], list[str]]:
     """The text with its placeholders filled, or the names that are missing and those of a wrong type."""
     if "{" not in text:
         return text

@@ -6,16 +6,26 @@ the reason why it was not resolved; both are found in the step as written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, step_label, walk
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.workflow import (
+        ExtensionPoint,
+        PromptBlocks,
+        PromptValue,
+        StandardStep,
+        Step,
+        Workflow,
+    )
 
 SENTINEL = "{{wr."
 _UNTERMINATED = "{{wr.…"
@@ -41,22 +51,23 @@ class _Authored(NamedTuple):
     kind: str
 
 
-def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, str]) -> list[Finding]:
+def scan_tokens(nodes: Nodes, workflow: Workflow, overrides: dict[str, str]) -> list[Finding]:
     """One error for each step whose prompt still contains a token."""
     left = [
-        (node, prompt)
+        (node, step.prompt)
         for node in walk(nodes)
-        if isinstance(prompt := node.step.get("prompt"), str) and "{" in prompt and SENTINEL in prompt
+        if (step := node.model).kind == "standard" and step.prompt and "{" in step.prompt and SENTINEL in step.prompt
     ]
     if not left:
         return []
-    slots = _Slots(definition.get("extensionPoints"), overrides)
-    return [_unresolved(node, prompt, definition, slots) for node, prompt in left]
+    slots = _Slots(workflow.extension_points, overrides)
+    written = {step.pointer: step for step in workflow.all_steps}
+    return [_unresolved(node, prompt, written.get(node.pointer), slots) for node, prompt in left]
 
 
-def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slots) -> Finding:
+def _unresolved(node: Node, prompt: str, written: Step | None, slots: _Slots) -> Finding:
     token = _first_token(prompt)
-    cause = _cause(node, definition, slots) or _Cause("token-unresolved", _whole(node), "is never resolved")
+    cause = _cause(node, written, slots) or _Cause("token-unresolved", _whole(node), "is never resolved")
     finding = compile_error(
         "UNRESOLVED_TOKEN",
         cause.name,
@@ -91,16 +102,11 @@ def _whole(node: Node) -> str:
     return node.place if _from_template(node) else f"{node.pointer}/{node.prompt_member}"
 
 
-def _cause(node: Node, definition: dict[str, Any], slots: _Slots) -> _Cause | None:
+def _cause(node: Node, written: Step | None, slots: _Slots) -> _Cause | None:
     """The first authored text whose token survives; None if only a builtin can have added it."""
-    try:
-        step = pointers.resolve(definition, node.pointer)
-    except KeyError:
+    if written is None or written.kind != "standard":
         return None
-    if not isinstance(step, dict):
-        return None
-    texts = _arguments(step, node.pointer) if _from_template(node) else _authored(step, node.pointer)
-    for authored in texts:
+    for authored in _arguments(written) if _from_template(node) else _authored(written):
         if SENTINEL in authored.text:
             cause = _judge(authored, slots)
             if cause is not None:
@@ -130,16 +136,14 @@ def _judge(authored: _Authored, slots: _Slots) -> _Cause | None:
 class _Slots:
     """The values of binding tokens, and where they are declared."""
 
-    def __init__(self, extension_points: object, overrides: dict[str, str]) -> None:
+    def __init__(self, extension_points: Sequence[ExtensionPoint], overrides: dict[str, str]) -> None:
         self.overrides = overrides
         self.defaults: dict[str, str] = {}
         self.places: dict[str, str] = {}
-        for index, point in enumerate(extension_points if isinstance(extension_points, list) else ()):
-            slot = point.get("slotId") if isinstance(point, dict) else None
-            if isinstance(slot, str) and slot not in self.defaults:
-                default = point.get("default")
-                self.defaults[slot] = default if isinstance(default, str) else ""
-                self.places[slot] = f"/extensionPoints/{index}"
+        for point in extension_points:
+            if point.has("slotId") and point.slot_id not in self.defaults:
+                self.defaults[point.slot_id] = point.default
+                self.places[point.slot_id] = point.pointer
 
     def value(self, slot: str) -> str | None:
         return self.overrides.get(slot, self.defaults.get(slot))
@@ -174,44 +178,42 @@ class _Slots:
         return None
 
 
-def _arguments(step: dict[str, Any], pointer: str) -> Iterator[_Authored]:
+def _arguments(step: StandardStep) -> Iterator[_Authored]:
     """The texts that a calling step adds to the prompts of its routine."""
-    call = step.get("templateCall")
-    args = call.get("args") if isinstance(call, dict) else None
-    for name, value in args.items() if isinstance(args, dict) else ():
-        if isinstance(value, str):
-            yield _Authored(value, pointers.child(f"{pointer}/templateCall/args", name), "string")
+    call = step.template_call
+    for name, value in call.args.items() if call is not None else ():
+        if call is not None and isinstance(value, str):
+            yield _Authored(value, call.at("args", name), "string")
 
 
-def _authored(step: dict[str, Any], pointer: str) -> Iterator[_Authored]:
+def _authored(step: StandardStep) -> Iterator[_Authored]:
     """The texts that make up the prompt, in rendering order."""
-    prompt, blocks = step.get("prompt"), step.get("promptBlocks")
-    if isinstance(prompt, str) and prompt:
-        yield _Authored(prompt, f"{pointer}/prompt", "string")
-    if not isinstance(blocks, dict):
+    if step.prompt:
+        yield _Authored(step.prompt, step.at("prompt"), "string")
+    blocks = step.prompt_blocks
+    if blocks is None:
         return
-    base = f"{pointer}/promptBlocks"
-    yield from _value(blocks.get("goal"), f"{base}/goal")
-    yield from _items(blocks, "constraints", base)
-    yield from _items(blocks, "procedure", base)
-    required = blocks.get("outputRequired")
-    output: dict[str, Any] = required if isinstance(required, dict) else {}
-    for name in js.keys(output):
-        place = pointers.child(f"{base}/outputRequired", name)
+    if blocks.goal is not None:
+        yield from _value(blocks.goal, blocks.at("goal"))
+    constraints, procedure, verify = blocks.sections
+    yield from _items(blocks, *constraints)
+    yield from _items(blocks, *procedure)
+    for name in js.keys(blocks.output_required):
+        place = blocks.at("outputRequired", name)
         yield _Authored(name, place, "name")
-        yield from _value(output[name], place)
-    yield from _items(blocks, "verify", base)
+        yield _Authored(blocks.output_required[name], place, "string")
+    yield from _items(blocks, *verify)
 
 
-def _items(blocks: dict[str, Any], section: str, base: str) -> Iterator[_Authored]:
-    items = blocks.get(section)
-    for index, item in enumerate(items if isinstance(items, list) else ()):
-        yield from _value(item, f"{base}/{section}/{index}")
+def _items(blocks: PromptBlocks, section: str, values: Sequence[PromptValue]) -> Iterator[_Authored]:
+    for index, value in numbered(values):
+        yield from _value(value, blocks.at(section, index))
 
 
-def _value(value: object, pointer: str) -> Iterator[_Authored]:
+def _value(value: PromptValue, pointer: str) -> Iterator[_Authored]:
     if isinstance(value, str):
         yield _Authored(value, pointer, "string")
-    for index, part in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            yield _Authored(part["text"], f"{pointer}/{index}/text", "part")
+        return
+    for part in value:
+        if part.kind == "text":
+            yield _Authored(part.text, part.at("text"), "part")

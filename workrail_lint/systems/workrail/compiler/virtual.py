@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
-from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, RawStep, compile_error, step_label
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.workflow import AuditConfig, OutputContract, VerificationConfig
 
 _BLOCKS = frozenset({"verification", "audit", "synthesis"})
 _FENCE = "```"
@@ -61,45 +63,34 @@ def _needs_expanding(nodes: Nodes) -> bool:
 
 
 def _virtual_steps(node: Node) -> Iterator[Node]:
-    step = node.step
-    blocks = [("verification", "Verify", _verification_prompt), ("audit", "Audit", _audit_prompt)]
-    if step.get("type") == "parallel":
-        blocks.append(("synthesis", "Synthesis", _synthesis_prompt))
-    for block, verb, prompt in blocks:
-        config = step.get(block)
-        if not js.truthy(config):
-            continue
-        title = js.text(step.get("title", ""))
-        made: RawStep = {
-            "id": f"{node.id}__{block}",
-            "title": f"{verb}: {title}",
-            "prompt": prompt(config if isinstance(config, dict) else {}, title),
-            "notesOptional": True,
-        }
-        if "runCondition" in step:
-            made["runCondition"] = step["runCondition"]
-        if block == "synthesis" and isinstance(config, dict) and "outputContract" in config:
-            made["outputContract"] = config["outputContract"]
-        yield Node(made, node.pointer, origin=Origin("virtual", node.id, block), loop_id=node.loop_id)
+    step = node.model
+    if step.kind == "standard":
+        if step.verification is not None:
+            yield _virtual(node, "verification", f"Verify: {step.title}", _verification_prompt(step.verification))
+        if step.audit is not None:
+            yield _virtual(node, "audit", f"Audit: {step.title}", _audit_prompt(step.audit, step.title))
+    elif step.kind == "parallel" and step.synthesis is not None:
+        contract = step.synthesis.output_contract
+        prompt = step.synthesis.prompt or _SYNTHESIS
+        yield _virtual(node, "synthesis", f"Synthesis: {step.title}", prompt, contract)
 
 
-def _verification_prompt(config: dict[str, Any], _: str) -> str:
-    if js.truthy(config.get("prompt")):
-        return js.text(config["prompt"])
-    return _VERIFY_COMMAND % js.text(config["command"]) if js.truthy(config.get("command")) else _VERIFY_GENERIC
+def _virtual(node: Node, block: str, title: str, prompt: str, contract: OutputContract | None = None) -> Node:
+    step: RawStep = {"id": f"{node.id}__{block}", "title": title, "prompt": prompt, "notesOptional": True}
+    if node.model.run_condition is not None:
+        step["runCondition"] = node.model.run_condition.raw
+    if contract is not None:
+        step["outputContract"] = contract.raw
+    return Node(step, node.pointer, origin=Origin("virtual", node.id, block), loop_id=node.loop_id)
 
 
-def _audit_prompt(config: dict[str, Any], title: str) -> str:
-    if js.truthy(config.get("prompt")):
-        return js.text(config["prompt"])
-    rubric = config.get("rubric")
-    items = rubric if isinstance(rubric, list) else []
-    shown = _AUDIT_RUBRIC + "\n".join(f"- {js.text(item)}" for item in items) if items else ""
-    return _AUDIT % (title, shown)
+def _verification_prompt(config: VerificationConfig) -> str:
+    return config.prompt or (_VERIFY_COMMAND % config.command if config.command else _VERIFY_GENERIC)
 
 
-def _synthesis_prompt(config: dict[str, Any], _: str) -> str:
-    return js.text(config["prompt"]) if js.truthy(config.get("prompt")) else _SYNTHESIS
+def _audit_prompt(config: AuditConfig, title: str) -> str:
+    rubric = _AUDIT_RUBRIC + "\n".join(f"- {item}" for item in config.rubric) if config.rubric else ""
+    return config.prompt or _AUDIT % (title, rubric)
 
 
 def _is_virtual(node: Node) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents.nodes import Node
+from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of, top_groups
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         LoopConfig,
         LoopStep,
         OutputContract,
+        PromptBlocks,
         PromptFragment,
         PromptPart,
         PromptValue,
@@ -178,6 +179,8 @@ class StandardNode(StepNode):
 
     kind: Literal["standard"] = "standard"
     output_contract: OutputContract | None
+    prompt: str | None
+    prompt_blocks: PromptBlocks | None
     prompt_fragments: Sequence[PromptFragment]
     require_confirmation: Any
     template_call: TemplateCall | None
@@ -197,6 +200,13 @@ class StandardNode(StepNode):
         for rule in self.validation_rules():
             if rule.condition is not None:
                 yield rule.condition
+
+    def bound_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts in which binding tokens are resolved, with their pointers."""
+        if self.prompt is not None:
+            yield self.prompt, self.at("prompt")
+        if self.prompt_blocks is not None:
+            yield from self.prompt_blocks.bound_texts()
 
     def validation_rules(self) -> Iterator[ValidationRule]:
         """Yield the single rules of the validation criteria in any form, in document order."""
@@ -270,7 +280,24 @@ class PromptBlocksNode(Node):
     goal: PromptValue | None
     constraints: Sequence[PromptValue]
     procedure: Sequence[PromptValue]
+    output_required: Mapping[str, str]
     verify: Sequence[PromptValue]
+
+    @property
+    def sections(self) -> tuple[tuple[str, Sequence[PromptValue]], ...]:
+        """The sections that are lists, each with its name."""
+        return ("constraints", self.constraints), ("procedure", self.procedure), ("verify", self.verify)
+
+    def bound_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts in which binding tokens are resolved, with their pointers."""
+        if isinstance(self.goal, str):
+            yield self.goal, self.at("goal")
+        for section, values in self.sections:
+            for index, value in numbered(values):
+                if isinstance(value, str):
+                    yield value, self.at(section, index)
+        for name, text in self.output_required.items():
+            yield text, self.at("outputRequired", name)
 
     def prompt_parts(self) -> Iterator[PromptPart]:
         """Yield the parts of the values that are made of parts."""

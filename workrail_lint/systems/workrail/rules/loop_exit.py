@@ -9,7 +9,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import ArtifactSource, LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LOOP

@@ -12,7 +12,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, unsafe
 from workrail_lint.systems.workrail.compat.codes import CONDITION_REF
-from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
