@@ -6,9 +6,10 @@ a reader of the code looks for. How nodes are built from a document is in `workr
 
 from __future__ import annotations
 
+import re
 import textwrap
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -89,12 +90,11 @@ class Runtime:
         yield ""
         yield "from __future__ import annotations"
         yield ""
-        yield "from collections.abc import Mapping, Sequence"
-        yield "from typing import TYPE_CHECKING, Any, Literal"
+        yield from _import("collections.abc", ("Mapping", "Sequence"), text)
+        yield from _import("typing", ("TYPE_CHECKING", "Any", "Literal"), f"{text} TYPE_CHECKING")
         yield ""
-        names = [name for name in _READERS if f"{name}(" in text]
-        names += ["Node"] if self._base == "Node" else []
-        yield f"from workrail_lint.documents.nodes import NO_MEMBERS, {', '.join(sorted(names))}"
+        own = ("Node",) if self._base == "Node" else ()
+        yield from _import("workrail_lint.documents.nodes", ("NO_MEMBERS", *sorted((*_READERS, *own))), text)
         if self._base != "Node":
             yield f"from workrail_lint.documents.nodes import Node as {self._base}"
         if self._plan.bases:
@@ -240,6 +240,13 @@ def _tables(item: _Class) -> Iterator[str]:
         yield f"{item.name}.parts = {_mapping(parts)}"
     if item.required:
         yield f"{item.name}.required_parts = {tuple(item.required)!r}"
+
+
+def _import(module: str, names: Sequence[str], text: str) -> Iterator[str]:
+    """The line that imports the names which occur in a text."""
+    used = [name for name in names if re.search(rf"\b{name}\b", text)]
+    if used:
+        yield f"from {module} import {', '.join(used)}"
 
 
 def _unbroken(line: str) -> str:

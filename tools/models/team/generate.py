@@ -1,4 +1,4 @@
-"""Writes schemas and contract packs of the team documents: `python -m tools.models.team.generate [--check]`."""
+"""Writes schemas, packs and classes of the team documents: `python -m tools.models.team.generate [--check]`."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 
 def files() -> dict[str, str]:
     """Every generated file and its text."""
+    from tools.models.team import runtime
     from tools.models.team.packs import PACKS_FILE, packs
 
     texts = {os.path.join(_FOLDER, f"{kind}.schema.json"): _text(make()) for kind, make in SCHEMAS.items()}
-    return {**texts, PACKS_FILE: _text(packs())}
+    return {**texts, PACKS_FILE: _text(packs()), str(runtime.PATH): runtime.render()}
 
 
 def _text(value: object) -> str:

@@ -86,7 +86,13 @@ class TeamSystem(System):
         """The document with what is known around it; None when it is not to be judged."""
         from workrail_lint.systems.team.agent_files import AgentFile
         from workrail_lint.systems.team.reading import finding, read_document, read_output
-        from workrail_lint.systems.team.rules.base import Backlog, Document, ExchangeDocument, named_session
+        from workrail_lint.systems.team.rules.base import (
+            AcceptanceDocument,
+            Backlog,
+            Document,
+            ExchangeDocument,
+            named_session,
+        )
         from workrail_lint.systems.team.session import leads_out
         from workrail_lint.systems.team.vocabulary import AgentName, members_of
 
@@ -105,6 +111,7 @@ class TeamSystem(System):
             reader = read_document(kind, data)
         views: dict[TeamKind, type[Document]] = {
             K.TASKS: Backlog,
+            K.ACCEPTANCE: AcceptanceDocument,
             K.INPUT: ExchangeDocument,
             K.OUTPUT: ExchangeDocument,
             K.PLAN: ExchangeDocument,

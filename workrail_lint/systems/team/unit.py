@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
-from workrail_lint.systems.team.rules.base import Backlog, Document
+from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.session import Session
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, items_of, members_of, task_ids_in
@@ -78,12 +79,10 @@ def _tasks(document: Document) -> dict[str, Any]:
             {
                 "index": task.index,
                 "id": task.id,
-                "status": task.status,
-                "criteria": _named_criteria(task.value, task.pointer),
+                "status": task.stage,
+                "criteria": _named_criteria(task.raw, task.pointer),
                 "context_files": [
-                    [task.at("context_files", index), item]
-                    for index, item in enumerate(items_of(task.value.get("context_files")))
-                    if type(item) is str
+                    [task.at("context_files", index), item] for index, item in numbered(task.context_files)
                 ],
             }
             for task in document.tasks
@@ -107,8 +106,8 @@ def _named_criteria(value: dict[str, Any], pointer: str) -> list[list[str]]:
 
 
 def _acceptance(document: Document) -> dict[str, Any]:
-    items = enumerate(items_of(document.value.get("acceptance_criteria")))
-    return {"ids": [[i, item["id"]] for i, item in items if type(item) is dict and type(item.get("id")) is str]}
+    assert isinstance(document, AcceptanceDocument)
+    return {"ids": [[each.index, each.id] for each in document.criteria if each.has("id")]}
 
 
 def _spec(document: Document) -> dict[str, Any]:

@@ -11,17 +11,11 @@ from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
-from workrail_lint.systems.team.vocabulary import is_text, items_of
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, AcceptanceDocument, Report, TeamRule
+from workrail_lint.systems.team.vocabulary import is_text
 from workrail_lint.systems.team.wording import lacking, listed, shown, type_name
 
 _LEGACY = ("verification", "commands", "expected_result")
-
-
-def criteria_of(document: Document) -> dict[int, dict[str, Any]]:
-    """Return the criteria that are objects, by their index."""
-    items = enumerate(items_of(document.value.get("acceptance_criteria")))
-    return {index: item for index, item in items if type(item) is dict}
 
 
 def _index(violation: Violation) -> int:
@@ -38,7 +32,7 @@ class AcceptanceEmpty(TeamRule):
     why = "Without criteria nothing defines when the work is accepted, so everything is."
     describes = (("Acceptance", "required"), ("Acceptance", "type"), ("Acceptance", "minItems"))
 
-    def describe(self, violation: Violation, document: Document) -> Description:
+    def describe(self, violation: Violation, document: AcceptanceDocument) -> Description:
         return Description("'acceptance_criteria' must be a list with at least one criterion")
 
     def examples(self) -> Iterator[Example]:
@@ -58,7 +52,7 @@ class AcceptanceFieldMissing(TeamRule):
         ("Criterion", "pattern"),
     )
 
-    def describe(self, violation: Violation, document: Document) -> Description | None:
+    def describe(self, violation: Violation, document: AcceptanceDocument) -> Description | None:
         index, name, value = _index(violation), violation.member, violation.value
         if violation.keyword == "required":
             return Description(f"'{name}' is missing from criterion {index}")
@@ -83,7 +77,7 @@ class AcceptanceIdFormat(TeamRule):
     why = "Specs and tasks refer to criteria by ids of this form; other ids are not recognized in prose."
     describes = (("Criterion", "pattern", "id"),)
 
-    def describe(self, violation: Violation, document: Document) -> Description | None:
+    def describe(self, violation: Violation, document: AcceptanceDocument) -> Description | None:
         if not is_text(violation.value):
             return None
         return Description(f"{shown(violation.value)} is not a valid criterion id; use AC-001 or AC-LOGIN-001")
@@ -100,13 +94,12 @@ class AcceptanceIdDuplicate(TeamRule):
     summary = "Two criteria have the same id."
     why = "A task that meets one of them appears to meet both."
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
+    def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
         seen: dict[str, int] = {}
-        for index, item in criteria_of(document).items():
-            ident = item.get("id")
-            if is_text(ident) and seen.setdefault(ident, index) != index:
-                message = f"duplicate criterion id {shown(ident)}; criterion {seen[ident]} already uses it"
-                report(f"/acceptance_criteria/{index}/id", message)
+        for each in document.criteria:
+            if is_text(each.id) and seen.setdefault(each.id, each.index) != each.index:
+                message = f"duplicate criterion id {shown(each.id)}; criterion {seen[each.id]} already uses it"
+                report(each.at("id"), message)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -127,10 +120,9 @@ class AcceptanceVerifyType(TeamRule):
     fix_safety = "safe"
     describes = tuple(("Criterion", keyword, "verify") for keyword in ("type", "minItems", "pattern"))
 
-    def describe(self, violation: Violation, document: Document) -> Description | None:
+    def describe(self, violation: Violation, document: AcceptanceDocument) -> Description | None:
         verify, at = violation.value, violation.pointer
-        ident = criteria_of(document)[_index(violation)].get("id")
-        label = shown(ident if is_text(ident) else f"criterion {_index(violation)}")
+        label = shown(document.by_index[_index(violation)].label)
         if at.count("/") > 3:
             return Description(f"'verify' of {label} contains {shown(verify)}; every entry must be a non-blank string")
         if verify is None or verify == "":
@@ -155,13 +147,12 @@ class AcceptanceLegacyKey(TeamRule):
     fix = "Turn the commands into `verify`, or the expected result into a manual step."
     fix_safety = "unsafe"
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
-        for index, item in criteria_of(document).items():
-            used = [name for name in _LEGACY if name in item]
-            if used and "verify" not in item:
-                at = f"/acceptance_criteria/{index}"
-                message = f"criterion {index} uses {listed(used)} instead of verify; only verify is run"
-                report(f"{at}/{used[0]}", message, fix=_verify(item, at), on_name=True)
+    def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
+        for each in document.criteria:
+            used = [name for name in _LEGACY if name in each]
+            if used and "verify" not in each:
+                message = f"criterion {each.index} uses {listed(used)} instead of verify; only verify is run"
+                report(each.at(used[0]), message, fix=_verify(each.raw, each.pointer), on_name=True)
 
     def examples(self) -> Iterator[Example]:
         good = samples.acceptance(samples.criterion(verify=["make t"]))

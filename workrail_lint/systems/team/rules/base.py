@@ -6,14 +6,17 @@ YAML or Markdown can hold, so it must check types before it uses a value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.documents.nodes import Build
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import WITH_SCHEMA, Exchange, Place, TeamKind, exchange_of, validator
+from workrail_lint.systems.team.model.documents import Acceptance, Criterion, Task, TaskBacklog
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
@@ -141,42 +144,36 @@ class Decision:
         return child(self.pointer, member)
 
 
-class Task:
-    """An item of tasks.yaml that is a mapping."""
-
-    def __init__(self, value: dict[str, Any], index: int) -> None:
-        self.value = value
-        self.index = index
-        self.pointer = f"/tasks/{index}"
-
-    @property
-    def id(self) -> str:
-        ident = self.value.get("id")
-        return ident if type(ident) is str else ""
-
-    @property
-    def label(self) -> str:
-        return self.id or f"task {self.index}"
+class AcceptanceDocument(Document):
+    """acceptance.json."""
 
     @cached_property
-    def status(self) -> str:
-        """The status as it was meant: case and `_` do not count."""
-        status = self.value.get("status")
-        return status.lower().replace("_", "-") if type(status) is str else ""
+    def criteria(self) -> Sequence[Criterion]:
+        """The criteria that are objects."""
+        model: Acceptance = Build(self.violations).root(Acceptance, self.value)
+        return model.acceptance_criteria
 
-    def at(self, *tokens: str | int) -> str:
-        pointer = self.pointer
-        for token in tokens:
-            pointer = child(pointer, token)
-        return pointer
+    @cached_property
+    def by_index(self) -> dict[int, Criterion]:
+        return {criterion.index: criterion for criterion in self.criteria}
 
 
 class Backlog(Document):
     """tasks.yaml."""
 
     @cached_property
-    def tasks(self) -> list[Task]:
-        return [Task(item, i) for i, item in enumerate(items_of(self.value.get("tasks"))) if type(item) is dict]
+    def model(self) -> TaskBacklog:
+        model: TaskBacklog = Build(self.violations).root(TaskBacklog, self.value)
+        return model
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """The tasks that are mappings."""
+        return self.model.tasks
+
+    @cached_property
+    def by_index(self) -> dict[int, Task]:
+        return {task.index: task for task in self.tasks}
 
     @cached_property
     def by_id(self) -> dict[str, Task]:
@@ -283,7 +280,7 @@ class TeamRule(Rule):
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         """Every task of it."""
 
-    def check_acceptance(self, document: Document, report: Report) -> None:
+    def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
         """acceptance.json."""
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base.js import json_text
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team import edits
 from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, Report, Task, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, Report, TeamRule
 from workrail_lint.systems.team.state_machine import STARTED, done_statuses
 from workrail_lint.systems.team.vocabulary import (
     Mode,
@@ -25,7 +27,6 @@ from workrail_lint.systems.team.vocabulary import (
     is_member,
     is_text,
     items_of,
-    strings_of,
     words,
 )
 from workrail_lint.systems.team.wording import lacking, listed, no_check, shown, suggestion, type_name
@@ -47,13 +48,12 @@ _TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
 
 def lacks(task: Task, name: str) -> bool:
     """Whether a field is missing or blank; another rule reports a scalar in place of a list."""
-    return is_lacking(name, task.value.get(name))
+    return is_lacking(name, task.raw.get(name))
 
 
-def task_at(document: Document, violation: Violation) -> Task:
+def task_at(backlog: Backlog, violation: Violation) -> Task:
     """Return the task that a violation is in."""
-    index = _index(violation)
-    return Task(document.value["tasks"][index], index)
+    return backlog.by_index[_index(violation)]
 
 
 def _index(violation: Violation) -> int:
@@ -79,7 +79,7 @@ class TaskFieldMissing(TeamRule):
         *((shape, keyword, name) for name in CORE for keyword in _FAULTS for shape in ("Task", "TaskStatus")),
     )
 
-    def describe(self, violation: Violation, document: Document) -> Description | None:
+    def describe(self, violation: Violation, document: Backlog) -> Description | None:
         index, name, value = _index(violation), violation.member, violation.value
         if name == "tasks":
             return Description(f"task {index} must be a mapping with id, status, goal and acceptance_checks")
@@ -108,7 +108,7 @@ class TaskPlanFieldMissing(TeamRule):
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if backlog.mode is not Mode.FULL:
             return
-        if task.value.get("depends_on") is None and "deps" not in task.value:
+        if task.raw.get("depends_on") is None and "deps" not in task:
             report(
                 task.pointer,
                 f"'depends_on' is missing from {task.label}; write [] if it depends on nothing",
@@ -129,7 +129,7 @@ class TaskPlanFieldMissing(TeamRule):
 
 def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
     title = "set depends_on to []"
-    if "depends_on" in task.value:
+    if "depends_on" in task:
         return edits.replace(title, backlog.reader, task.at("depends_on"), "[]")
     return edits.insert(
         title, backlog.reader, task.pointer, "depends_on", "[]", ("goal", "status", "title", "type", "id")
@@ -145,7 +145,7 @@ class TaskAdvisedFieldMissing(TeamRule):
     why = "Type and risk flags decide which reviews run; the other fields say what to read and what to leave alone."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        missing = [n for n in _ADVISED if task.value.get(n) is None or (n == "title" and lacks(task, n))]
+        missing = [n for n in _ADVISED if task.raw.get(n) is None or (n == "title" and lacks(task, n))]
         if missing and backlog.mode is Mode.FULL:
             report(task.pointer, f"{task.label} has no {listed(missing, 'or')}")
 
@@ -180,8 +180,8 @@ class TaskStatusUnknown(TeamRule):
     fix_safety = "safe"
     describes = (("TaskStatus", "enum"), ("TaskStatus", "type"))
 
-    def describe(self, violation: Violation, document: Document) -> Description:
-        status, meant = violation.value, task_at(document, violation).status
+    def describe(self, violation: Violation, document: Backlog) -> Description:
+        status, meant = violation.value, task_at(document, violation).stage
         fix = None
         if is_member(meant, TaskStatus):
             fix = edits.respell(f"replace with {meant}", document.reader, violation.pointer, meant)
@@ -318,7 +318,7 @@ class RiskNoneMixed(TeamRule):
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        flags = items_of(task.value.get("risk_flags"))
+        flags = items_of(task.raw.get("risk_flags"))
         others = [flag for flag in flags if flag != RiskFlag.NONE]
         if others and len(others) < len(flags):
             fix = None
@@ -345,9 +345,9 @@ class TaskLegacyKey(TeamRule):
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name, remedy in _LEGACY.items():
-            if name in task.value:
+            if name in task:
                 fix = None
-                if name == "deps" and "depends_on" not in task.value:
+                if name == "deps" and "depends_on" not in task:
                     fix = edits.rename("rename it", backlog.reader, task.at(name), "depends_on")
                 report(task.at(name), f"'{name}' is no longer read; {remedy}", fix=fix, on_name=True)
 
@@ -370,7 +370,7 @@ class ListExpected(TeamRule):
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name in _LISTS:
-            value = task.value.get(name)
+            value = task.raw.get(name)
             for index, item in enumerate(items_of(value)):
                 # Other rules check the entries of checks, flags and dependencies.
                 if name in _TEXT_LISTS and not is_text(item):
@@ -462,17 +462,26 @@ class DependencyUnknown(TeamRule):
     origin = FIXED
     summary = "A task depends on a task that does not exist."
     why = "The dependency is never done, so the task waits forever."
+    describes = (("Task", "type", "depends_on"),)
+
+    def describe(self, violation: Violation, document: Backlog) -> Description | None:
+        if violation.expected == ("array",):
+            return None
+        return Description(_no_task(task_at(document, violation), violation.value))
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for index, ident in enumerate(items_of(task.value.get("depends_on"))):
-            if type(ident) is not str or ident not in backlog.by_id:
-                message = f"{task.label} depends on {shown(ident)}, which is not a task of this file"
-                report(task.at("depends_on", index), message)
+        for index, ident in numbered(task.depends_on):
+            if ident not in backlog.by_id:
+                report(task.at("depends_on", index), _no_task(task, ident))
 
     def examples(self) -> Iterator[Example]:
         yield Example(
             samples.tasks(samples.task(depends_on=["T-000"])), samples.tasks(samples.task()), path=samples.TASKS
         )
+
+
+def _no_task(task: Task, ident: object) -> str:
+    return f"{task.label} depends on {shown(ident)}, which is not a task of this file"
 
 
 class DependencyCycle(TeamRule):
@@ -501,10 +510,7 @@ class DependencyCycle(TeamRule):
 
 def _cycles(backlog: Backlog) -> list[list[str]]:
     """One path around each cycle, from its first task in file order. Every task is visited once."""
-    after = {
-        ident: [d for d in strings_of(task.value.get("depends_on")) if d in backlog.by_id]
-        for ident, task in backlog.by_id.items()
-    }
+    after = {ident: [d for d in task.depends_on if d in backlog.by_id] for ident, task in backlog.by_id.items()}
     order = {ident: place for place, ident in enumerate(after)}
     done: set[str] = set()
     found: list[list[str]] = []
@@ -544,13 +550,13 @@ class StartedBeforeDependencies(TeamRule):
     why = "It builds on work that is missing. With the strategy `single-final`, an implemented task counts as done."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        if task.status not in STARTED:
+        if task.stage not in STARTED:
             return
         wanted = done_statuses(backlog.strategy if backlog.mode is Mode.FULL else None)
-        for ident in strings_of(task.value.get("depends_on")):
+        for ident in task.depends_on:
             other = backlog.by_id.get(ident)
-            if other is not None and other is not task and other.status not in wanted:
-                message = f"{task.label} is {task.status}, but depends on {ident}, which is {shown(other.status)}"
+            if other is not None and other is not task and other.stage not in wanted:
+                message = f"{task.label} is {task.stage}, but depends on {ident}, which is {shown(other.stage)}"
                 report(task.at("status"), message)
 
     def examples(self) -> Iterator[Example]:
@@ -573,11 +579,11 @@ class CompletedEarly(TeamRule):
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         if backlog.strategy is not Strategy.SINGLE_FINAL or backlog.mode is not Mode.FULL:
             return
-        unfinished = [task for task in backlog.tasks if task.status not in _DONE]
+        unfinished = [task for task in backlog.tasks if task.stage not in _DONE]
         for task in backlog.tasks:
-            if task.status == TaskStatus.COMPLETED and unfinished:
+            if task.stage == TaskStatus.COMPLETED and unfinished:
                 other = unfinished[0]
-                report(task.at("status"), f"{task.label} is completed, but {other.label} is {shown(other.status)}")
+                report(task.at("status"), f"{task.label} is completed, but {other.label} is {shown(other.stage)}")
 
     def examples(self) -> Iterator[Example]:
         status = samples.status("IMPLEMENT_LOOP", samples.approved(), samples.strategy("single-final"))
@@ -623,20 +629,18 @@ class ProjectShape(TeamRule):
     why = "`project` is the only place for the definition of done that applies to all tasks."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        project = backlog.value.get("project")
-        if "project" not in backlog.value:
+        model, project = backlog.model, backlog.model.project
+        if "project" not in model:
             report("", "'project' is missing; add it with name and definition_of_done")
-        elif type(project) is not dict:
-            report(
-                "/project", f"'project' must be a mapping with name and definition_of_done, not {type_name(project)}"
-            )
+        elif project.raw is not model.raw["project"]:
+            kind = type_name(model.raw["project"])
+            report("/project", f"'project' must be a mapping with name and definition_of_done, not {kind}")
         else:
-            if not is_text(project.get("name")):
+            if not is_text(project.name):
                 report("/project", "'project' has no name")
-            done = project.get("definition_of_done")
-            if type(done) is not list:
+            if not project.has("definition_of_done"):
                 report("/project", "'project' has no definition_of_done list")
-            elif not all(type(item) is str for item in done):
+            elif len(project.definition_of_done) < len(project.raw["definition_of_done"]):
                 report("/project/definition_of_done", "definition_of_done must be a list of strings")
 
     def examples(self) -> Iterator[Example]:
@@ -652,7 +656,7 @@ class NoTestOrDocsTask(TeamRule):
     why = "Work that is not planned is done at the end, or not at all."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        kinds = {task.value.get("type") for task in backlog.tasks if type(task.value.get("type")) is str}
+        kinds = {task.type for task in backlog.tasks}
         if backlog.mode is Mode.FULL and len(backlog.tasks) >= 3 and kinds.isdisjoint(("test", "docs")):
             report("/tasks", f"none of the {len(backlog.tasks)} tasks has the type test or docs")
 
@@ -672,8 +676,8 @@ class NotInitialStatus(TeamRule):
     why = "Work starts after the review strategy is chosen; a task that starts earlier is not reviewed as agreed."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        if backlog.state in ("PLAN", "REVIEW_STRATEGY") and task.status not in ("", TaskStatus.NOT_STARTED):
-            report(task.at("status"), f"{task.label} is {task.status}, but the session is still in {backlog.state}")
+        if backlog.state in ("PLAN", "REVIEW_STRATEGY") and task.stage not in ("", TaskStatus.NOT_STARTED):
+            report(task.at("status"), f"{task.label} is {task.stage}, but the session is still in {backlog.state}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

@@ -20,6 +20,7 @@ from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
     DECIDED,
+    AcceptanceDocument,
     Backlog,
     Decision,
     Dispatch,
@@ -100,6 +101,7 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
             for task in document.tasks:
                 each("check_task", task, document)
         case K.ACCEPTANCE:
+            assert isinstance(document, AcceptanceDocument)
             each("check_acceptance", document)
         case K.HISTORY:
             each("check_history", document)
