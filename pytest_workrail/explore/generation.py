@@ -166,12 +166,12 @@ def _unique(at: int, chosen: Sequence[int], shows: Sequence[set[Shown]], order: 
     return tuple(sorted(shows[at] - others, key=order.__getitem__))
 
 
-def scenario_name(selected: Selected, is_first: bool, taken: Container[str]) -> str:
+def scenario_name(selected: Selected, is_first: bool, used_names: Container[str]) -> str:
     """Return a name that says what the scenario shows, unlike those that are taken."""
     base = "complete" if is_first else _what(selected)
     base = re.sub(r"[^a-z0-9]+", "-", base.lower()).strip("-")[:_LONGEST].strip("-") or "more"
     name, number = base, 2
-    while name in taken:
+    while name in used_names:
         name, number = f"{base[: _LONGEST - 3]}-{number}", number + 1
     return name
 
@@ -209,7 +209,7 @@ def _has(points: list[Point], code: str) -> bool:
 
 def _branches(selected: Selected) -> Any:
     """Variables and their values, in the order in which the run sets them."""
-    contexts = [selected.plan.context, *(getattr(each.action, "context", None) or {} for each in selected.plan.taken)]
+    contexts = [selected.plan.context, *(getattr(each.action, "context", None) or {} for each in selected.plan.turns)]
     for context in contexts:
         for name, value in context.items():
             if isinstance(value, str | bool | int | float):
@@ -249,7 +249,7 @@ def scenario_document(selected: Selected, sentence: str, sources: dict[str, Json
 
 
 def _played(plan: Plan) -> Any:
-    return () if plan.run.ending.kind == "refused" else plan.taken
+    return () if plan.run.ending.kind == "refused" else plan.turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,15 +406,15 @@ class _Result:
     def _scenarios(self) -> list[tuple[str, Selected]]:
         """Return the new ones by their names. A stale one of ours gives its name away, nobody else does."""
         stem = self._piece["name"]
-        taken = {
+        used_names = {
             each.name.removeprefix(f"{stem}.").removesuffix(SCENARIO_ENDING)
             for each in self._present
             if each.shown is not None or not each.is_ours
         }
         found: list[tuple[str, Selected]] = []
         for at, selected in enumerate(self._selected):
-            name = scenario_name(selected, self._is_fresh and at == 0, taken)
-            taken.add(name)
+            name = scenario_name(selected, self._is_fresh and at == 0, used_names)
+            used_names.add(name)
             found.append((f"{stem}.{name}{SCENARIO_ENDING}", selected))
         return found
 

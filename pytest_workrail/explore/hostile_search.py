@@ -15,10 +15,10 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.generation import generate
 from pytest_workrail.explore.hostile_promises import PROMISES, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_run import Outcome, Settling, Story, play
-from pytest_workrail.explore.hostile_turns import KINDS, Turn, draw, simpler, told
+from pytest_workrail.explore.hostile_turns import KINDS, Turn, describe, draw, simpler
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from pytest_workrail.explore.mutation_operators import compared_values
-from pytest_workrail.explore.runs import Plan, Taken
+from pytest_workrail.explore.runs import Plan, PlayedTurn
 from pytest_workrail.run.bench import WORKSPACE
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -57,15 +57,15 @@ def generated_seeds(ir: dict[str, Any], profile: ProfileName) -> list[tuple[Turn
 
 def turns_of(plan: Plan) -> tuple[Turn, ...]:
     """Return a run as turns of the first agent. They say less than the run did, so they may lead elsewhere."""
-    return tuple(turn for taken in plan.taken if (turn := _seed_turn(taken)) is not None)
+    return tuple(turn for each in plan.turns if (turn := _seed_turn(each)) is not None)
 
 
-def _seed_turn(taken: Taken) -> Turn | None:
-    match taken.action:
+def _seed_turn(played: PlayedTurn) -> Turn | None:
+    match played.action:
         case Rewind():
             return ("rewind", 0, 1)
         case Submit(_, artifacts, context):
-            if taken.exchange is not None and "blockers" in taken.exchange.response:
+            if played.exchange is not None and "blockers" in played.exchange.response:
                 return ("block", 0, 1)
             if context:
                 name, value = list(context.items())[-1]
@@ -306,7 +306,7 @@ def _violation(found: dict[str, Any]) -> dict[str, Any]:
         "how": found["how"],
         "profile": story["profile"],
         "mode": story["mode"],
-        "transcript": [told(tuple(turn)) for turn in story["turns"]],
+        "transcript": [describe(tuple(turn)) for turn in story["turns"]],
         "turns": story["turns"],
         "files": story["files"],
         "stays": story["stays"],

@@ -186,7 +186,7 @@ def simpler(turn: Turn) -> list[Turn]:
     return found
 
 
-def told(turn: Turn) -> str:
+def describe(turn: Turn) -> str:
     """Return a turn in words."""
     kind, *arguments = turn
     agent = f"agent {arguments[0] + 1}" if arguments else ""

@@ -465,7 +465,7 @@ def perform(piece: dict[str, Any]) -> Json:
 def _judged(
     mutant: Mutant, ir: dict[str, Any], scenarios: list[Baseline], profiles: list[ProfileName], most: int
 ) -> dict[str, Json]:
-    told: dict[str, Json] = {
+    summary: dict[str, Json] = {
         "id": mutant.id,
         "operator": mutant.operator,
         "place": mutant.place,
@@ -476,12 +476,12 @@ def _judged(
     # A proof costs less than replaying every scenario, none of which would notice.
     reason = inert_reason(mutant, ir, profiles)
     if reason is not None:
-        return {**told, "status": "inert", "reason": reason}
+        return {**summary, "status": "inert", "reason": reason}
     verdict = judge(mutant, ir, scenarios)
-    told["replays"] = verdict.replays
+    summary["replays"] = verdict.replays
     if verdict.killed_by is not None:
-        return {**told, "status": "killed", "by": verdict.killed_by, "noticed": verdict.noticed}
+        return {**summary, "status": "killed", "by": verdict.killed_by, "noticed": verdict.noticed}
     missing = missing_scenario(mutant, ir, profiles, most)
     if missing is None:
-        return {**told, "status": "inert-bounded", "reason": f"none of {most} runs to its place shows a difference"}
-    return {**told, "status": "survived", "visited": verdict.visited, "missing": missing}
+        return {**summary, "status": "inert-bounded", "reason": f"none of {most} runs to its place shows a difference"}
+    return {**summary, "status": "survived", "visited": verdict.visited, "missing": missing}

@@ -389,7 +389,6 @@ class Planner(Agent):
             for loop_id, case in target.way.exits
         )
         if self._skipped is not None and target.loop is not None:
-            misfits += 5 * (target.loop["id"] == self._skipped)
             is_wanted = is_wanted or target.loop["loop"]["source"]["kind"] == "artifact"
         if is_wanted or any(map(self._passes, target.way.passed)):
             return misfits, skipped, 0, index

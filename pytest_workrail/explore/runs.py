@@ -42,7 +42,7 @@ _MAX_DRY = 2
 
 
 @dataclass(slots=True)
-class Taken:
+class PlayedTurn:
     """One action at a step, and how it was answered."""
 
     step_id: str
@@ -56,7 +56,7 @@ class Plan:
 
     preferences: Preferences
     context: dict[str, Json]
-    taken: tuple[Taken, ...]
+    turns: tuple[PlayedTurn, ...]
     run: Run
     points: frozenset[Point]
     profiles: tuple[ProfileName, ...]
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        return len(self.taken)
+        return len(self.turns)
 
 
 class Recorder(Agent):
@@ -72,22 +72,22 @@ class Recorder(Agent):
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self.taken: list[Taken] = []
+        self.turns: list[PlayedTurn] = []
         self.added: dict[str, Json] = {}
 
     def begin(self, start: StartView) -> dict[str, Json]:
-        self.taken = []
+        self.turns = []
         self.added = self._agent.begin(start)
         return self.added
 
     def act(self, view: StepView) -> Action:
         action = self._agent.act(view)
         if not isinstance(action, Stop):
-            self.taken.append(Taken(view.step_id, action))
+            self.turns.append(PlayedTurn(view.step_id, action))
         return action
 
     def receive(self, answer: Exchange) -> None:
-        self.taken[-1].exchange = answer
+        self.turns[-1].exchange = answer
         self._agent.receive(answer)
 
 
@@ -96,12 +96,12 @@ def record(ir: dict[str, Any], profile: ProfileName, preferences: Preferences, a
     recorder = Recorder(agent)
     run = drive(Setup(ir, profile, preferences, max_turns=MAX_TURNS), recorder)
     points = observe(run.transcript, strong=True)
-    return Plan(preferences, recorder.added, tuple(recorder.taken), run, points, (profile,), {profile: points})
+    return Plan(preferences, recorder.added, tuple(recorder.turns), run, points, (profile,), {profile: points})
 
 
 def replay(ir: dict[str, Any], profile: ProfileName, plan: Plan) -> Run:
     """Return the same turns under a profile, by an agent that does nothing but them."""
-    turns = [Turn(each.step_id, each.action) for each in plan.taken]
+    turns = [Turn(each.step_id, each.action) for each in plan.turns]
     return drive(Setup(ir, profile, plan.preferences, context=plan.context, max_turns=MAX_TURNS), Scripted(turns))
 
 
@@ -131,14 +131,14 @@ def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
     return replace(plan, profiles=(*plan.profiles, profile), shown={**plan.shown, profile: points})
 
 
-def turn_documents(taken: Sequence[Taken]) -> list[Json]:
+def turn_documents(turns: Sequence[PlayedTurn]) -> list[Json]:
     """Return the turns as a scenario file writes them; those that are refused say so."""
-    return [_turn_document(each) for each in taken]
+    return [_turn_document(each) for each in turns]
 
 
-def _turn_document(taken: Taken) -> dict[str, Json]:
-    turn: dict[str, Json] = {"step": taken.step_id}
-    match taken.action:
+def _turn_document(played: PlayedTurn) -> dict[str, Json]:
+    turn: dict[str, Json] = {"step": played.step_id}
+    match played.action:
         case Submit(notes, artifacts, context):
             turn |= {} if notes is None else {"notes": notes}
             turn |= {"artifacts": list(artifacts)} if artifacts else {}
@@ -149,7 +149,7 @@ def _turn_document(taken: Taken) -> dict[str, Json]:
             turn["call"] = "rewind"
         case other:
             raise AssertionError(f"no turn of a generated scenario: {other!r}")
-    expected = _expected(taken.exchange) if isinstance(taken.action, Submit) else None
+    expected = _expected(played.exchange) if isinstance(played.action, Submit) else None
     if expected:
         turn["expect"] = expected
     return turn

@@ -316,3 +316,13 @@ def test_only_a_critical_gap_is_one_that_a_run_continued_with() -> None:
     assert name in names(observe(transcript))
     remark = replace(transcript, final={**transcript.final, "gaps": [{**gap, "severity": "info"}]})
     assert name not in names(observe(remark))
+
+
+def test_a_run_is_asked_for_up_to_ten_variables_at_once() -> None:
+    def waiting(count: int) -> list[str]:
+        condition = {"and": [{"var": f"v{number}", "equals": number} for number in range(count)]}
+        source = workflow(step("plan"), step("ship", runCondition=condition))
+        return [name for name in goal_names(source, "locked") if name.endswith("MISSING_CONTEXT_KEY")]
+
+    assert waiting(2) == waiting(10) == ["blocker:ship:MISSING_CONTEXT_KEY", "gap:ship:MISSING_CONTEXT_KEY"]
+    assert waiting(11) == []

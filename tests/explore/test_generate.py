@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from pytest_workrail import api
+from pytest_workrail.agents.agent import Stop
 from pytest_workrail.cli import main
-from pytest_workrail.coverage.goals import DecidesGoal, OrderGoal
-from pytest_workrail.explore.generation import generate
+from pytest_workrail.coverage.goals import DecidesGoal, OrderGoal, StepGoal
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
+from pytest_workrail.explore.generation import generate, smallest_cover
+from pytest_workrail.explore.runs import Plan, PlayedTurn
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.scenarios.drivers import play
 from workrail_lint import Ok, compile_workflow
@@ -270,3 +275,22 @@ def test_members_that_decide_and_the_order_of_neighbours_are_covered() -> None:
         "order:plan:review",
         "order:review:ship",
     ]
+
+
+def test_of_two_runs_that_show_the_same_the_shorter_one_is_kept() -> None:
+    run = api.run(RELEASE)
+    one, other = (Point(StepGoal, place, "done") for place in ("one", "other"))
+
+    def plan(size: int, *points: Point) -> Plan:
+        shown = frozenset(points)
+        turns = tuple(PlayedTurn("one", Stop("")) for _ in range(size))
+        return Plan(DEFAULT_PREFERENCES, {}, turns, run, shown, ("reference",), {"reference": shown})
+
+    long, short, partial = plan(9, one, other), plan(2, one, other), plan(1, one)
+    wanted = [("reference", one), ("reference", other)]
+    (selected,) = smallest_cover([long, short, partial], wanted, keep_first=False)
+    assert selected.plan is short
+    assert selected.unique == tuple(wanted)
+    first, *others = smallest_cover([partial, long, short], wanted)
+    assert first.plan is partial, "the first run is the one to the end, and stays"
+    assert [each.plan for each in others] == [short]

@@ -19,7 +19,7 @@ from pytest_workrail.explore import hostile_run
 from pytest_workrail.explore.hostile_promises import PROMISES, Promises
 from pytest_workrail.explore.hostile_run import Story, play
 from pytest_workrail.explore.hostile_search import explore, is_minimal
-from pytest_workrail.explore.hostile_turns import KINDS, draw, simpler, told
+from pytest_workrail.explore.hostile_turns import KINDS, describe, draw, simpler
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from workrail_lint import Ok, compile_workflow
 
@@ -163,7 +163,7 @@ def test_every_turn_can_be_drawn_told_and_made_plainer() -> None:
     drawn = [draw(random, {"size": ["large"]}) for _ in range(2_000)]
     assert {turn[0] for turn in drawn} == set(KINDS)
     for turn in drawn:
-        assert told(turn)
+        assert describe(turn)
         assert all(plain[0] == turn[0] and plain != turn for plain in simpler(turn))
 
 
