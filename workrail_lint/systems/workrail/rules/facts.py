@@ -27,7 +27,7 @@ ENGINE_VOICE = "<engine voice>"  # a prompt may begin with words about the agent
 UNUSUAL_CONDITION = "<unusual condition>"  # one whose form may be wrong
 DESIGN_FORM = "<design form>"
 WORKSPACE = "<workspace>"  # the files of the project can be looked at
-PLAIN_ID, RESERVED_ID, SIMILAR_IDS = "<id without a namespace>", "<id of the engine>", "<similar step ids>"
+PLAIN_ID, RESERVED_ID, SIMILAR_IDS = "<id without a namespace>", "<id of the engine>", "<similar ids>"
 NO_ABOUT, NO_EXAMPLES = "<no about>", "<no examples>"
 UNCOUNTED = "<uncounted>"  # there may be something to count, but there is no metricsProfile
 UNSURE_START = "<unsure start>"  # the first step may not run
@@ -115,9 +115,26 @@ def _about_names(workflow: WorkflowContext) -> Iterator[str]:
     for member, text in (("name", top.name), ("description", top.description)):
         if member in top and (len(trimmed := js.trim(text)) < _TERSE or trimmed == ident):
             yield TERSE
-    ids = {step.id for step in workflow.all_steps}
-    if len(set(folded("\0".join(ids)).split("\0"))) < len(ids):
+    ids = set(_ids(workflow))
+    if len(set(map(folded, ids))) < len(ids):
         yield SIMILAR_IDS
+
+
+def _ids(workflow: WorkflowContext) -> Iterator[str]:
+    """Yield every id and name that another of its kind could be mistaken for."""
+    model = workflow.model
+    for step in workflow.all_steps:
+        yield step.id
+        if step.kind == "standard":
+            yield from [fragment.id for fragment in step.prompt_fragments]
+        if step.kind != "parallel":
+            yield from [function.name for function in step.function_definitions]
+    for assessment in model.assessments:
+        yield assessment.id
+        yield from [dimension.id for dimension in assessment.dimensions]
+    yield from [point.slot_id for point in model.extension_points]
+    yield from [function.name for function in model.function_definitions]
+    yield from [reference.id for reference in model.references]
 
 
 def folded(ident: str) -> str:

@@ -483,9 +483,7 @@ class IdConfusable(WorkflowRule):
     origin = "product"
     summary = "Two ids differ only in `-` and `_`, `0` and `o`, or `1` and `l`."
     why = "They are hard to tell apart when reading, and a reference to the wrong one is still valid."
-    needs = frozenset(
-        {SIMILAR_IDS, "promptFragments", "functionDefinitions", "assessments", "extensionPoints", "references"}
-    )
+    needs = frozenset({SIMILAR_IDS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for what, ids in _namespaces(workflow):
