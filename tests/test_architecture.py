@@ -79,3 +79,31 @@ def test_every_room_is_named(package: str) -> None:
         path.name for path in (ROOT / package).iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
     }
     assert rooms - {"__init__.py", "__main__.py"} == named
+
+
+def test_what_has_to_be_changed_is_where_the_page_says() -> None:
+    table = TEXT.partition("## Where do I change what\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (an? [^|]+) \| ([^|]+) \|$", table, re.MULTILINE)
+    assert len(rows) == 10
+    problems = []
+    for change, where in rows:
+        files = re.findall(r"`([\w./-]+\.(?:py|json))`(?: `(\w+)`)?", where)
+        assert files, change
+        for path, name in files:
+            source = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).is_file() else ""
+            if not source:
+                if path != "manifest.json":
+                    problems.append(f"{change}: {path} is gone")
+            elif name and not re.search(rf"^(?:class |def )?{name}\b", source, re.MULTILINE):
+                problems.append(f"{change}: {path} has no {name}")
+    assert problems == []
+
+
+def test_the_representations_are_where_the_page_says() -> None:
+    picture = TEXT.partition("## Five representations\n")[2].partition("\n## ")[0]
+    named = re.findall(r"(?:(\w+) \()?([\w/]+\.py)\b", picture)
+    assert len(named) == 8
+    for name, path in named:
+        files = [each for each in (ROOT / "workrail_lint").rglob(path.rpartition("/")[2]) if each.match(f"*/{path}")]
+        assert len(files) == 1, path
+        assert not name or re.search(rf"^class {name}\b", files[0].read_text(encoding="utf-8"), re.MULTILINE), name
