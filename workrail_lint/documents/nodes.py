@@ -84,6 +84,18 @@ class Node:
         """The number in the list that holds the node."""
         return int(self.key.rpartition("/")[2])
 
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and all nodes below it."""
+        stack: list[Any] = [self]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, Node):
+                yield value
+                attributes = [attribute for attribute, _ in value.parts.values()]
+                stack.extend(value.__dict__[attribute] for attribute in attributes if attribute in value.__dict__)
+            elif isinstance(value, list):
+                stack.extend(value)
+
     def without(self, members: Collection[str]) -> Self:
         """Return the same object without some of its members."""
         copy = type(self)()

@@ -8,7 +8,7 @@ import pytest
 from workflow_specimen import WORKFLOW
 
 from tools.models.workrail import runtime
-from workrail_lint.documents.nodes import Kept, Node, numbered
+from workrail_lint.documents.nodes import Kept, numbered
 from workrail_lint.documents.pointer import resolve
 from workrail_lint.systems.workrail.model.build import step_model, workflow_model
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, ParallelStep, StandardStep, Workflow
@@ -18,36 +18,21 @@ def model(*steps: Any, **members: Any) -> Workflow:
     return workflow_model({"id": "demo.flow", "steps": list(steps), **members})
 
 
-def nodes_below(root: Node) -> list[Node]:
-    """Every node of a model, found through its attributes."""
-    found: list[Node] = []
-    stack: list[Any] = [root]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Node):
-            found.append(value)
-            attributes = [attribute for attribute, _ in value.parts.values()]
-            stack += [value.__dict__[attribute] for attribute in attributes if attribute in value.__dict__]
-        elif isinstance(value, list):
-            stack += value
-    return found
-
-
-@pytest.mark.parametrize("name", runtime.MODULES)
+@pytest.mark.parametrize("name", sorted(runtime.MODULES))
 def test_the_generated_module_is_up_to_date(name: str) -> None:
     assert (runtime.FOLDER / name).read_text(encoding="utf-8") == runtime.render(name), "run: make schemas"
 
 
 def test_every_node_knows_its_place() -> None:
     workflow = workflow_model(WORKFLOW)
-    nodes = nodes_below(workflow)
+    nodes = list(workflow.walk())
     assert len(nodes) > 40
     assert [node for node in nodes if resolve(WORKFLOW, node.pointer) is not node.raw] == []
     assert len({node.pointer for node in nodes}) == len(nodes)
 
 
 def test_every_member_of_a_valid_document_is_there_under_its_attribute() -> None:
-    for node in nodes_below(workflow_model(WORKFLOW)):
+    for node in workflow_model(WORKFLOW).walk():
         if isinstance(node, Condition) and node.role == "rule":
             continue  # the schema does not look into what these combine
         parts = {name: attribute for name, (attribute, _) in node.parts.items()}

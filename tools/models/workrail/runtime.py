@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from tools.models.runtime import Plan, Runtime
 from tools.models.workrail.ir import Program
 from tools.models.workrail.workflow import Workflow
 
+HERE = Path(__file__).parent
 FOLDER = Path(__file__).parents[3] / "workrail_lint" / "systems" / "workrail" / "model"
 _WORKFLOW = Plan(
     "The objects of a workflow.",
@@ -31,6 +33,8 @@ _WORKFLOW = Plan(
     # not look into, but it is made of conditions.
     read_as={"BodyStep": "Step", "RuleCondition": "Condition"},
     unchecked=frozenset({"RuleCondition"}),
+    # A new member is refused by the engine target until an engine knows it and it is listed there.
+    known=json.loads((HERE / "engine_members.json").read_text(encoding="utf-8")),
 )
 
 

@@ -24,7 +24,7 @@ from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.start_check import start_findings
-from workrail_lint.systems.workrail.structural import structural_findings
+from workrail_lint.systems.workrail.structural import ir_only_findings, structural_findings
 
 if TYPE_CHECKING:
     from workrail_lint.rules.ruleset import LazyRules
@@ -112,6 +112,8 @@ def _check_definition(
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
     model = workflow_model(definition, everywhere, violations)
+    if settings.engine or settings.parity:
+        found += ir_only_findings(model)
     nodes = authored_nodes(model)
     found += structural_findings(model)
     compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path)

@@ -18,6 +18,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots
 from workrail_lint.systems.workrail.compiler.checks import assessment_problems, declared_levels
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
+from workrail_lint.systems.workrail.model.workflow import IR_ONLY
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import (
@@ -56,6 +57,25 @@ def structural_findings(workflow: Workflow) -> list[Finding]:
     found += _check_assessments(workflow)
     found += _check_functions(workflow)
     return found
+
+
+def ir_only_findings(workflow: Workflow) -> list[Finding]:
+    """Every member that no engine knows, which only the IR target takes."""
+    return [
+        Finding(
+            "schema-unknown-member",
+            "schema-unknown-member",
+            Severity.ERROR,
+            f"no engine knows the field {quoted(member)}; it works with the ir target only",
+            node.at(member),
+            phase=Phase.SCHEMA,
+            details={"engine": True},
+            on_name=True,
+        )
+        for node in (workflow.walk() if IR_ONLY else ())
+        for member in IR_ONLY.get(type(node).__name__, ())
+        if member in node
+    ]
 
 
 def _finding(

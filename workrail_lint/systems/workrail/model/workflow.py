@@ -555,3 +555,5 @@ WorkflowReference.leaves = {
     "authoritative": "authoritative",
     "resolveFrom": "resolve_from",
 }
+# The members that no engine knows, by class: the engine target refuses them.
+IR_ONLY: Mapping[str, Sequence[str]] = {}
