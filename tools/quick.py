@@ -107,7 +107,7 @@ def slow() -> list[str]:
 
 def left_out(tests: Iterable[str], paths: Iterable[str]) -> list[str]:
     """The slow tests, but for those of what changed: a test file runs in full, and so does the page of a guide."""
-    pages = tuple(f"[{PurePosixPath(path).stem}]" for path in paths if path.endswith(".md"))
+    pages = tuple(f"[{path}]" for path in paths if path.endswith(".md"))
     return [name for name in slow() if name.partition("::")[0] not in tests and not name.endswith(pages)]
 
 

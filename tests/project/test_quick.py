@@ -85,9 +85,9 @@ def test_a_change_of_nothing_or_of_everything_gets_the_smoke_test() -> None:
 def test_what_changed_itself_is_never_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     page = "tests/docs/test_docs.py::test_a_page_works_from_top_to_bottom[{}]"
     monkeypatch.setattr(
-        quick, "slow", lambda: ["tests/a/test_a.py::test_x", page.format("goldens"), page.format("cli")]
+        quick, "slow", lambda: ["tests/a/test_a.py::test_x", page.format("docs/goldens.md"), page.format("docs/cli.md")]
     )
-    assert quick.left_out(["tests/a/test_a.py"], ["docs/cli.md"]) == [page.format("goldens")]
+    assert quick.left_out(["tests/a/test_a.py"], ["docs/cli.md"]) == [page.format("docs/goldens.md")]
     assert len(quick.left_out(["tests/a"], ["a.py"])) == 3
 
 
