@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def scheduler() -> Iterator[str]:
-    """The address of the cluster's scheduler."""
+    """The address of the cluster's scheduler. It ends with these tests: its processes are busy even when idle."""
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the machine, and the libraries' own
