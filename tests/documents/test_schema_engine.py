@@ -387,3 +387,121 @@ print(sorted({"pydantic", "jsonschema", "pluggy", "dataclasses", "inspect", "pat
     command = [sys.executable, "-I", "-S", "-c", program, str(root)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+# ------------------------------------------------------------------------------------------------- alternatives
+
+TAGGED: dict[str, Any] = {
+    "oneOf": [
+        {"type": "object", "required": ["kind", "n"], "properties": {"kind": {"const": "a"}, "n": {"type": "integer"}}},
+        {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "b"}}, "additionalProperties": False},
+    ]
+}
+TYPED: dict[str, Any] = {"oneOf": [{"type": "string", "minLength": 2}, {"type": "array", "items": {"type": "string"}}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        (TAGGED, {"kind": "a"}, ("", "required", "n")),
+        (TAGGED, {"kind": "b", "n": 1}, ("/n", "additionalProperties", ("kind",))),
+        (TAGGED, {"kind": "c"}, ("/kind", "enum", ("a", "b"))),
+        (TAGGED, {"kind": ["a"]}, ("/kind", "enum", ("a", "b"))),
+        (TAGGED, {}, ("", "required", "kind")),
+        (TAGGED, 7, ("", "type", ("object",))),
+        (TYPED, "x", ("", "minLength", 2)),
+        (TYPED, ["x", 1], ("/1", "type", ("string",))),
+        (TYPED, 7, ("", "oneOf", ("string", "array"))),
+    ],
+)
+def test_alternatives_that_differ_in_a_constant_or_a_type_are_a_switch(
+    schema: dict[str, Any], value: object, expected: tuple[str, str, Any]
+) -> None:
+    assert only(schema, value) == expected
+    assert not jsonschema.Draft7Validator(schema).is_valid(value)
+
+
+_KINDS = st.sampled_from(["a", "b", "c", 1, None])
+_MEMBERS = st.dictionaries(st.sampled_from(["kind", "n", "m"]), st.one_of(_KINDS, st.integers(0, 2)), max_size=3)
+
+
+@st.composite
+def _unions(draw: st.DrawFn) -> dict[str, Any]:
+    """Alternatives that are nearly, but not always, told apart by a constant or a type."""
+
+    def alternative() -> dict[str, Any]:
+        members: dict[str, Any] = draw(
+            st.dictionaries(
+                st.sampled_from(["kind", "n"]),
+                st.sampled_from([{"const": "a"}, {"const": "b"}, {"type": "integer"}, {}]),
+            )
+        )
+        schema: dict[str, Any] = {"properties": members}
+        if draw(st.booleans()):
+            schema["required"] = sorted(members)
+        kind = draw(st.sampled_from(["object", "object", "string", None]))
+        return schema | ({"type": kind} if kind else {})
+
+    return {"oneOf": [alternative() for _ in range(draw(st.integers(1, 3)))]}
+
+
+@given(_unions(), st.one_of(_MEMBERS, st.sampled_from(["a", 1, None])))
+def test_a_switch_decides_as_one_of_does(schema: dict[str, Any], value: Any) -> None:
+    assert (violations(schema, value) == []) is jsonschema.Draft7Validator(schema).is_valid(value)
+
+
+# ------------------------------------------------------------------------------------------------ contract packs
+
+
+def test_lengths_may_be_utf_16_code_units_from_there_on_down() -> None:
+    inner = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 1}}}
+    assert violations(inner, {"a": "\U0001f600"}) == []
+    assert only({**inner, "x-lengthUnit": "u16"}, {"a": "\U0001f600"}) == ("/a", "maxLength", 1)
+
+
+def test_an_object_mode_closes_an_object() -> None:
+    assert only({"type": "object", "x-objectMode": "strict"}, {"a": 1}) == ("/a", "additionalProperties", ())
+    assert violations({"type": "object", "x-objectMode": "strip"}, {"a": 1}) == []
+
+
+def test_violations_in_the_order_of_the_schema() -> None:
+    schema = {
+        "type": "object",
+        "required": ["b", "a"],
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "string", "enum": ["x"]},
+            "c": {"minLength": 9, "pattern": "z"},
+        },
+        "additionalProperties": False,
+    }
+    found = compile_schema(schema, by_schema=True).violations({"d": 1, "c": "y", "b": 7})
+    assert [(each.pointer, each.keyword) for each in found] == [
+        ("", "required"),
+        ("/b", "enum"),
+        ("/c", "minLength"),
+        ("/c", "pattern"),
+        ("/d", "additionalProperties"),
+    ]
+
+
+def test_patterns_of_others_are_left_to_a_matcher() -> None:
+    asked = []
+
+    def matches(pattern: str, text: str) -> bool:
+        asked.append((pattern, text))
+        return False
+
+    validator = compile_schema({"type": "string", "pattern": "(a+)+$"}, by_schema=True, matches=matches)
+    assert [each.keyword for each in validator.violations("aaa")] == ["pattern"]
+    assert asked == [("(a+)+$", "aaa")]
+
+
+def test_a_violation_knows_its_member() -> None:
+    schema = {
+        "type": "object",
+        "required": ["a"],
+        "properties": {"list": {"type": "array", "items": {"type": "string"}}},
+        "additionalProperties": False,
+    }
+    assert [each.member for each in violations(schema, {"list": ["x", 1], "0": 1})] == ["a", "list", "0"]
