@@ -211,16 +211,6 @@ def _with_plainer_turns(story: Story, breaks: Callable[[Story], bool]) -> Story:
     return story
 
 
-def is_minimal(ir: dict[str, Any], story: Story, promise: str) -> bool:
-    """Return whether leaving out any one turn keeps the promise, or breaks another one."""
-    for index in range(len(story.turns)):
-        left = replace(story, turns=story.turns[:index] + story.turns[index + 1 :])
-        broken = play(ir, left, deep=promise in _DEEP).broken
-        if broken is not None and broken[0] == promise:
-            return False
-    return True
-
-
 def pieces(
     number: int, ir: dict[str, Any], profiles: list[Any], runs: int, seed: int, seconds: float | None
 ) -> list[Json]:

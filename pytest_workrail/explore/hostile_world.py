@@ -21,6 +21,7 @@ from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_turns import Crash, CrashPoint, MortalHomes, Turn
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup
+from pytest_workrail.run.driver import garbled
 from pytest_workrail.run.history import Position, position_of, snapshot_of
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -468,11 +469,6 @@ def _take(agent: HostileAgent, response: dict[str, Any]) -> None:
     agent.is_done = False
     if agent.token not in agent.tokens:
         agent.tokens.append(agent.token)
-
-
-def garbled(token: str) -> str:
-    """Return a token with its last character changed."""
-    return token[:-1] + ("A" if token[-1] != "A" else "B")
 
 
 def advance_request(token: str, answer: Submit) -> dict[str, Json]:

@@ -228,7 +228,7 @@ class _RunDriver:
         return {"continueToken": token, "intent": "rehydrate", "workspacePath": WORKSPACE}
 
     def _with_tokens(self, request: dict[str, Json]) -> dict[str, Json]:
-        symbols = {"$workspace": WORKSPACE, "$garbled": _garbled(self._tokens["$continue"]), **self._tokens}
+        symbols = {"$workspace": WORKSPACE, "$garbled": garbled(self._tokens["$continue"]), **self._tokens}
         if "$foreign" in request.values():
             symbols["$foreign"] = self._foreign_token()
         return {name: symbols.get(value, value) if isinstance(value, str) else value for name, value in request.items()}
@@ -395,5 +395,6 @@ class _RunDriver:
                 return ()
 
 
-def _garbled(token: str) -> str:
+def garbled(token: str) -> str:
+    """Return a token with its last character changed."""
     return token[:-1] + ("A" if token[-1] != "A" else "B")

@@ -18,13 +18,23 @@ from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.explore import hostile_run
 from pytest_workrail.explore.hostile_promises import PROMISES, Promises
 from pytest_workrail.explore.hostile_run import Story, play
-from pytest_workrail.explore.hostile_search import explore, is_minimal
+from pytest_workrail.explore.hostile_search import explore
 from pytest_workrail.explore.hostile_turns import KINDS, describe, draw, simpler
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from workrail_lint import Ok, compile_workflow
 
 SECONDS = 60  # of processor time, for each planted bug
 FEW = ("a look writes", "no gap is recorded", "the state is stored after the log")
+
+
+def is_minimal(ir: dict[str, Any], story: Story, promise: str) -> bool:
+    """Return whether leaving out any one turn keeps the promise, or breaks another one."""
+    for index in range(len(story.turns)):
+        left = replace(story, turns=story.turns[:index] + story.turns[index + 1 :])
+        broken = play(ir, left, deep=True).broken
+        if broken is not None and broken[0] == promise:
+            return False
+    return True
 
 
 def searched(bug: Planted, seconds: float) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from control_mutants import control_mutants
 from planted import compiled
 
 from pytest_workrail.cli import main
@@ -17,7 +18,6 @@ from pytest_workrail.explore.mutation_operators import (
     CONDITION_PREFIXES,
     OPERATORS,
     Mutant,
-    control_mutants,
     injections_of,
     middle_sentence,
     mutants,
