@@ -17,10 +17,9 @@ from workrail_lint.base.result import Err
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.extend import with_routines
-from workrail_lint.systems.workrail.compiler.compiled import compile_definition
+from workrail_lint.systems.workrail.compiler.compiled import compile_definition, resolve
 from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
-from workrail_lint.systems.workrail.compiler.pipeline import resolve
 from workrail_lint.systems.workrail.model.build import workflow_model
 
 pytestmark = requires_oracle

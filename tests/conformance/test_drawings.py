@@ -9,7 +9,7 @@ from oracle import requires_oracle, shared_folder
 
 from workrail_lint import Ok, compile_workflow
 from workrail_lint.cli import main
-from workrail_lint.systems.workrail.analysis.build import analyse
+from workrail_lint.systems.workrail.analysis.analysis import analyse
 from workrail_lint.systems.workrail.graph.railway import layout
 from workrail_lint.systems.workrail.graph.tree import structure
 

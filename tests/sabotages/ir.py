@@ -77,7 +77,7 @@ def features_stay_in_the_order_of_the_source(original):
     return lambda definition, side: original(definition, side)[::-1]
 
 
-@breaks("loop-gate-by-construction", at="workrail_lint.systems.workrail.compiler.loops:_gate")
+@breaks("loop-gate-by-construction", at="workrail_lint.systems.workrail.compiler.steps:_gate")
 def loops_get_no_gate(original):
     """The compiler adds no decision step."""
     return lambda *arguments: None
@@ -107,7 +107,7 @@ def defects_stay_unmarked(original):
     return lambda *arguments: ()
 
 
-@breaks("feature-order-authored", at="workrail_lint.systems.workrail.compiler.pipeline:apply_features")
+@breaks("feature-order-authored", at="workrail_lint.systems.workrail.compiler.compiled:apply_features")
 def features_add_their_text_by_name(original):
     """Text is injected in the order of the ids, as the member `features` has them."""
     return lambda nodes, features, *others: original(nodes, sorted(features), *others)
@@ -131,7 +131,7 @@ def prompts_follow_the_order_of_members(original):
     return guidance
 
 
-@breaks("ir-virtual-steps-are-steps", at="workrail_lint.systems.workrail.compiler.pipeline:expand_virtual")
+@breaks("ir-virtual-steps-are-steps", at="workrail_lint.systems.workrail.compiler.compiled:expand_virtual")
 def generated_steps_stand_anywhere(original):
     """Generated steps come before the step they belong to."""
 
@@ -142,7 +142,7 @@ def generated_steps_stand_anywhere(original):
     return expand
 
 
-@breaks("ir-probe-before-first-step", at="workrail_lint.systems.workrail.compiler.capability_probes:insert_probes")
+@breaks("ir-probe-before-first-step", at="workrail_lint.systems.workrail.compiler.templates:insert_probes")
 def nobody_probes(original):
     """A required capability gets no probe."""
     return lambda nodes, *others: (nodes, [])

@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _analysis(checked: CheckedDocument, path: str) -> Analysis:
-    from workrail_lint.systems.workrail.analysis.build import analyse
+    from workrail_lint.systems.workrail.analysis.analysis import analyse
 
     compiled, definition = checked.compiled, checked.definition
     assert compiled is not None

@@ -131,7 +131,7 @@ class OpenDocument:
     @cached_property
     def analysis(self) -> Analysis | None:
         """What is known about variables; for a workflow that does not compile, as far as that goes."""
-        from workrail_lint.systems.workrail.analysis.build import analyse
+        from workrail_lint.systems.workrail.analysis.analysis import analyse
         from workrail_lint.systems.workrail.model.build import workflow_model
 
         if not self.is_workflow or not isinstance(self.value, dict):

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from workrail_lint.systems.workrail.analysis.analysis import Analysis
-from workrail_lint.systems.workrail.analysis.build import analyse
+from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow

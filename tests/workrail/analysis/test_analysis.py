@@ -9,9 +9,8 @@ from effort import lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.systems.workrail.analysis.analysis import Analysis
-from workrail_lint.systems.workrail.analysis.build import analyse
-from workrail_lint.systems.workrail.analysis.nearness import nearest_name
+from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
+from workrail_lint.systems.workrail.analysis.logic import nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, exclusive, may_precede, must_precede
 from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.analysis.records import Definition, Use

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint import Ok, compile_workflow
-from workrail_lint.systems.workrail.analysis.build import analyse
+from workrail_lint.systems.workrail.analysis.analysis import analyse
 from workrail_lint.systems.workrail.graph import drawing_data
 from workrail_lint.systems.workrail.graph.railway import layout
 from workrail_lint.systems.workrail.graph.tree import Branch, Card, Group, Switch, cards, structure

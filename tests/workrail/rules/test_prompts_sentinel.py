@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from workrail_lint.findings import Finding, Phase
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.systems.workrail.compiler.pipeline import resolve
-from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL, _first_token, scan_tokens
+from workrail_lint.systems.workrail.compiler.compiled import resolve
+from workrail_lint.systems.workrail.compiler.tokens import SENTINEL, _first_token, scan_tokens
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 

@@ -15,9 +15,14 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
-from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
+from workrail_lint.systems.workrail.compiler.compiled import (
+    CompiledWorkflow,
+    compile_definition,
+    compile_errors,
+    prevents_compiling,
+    run_passes,
+)
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
-from workrail_lint.systems.workrail.compiler.pipeline import compile_errors, run_passes
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES

@@ -15,9 +15,9 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots
-from workrail_lint.systems.workrail.compiler.checks import assessment_problems, declared_levels
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
+from workrail_lint.systems.workrail.compiler.steps import assessment_problems, declared_levels
+from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN, declared_slots
 from workrail_lint.systems.workrail.model.workflow import IR_ONLY
 
 if TYPE_CHECKING:

@@ -23,14 +23,15 @@ from workrail_lint.systems.workrail.analysis.records import (
     Use,
 )
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
-from workrail_lint.systems.workrail.analysis.texts import Texts
-from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
+from workrail_lint.systems.workrail.analysis.texts import Texts, build_decisions, build_uses
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.compiler.loops import Loop
+    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
     from workrail_lint.systems.workrail.compiler.nodes import Nodes
+    from workrail_lint.systems.workrail.compiler.steps import Loop
     from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
+
 
 # What a run holds without any step setting it.
 _GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "workspacePath"))
@@ -276,3 +277,53 @@ def surely_set_before(analysis: Analysis, name: str, step: Step) -> bool:
         if is_certain and other.position < step.position:
             return True
     return False
+
+
+# The analysis of a definition, compiled or not.
+
+
+def analyse(
+    workflow: Workflow,
+    catalog: Catalog,
+    *,
+    compiled: CompiledWorkflow | None = None,
+    path: str = "",
+    is_routine: bool = False,
+    given: frozenset[str] = frozenset(),
+) -> Analysis:
+    """What can be known about a workflow. One that does not compile is followed as far as the passes get."""
+    routine = is_routine or _is_routine(workflow, path)
+    if compiled is not None:
+        return Analysis(
+            workflow,
+            compiled.nodes,
+            compiled.loops,
+            catalog,
+            given=given,
+            is_routine=routine,
+        )
+    from workrail_lint.systems.workrail.compiler.compiled import index_steps, resolve
+
+    resolved, errors = resolve(workflow, catalog, {}, for_engine=False)
+    executable, _ = index_steps(workflow, resolved, catalog)
+    return Analysis(
+        workflow,
+        executable.nodes,
+        executable.lookup.loops,
+        catalog,
+        given=given,
+        is_routine=routine,
+        is_complete=not any(error.code in _MISSING_TEXT for error in errors),
+    )
+
+
+# Errors after which some text that may set variables is not there.
+_MISSING_TEXT = ("UNKNOWN_TEMPLATE", "TEMPLATE_EXPAND_FAILED", "UNKNOWN_FEATURE", "UNKNOWN_REF")
+
+
+def _is_routine(workflow: Workflow, path: str) -> bool:
+    """Whether others call the workflow and set variables that can't be seen here."""
+    folders = path.replace("\\", "/").split("/")[:-1]
+    if "routines" in folders or "internal" in folders:
+        return True
+    return "routine" in workflow.id.replace("-", ".").replace("_", ".").split(".")

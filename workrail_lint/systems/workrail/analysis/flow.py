@@ -14,8 +14,8 @@ from workrail_lint.systems.workrail.analysis.records import (
 )
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.compiler.loops import Loop
     from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
+    from workrail_lint.systems.workrail.compiler.steps import Loop
     from workrail_lint.systems.workrail.model import workflow as model
     from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 

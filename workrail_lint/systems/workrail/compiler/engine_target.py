@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.compiled import engine_errors_of, resolve, run_passes
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
-from workrail_lint.systems.workrail.compiler.pipeline import engine_errors_of, resolve, run_passes
 from workrail_lint.systems.workrail.model.build import workflow_model
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.canonical import digest
 from workrail_lint.documents import pointer as pointers
-from workrail_lint.systems.workrail.compiler.loops import Loop
 from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, RawStep
+from workrail_lint.systems.workrail.compiler.steps import Loop
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import SideModel
-    from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved
+    from workrail_lint.systems.workrail.compiler.compiled import Executable, Resolved
 
 FORMAT = "workrail.ir/1"
 ASSESSMENT = "wr.contracts.assessment"

@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.compiler.bindings import Bound
 from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP
+from workrail_lint.systems.workrail.compiler.tokens import Bound
 from workrail_lint.systems.workrail.settings import Settings
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""C1: the steps of its routine replace every template call in place."""
+"""C1: the steps of its routine replace every template call in place; required capabilities are probed first."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.catalog.routine import Routine
+
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"
 _PASS = "C1"
@@ -220,3 +221,59 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
         child(f"{node.pointer}/templateCall/args", wrong[0]),
         details={"cause": "INVALID_TEMPLATE_ARG_TYPE", "routineId": routine.routine_id, "arguments": wrong},
     )
+
+
+# A required capability is probed before anything else happens (IR only).
+
+
+def insert_probes(
+    nodes: Nodes, authored: Nodes, capabilities: dict[str, str], catalog: Catalog
+) -> tuple[Nodes, list[Finding]]:
+    """Put the probe step of each required capability, in ascending order, right before the first step.
+
+    A workflow that begins with its own call of the probe template already probes that capability.
+    """
+    done = _probed_first(authored)
+    required = [name for name in sorted(capabilities) if capabilities[name] == "required" and name not in done]
+    if not required:
+        return nodes, []
+    calls = tuple(_call(name) for name in required)
+    probes, errors = expand_templates(calls, _with_template(catalog))
+    return tuple(map(_inserted, probes)) + nodes, errors
+
+
+def _probed_first(authored: Nodes) -> set[str]:
+    probed: set[str] = set()
+    for node in authored:
+        call = node.model.template_call if node.model.kind == "standard" else None
+        if call is None or call.template_id != PROBE_TEMPLATE:
+            break
+        probed.add(str(call.args.get("capability")))
+    return probed
+
+
+def _with_template(catalog: Catalog) -> Catalog:
+    """An imported engine catalog has no probe template; then the one of the core catalog is used."""
+    if PROBE_TEMPLATE in catalog.templates:
+        return catalog
+    from workrail_lint.systems.workrail.catalog.catalog import load_core
+
+    return load_core()
+
+
+def _call(capability: str) -> Node:
+    args = {"capability": capability, "when": "early_if_required"}
+    step = {
+        "id": f"wr_probe_{capability}",
+        "title": f"Probe: {capability}",
+        "templateCall": {"templateId": PROBE_TEMPLATE, "args": args},
+    }
+    return Node(step, f"/capabilities/{capability}")
+
+
+def _inserted(probe: Node) -> Node:
+    """The one step of the template under the id and title that an inserted probe has."""
+    assert probe.origin is not None
+    capability = probe.origin.capability
+    step = {**probe.step, "id": f"wr_probe_{capability}", "title": f"Probe: {capability}"}
+    return Node(step, probe.pointer, origin=Origin("feature", PROBE_TEMPLATE, capability=capability))

@@ -15,7 +15,7 @@ from workrail_lint.documents.schema.messages import shown
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.workrail.compiler.checks import declared_levels
+from workrail_lint.systems.workrail.compiler.steps import declared_levels
 from workrail_lint.systems.workrail.model.workflow import (
     AssessmentConsequence,
     AssessmentDefinition,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
 from workrail_lint.systems.workrail.author_texts import texts_of
-from workrail_lint.systems.workrail.compiler.bindings import declared_slots
 from workrail_lint.systems.workrail.compiler.builtin_uses import Use, builtin_uses
+from workrail_lint.systems.workrail.compiler.tokens import declared_slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ class WorkflowContext:
     @cached_property
     def analysis(self) -> Analysis:
         """Control flow, variables and values, computed once for all rules."""
-        from workrail_lint.systems.workrail.analysis.build import analyse
+        from workrail_lint.systems.workrail.analysis.analysis import analyse
 
         return analyse(self.whole, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
 

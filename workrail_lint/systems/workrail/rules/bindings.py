@@ -16,10 +16,9 @@ from workrail_lint.documents.operations import Insert, Replace, ReplaceText
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import Routine, template_id_of
-from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
-from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
+from workrail_lint.systems.workrail.compiler.tokens import SENTINEL, TOKEN
 from workrail_lint.systems.workrail.model.workflow import ExtensionPoint, Step
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples

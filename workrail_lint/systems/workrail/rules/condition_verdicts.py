@@ -16,8 +16,15 @@ from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, KnownDomain
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
 from workrail_lint.systems.workrail.analysis.flow import LoopFacts
-from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, Node, Values, impossible
-from workrail_lint.systems.workrail.analysis.nearness import fold, nearest_name
+from workrail_lint.systems.workrail.analysis.logic import (
+    BOUNDS,
+    ONLY_UNSET,
+    Node,
+    Values,
+    fold,
+    impossible,
+    nearest_name,
+)
 from workrail_lint.systems.workrail.analysis.records import AUTHORED, Decision, Use
 from workrail_lint.systems.workrail.condition_logic import compare, lenient_equal, normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition

@@ -15,9 +15,9 @@ from workrail_lint.documents.pointer import Token, parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
-from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
+from workrail_lint.systems.workrail.compiler.tokens import TOKEN
 from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFragment, PromptValue, StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule

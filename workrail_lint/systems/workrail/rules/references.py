@@ -21,7 +21,7 @@ from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
+from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN
 from workrail_lint.systems.workrail.model.workflow import FunctionDefinition, WorkflowReference
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule

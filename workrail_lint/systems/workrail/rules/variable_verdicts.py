@@ -11,8 +11,7 @@ from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
 from workrail_lint.systems.workrail.analysis.domains import LIST
-from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNSET, impossible
-from workrail_lint.systems.workrail.analysis.nearness import Near, nearest_name
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNSET, Near, impossible, nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
 from workrail_lint.systems.workrail.analysis.records import (
     CERTAIN,

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
-from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, Comparison, Node, impossible
-from workrail_lint.systems.workrail.analysis.nearness import KnownNames
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, Comparison, KnownNames, Node, impossible
 from workrail_lint.systems.workrail.analysis.records import Decision, Use
 from workrail_lint.systems.workrail.condition_logic import LOGIC
 from workrail_lint.systems.workrail.model.workflow import Condition

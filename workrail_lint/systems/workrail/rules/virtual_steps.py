@@ -13,7 +13,7 @@ from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.nodes import Node
-from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
+from workrail_lint.systems.workrail.compiler.steps import expand_virtual
 from workrail_lint.systems.workrail.model.workflow import AuditConfig, Step, SynthesisConfig, VerificationConfig
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
