@@ -93,11 +93,6 @@ class StepNode(Node):
     id: str
     run_condition: Condition | None
 
-    @property
-    def step(self) -> dict[str, Any]:
-        """The object as written."""
-        return self.raw
-
     def take_damage(self, key: str) -> bool:
         self.__dict__["is_damaged"] = True
         return False
@@ -322,11 +317,6 @@ class ConditionNode(Node):
     and_: Sequence[Condition]
     or_: Sequence[Condition]
     not_: Condition | None
-
-    @property
-    def condition(self) -> dict[str, Any]:
-        """The object as written."""
-        return self.raw
 
     @property
     def root(self) -> bool:

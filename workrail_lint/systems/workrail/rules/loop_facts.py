@@ -126,7 +126,7 @@ def may_come_next(top: Step, workflow: WorkflowContext) -> Iterator[Step]:
         own = following.run_condition
         if not exclusive(condition, own):
             yield following
-        if own is None or not own.raw or implies(condition, own):
+        if not following.is_conditional or implies(condition, own):
             return
 
 

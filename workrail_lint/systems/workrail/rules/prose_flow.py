@@ -201,8 +201,7 @@ def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) 
 
 def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
     """Return whether a condition skips what the prompt says is skipped."""
-    own = phrase.step.run_condition
-    if target.startswith("this") and own is not None and own.raw:
+    if target.startswith("this") and phrase.step.is_conditional:
         return True
     read = condition_facts(workflow).by_variable
     return any(
