@@ -159,34 +159,22 @@ class ConsequenceLevelUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        own = next(
-            (item for item in self._all_consequences(workflow) if self._level_place(item) == finding.pointer), None
-        )
-        if own is None:
+        lists = [step.assessment_consequences for step in workflow.whole.all_steps if step.kind == "standard"]
+        for consequences in lists:
+            own = next((item for item in consequences if item.when.at("anyEqualsLevel") == finding.pointer), None)
+            if own is not None:
+                break
+        else:
             return None  # it comes from a template
-        others = [item for item in self._all_consequences(workflow) if item.parent is own.parent]
-        triggers = [(item.when.any_equals_level, item.when.for_assessment) for item in others]
         suggestions = {earlier.pointer: earlier.suggestion for earlier in workflow.found if earlier.name == self.name}
-        corrected = [
-            (suggestions.get(self._level_place(item)), item.when.for_assessment)
-            for item in others
+        triggers = [(item.when.any_equals_level, item.when.for_assessment) for item in consequences]
+        triggers += [
+            (suggestions.get(item.when.at("anyEqualsLevel")) or "", item.when.for_assessment)
+            for item in consequences
             if item.index < own.index
         ]
         # A duplicate trigger would be another error.
-        if (finding.suggestion, own.when.for_assessment) in (*triggers, *corrected):
-            return None
-        return use_suggestion(finding, workflow)
-
-    @staticmethod
-    def _all_consequences(workflow: WorkflowContext) -> Iterator[AssessmentConsequence]:
-        """Yield the consequences of every step, damaged ones included."""
-        for step in workflow.whole.all_steps:
-            if step.kind == "standard":
-                yield from step.assessment_consequences
-
-    @staticmethod
-    def _level_place(item: AssessmentConsequence) -> str:
-        return item.at("when", "anyEqualsLevel")
+        return None if (finding.suggestion, own.when.for_assessment) in triggers else use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
         def waiting(level: str) -> dict[str, Any]:

@@ -392,19 +392,24 @@ class LoopControlOutsideLoop(WorkflowRule):
             removable = step.synthesis is not None and bool(step.synthesis.prompt)
             self._check(step, step.around, contract.pointer, removable, workflow, report)
 
-    @staticmethod
     def _check(
-        step: Step, loop: LoopStep | None, pointer: str, removable: bool, workflow: WorkflowContext, report: Report
+        self,
+        step: Step,
+        loop: LoopStep | None,
+        pointer: str,
+        removable: bool,
+        workflow: WorkflowContext,
+        report: Report,
     ) -> None:
         fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
         if loop is None:
-            if not LoopControlOutsideLoop._named_by_any_loop(
-                step, workflow
-            ) and not LoopControlOutsideLoop._decides_the_next(step, workflow):
-                message = (
-                    "outside of a loop the decision has no effect; remove the contract or move the step into a loop"
+            if not self._named_by_any_loop(step, workflow) and not self._decides_the_next(step, workflow):
+                report(
+                    pointer,
+                    f"{label(step)}: outside of a loop the decision has no effect; remove the contract or move the "
+                    "step into a loop",
+                    fix=fix,
                 )
-                report(pointer, f"{label(step)}: {message}", fix=fix)
             return
         decided = decided_by(loop, workflow)
         if decided == ARTIFACT:
