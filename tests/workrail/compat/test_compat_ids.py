@@ -8,7 +8,7 @@ import pytest
 from compat_documents import codes, first_step, loop, refused, step, workflow
 
 from workrail_lint.systems.workrail.compat import normalize
-from workrail_lint.systems.workrail.compat.inputs import variables_alias
+from workrail_lint.systems.workrail.compat.codes import variables_alias
 
 # -- D10: ids ------------------------------------------------------------------------------------------
 

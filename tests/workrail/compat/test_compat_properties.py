@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compat import Policy, normalize
+from workrail_lint.systems.workrail.compat.normalize import is_design_form
 from workrail_lint.systems.workrail.compat.rewrite import rewrite
-from workrail_lint.systems.workrail.compat.scan import is_design_form
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 ANY = design_documents() | damaged_documents() | JSON

@@ -5,12 +5,12 @@ form but matters to the compiled workflow (capabilities, feature configuration, 
 model.
 """
 
-from workrail_lint.systems.workrail.compat.normalize import normalize
-from workrail_lint.systems.workrail.compat.records import (
+from workrail_lint.systems.workrail.compat.normalize import (
     Normalized,
     PointerMap,
     Policy,
     SideModel,
+    normalize,
 )
 
 __all__ = [

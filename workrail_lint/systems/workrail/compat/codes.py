@@ -1,8 +1,11 @@
-"""The compatibility codes and their messages."""
+"""The compatibility codes with their messages, and the one design-form word that occurs outside workflow documents."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.findings import Finding, Phase, Severity
 
 
 class Code(NamedTuple):
@@ -105,3 +108,22 @@ def code_span(text: str) -> str:
 def code_list(names: tuple[str, ...]) -> str:
     """Names as part of a sentence."""
     return ", ".join(f"`{name}`" for name in names)
+
+
+VARIABLES_ALIAS = "compat-variables-alias"
+
+
+def variables_alias(inputs: object, pointer: str = "") -> Finding | None:
+    """The error for an object of run inputs that has `variables` instead of `context` (D20)."""
+    if not isinstance(inputs, dict) or "variables" not in inputs:
+        return None
+    remedy = "merge its members into `context` and remove it" if "context" in inputs else "rename it to `context`"
+    return Finding(
+        VARIABLES_ALIAS,
+        VARIABLES_ALIAS,
+        Severity.ERROR,
+        f"a run ignores `variables`; {remedy}",
+        pointers.child(pointer, "variables"),
+        phase=Phase.LINT,
+        on_name=True,
+    )

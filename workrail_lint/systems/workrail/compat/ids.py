@@ -7,8 +7,7 @@ import re
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compat.codes import ID_UNDERSCORE
-from workrail_lint.systems.workrail.compat.draft import Draft
-from workrail_lint.systems.workrail.compat.frames import Frame, Shape
+from workrail_lint.systems.workrail.compat.draft import Draft, Frame, Shape
 
 MIN_LENGTH = 3
 MAX_LENGTH = 64

@@ -1,11 +1,214 @@
-"""The entry point: a cheap test, and the rewrite for the few documents that need it."""
+"""`normalize`: a cheap test of every document, the rewrite for the few that need it, and the result.
+
+The test may be true for a document in which the rules find nothing; it is never false if a rule would find something.
+On the path of every check, so what only a rewrite needs is imported there.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-from workrail_lint.systems.workrail.compat.records import Normalized, Policy
-from workrail_lint.systems.workrail.compat.scan import is_design_form
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.findings import Finding
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.compat.draft import CompatWarning
+
+
+class Policy(str, Enum):
+    """How to treat the design form: reject it, rewrite it, or rewrite it only where nothing is lost."""
+
+    REJECT = "reject"
+    NORMALIZE = "normalize"
+    LOSSLESS = "normalize-lossless"
+
+
+class SideModel:
+    """What the design form says and the shipping form has no place for."""
+
+    __slots__ = (
+        "agent_role",
+        "capabilities",
+        "conditions",
+        "extension_contract",
+        "extension_contracts",
+        "feature_configs",
+        "kind",
+    )
+
+    def __init__(self) -> None:
+        self.agent_role: str | None = None
+        self.capabilities: dict[str, str] = {}
+        self.feature_configs: dict[str, dict[str, str]] = {}
+        self.conditions: list[dict[str, str]] = []
+        # slot id -> the slot's inputContract and outputContract, those that were written
+        self.extension_contracts: dict[str, dict[str, Any]] = {}
+        self.kind: str | None = None
+        self.extension_contract: dict[str, Any] | None = None
+
+
+class PointerMap:
+    """From a place in the normalized document to its place in the original.
+
+    Everything below a `moved` place moves with it; everything below a `made` place maps to the one place it was made
+    from.
+    """
+
+    __slots__ = ("_made", "_moved")
+
+    def __init__(self) -> None:
+        self._moved: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+
+    def moved(self, pointer: str, origin: str) -> None:
+        self._moved[pointer] = origin
+
+    def made(self, pointer: str, origin: str) -> None:
+        self._made[pointer] = origin
+
+    def __call__(self, pointer: str) -> str:
+        prefix = pointer
+        while prefix:
+            if prefix in self._made:
+                return self._made[prefix]
+            if prefix in self._moved:
+                return self._moved[prefix] + pointer[len(prefix) :]
+            prefix = prefix.rpartition("/")[0]
+        return pointer
+
+
+class Normalized:
+    """A document in shipping form, or as written where it was valid or could not be rewritten.
+
+    `refused` lists the places left as written because of an error: a schema finding there would repeat that error. It
+    is empty under the rejecting policy, where the schema checks the document as written. `step_codes` holds, for each
+    step of the normalized document that is not as authored, the codes of the rewrites in order.
+    """
+
+    __slots__ = ("document", "errors", "pointer_map", "refused", "side", "step_codes", "warnings")
+
+    def __init__(
+        self,
+        document: Any,
+        *,
+        warnings: list[CompatWarning] | None = None,
+        errors: list[Finding] | None = None,
+        side: SideModel | None = None,
+        pointer_map: PointerMap | None = None,
+        step_codes: dict[str, tuple[str, ...]] | None = None,
+        refused: tuple[str, ...] = (),
+    ) -> None:
+        self.document = document
+        self.warnings = warnings or []
+        self.errors = errors or []
+        self.side = side or SideModel()
+        self.pointer_map = pointer_map or PointerMap()
+        self.step_codes = step_codes or {}
+        self.refused = refused
+
+    def is_refused(self, original_pointer: str) -> bool:
+        """Whether a place of the original is at or below one that an error already covers."""
+        return any(original_pointer == place or original_pointer.startswith(place + "/") for place in self.refused)
+
+
+CRITERIA = "validationCriteria"
+_CONNECTIVES = ("and", "or", "not")
+# What each kind of rule demands: the member that goes into the message, and the message.
+_MESSAGES: dict[str, tuple[str | None, str]] = {
+    "contains": ("value", "Output must include: "),
+    "regex": ("pattern", "Pattern mismatch: "),
+    "length": (None, "Output length out of bounds"),
+    "schema": (None, "Output does not match the schema"),
+}
+
+
+def is_bare_rule(criteria: object) -> bool:
+    """One rule where a list of rules or a composition belongs."""
+    return isinstance(criteria, dict) and _is_rule(criteria)
+
+
+def _has_criteria_work(criteria: object) -> bool:
+    """Whether a criterion is a bare rule or a rule lacks its message."""
+    return is_bare_rule(criteria) or next(rules_without_message(criteria), None) is not None
+
+
+_Unworded = tuple[tuple[pointers.Token, ...], dict[str, Any], str]
+
+
+def rules_without_message(criteria: object) -> Iterator[_Unworded]:
+    """Each rule that lacks a message, in document order: where it is, itself, and what it should say."""
+    stack: list[tuple[tuple[pointers.Token, ...], object]] = [((), criteria)]
+    while stack:
+        tokens, value = stack.pop()
+        if isinstance(value, list):
+            stack += [((*tokens, index), item) for index, item in reversed(list(enumerate(value)))]
+        elif not isinstance(value, dict):
+            continue
+        elif _is_rule(value):
+            message = _message(value)
+            if message is not None:
+                yield tokens, value, message
+        elif "type" not in value:
+            inner = [name for name in value if name in _CONNECTIVES]
+            stack += [((*tokens, name), value[name]) for name in reversed(inner)]
+
+
+def _is_rule(value: dict[str, Any]) -> bool:
+    return "type" in value and not any(connective in value for connective in _CONNECTIVES)
+
+
+def _message(rule: dict[str, Any]) -> str | None:
+    """The message a rule should have got; None when it has one, or when its kind or text is not known."""
+    kind = rule["type"]
+    if "message" in rule or not isinstance(kind, str) or kind not in _MESSAGES:
+        return None
+    member, text = _MESSAGES[kind]
+    if member is None:
+        return text
+    wanted = rule.get(member)
+    return text + wanted if isinstance(wanted, str) else None
+
+
+TOP_LEVEL_MEMBERS = frozenset({"agentRole", "capabilities", "conditions", "extensionContract", "kind"})
+STEP_MEMBERS = frozenset({"loopId", "output", "while"})
+_SUSPECT = STEP_MEMBERS | {"body", "type", "validationCriteria"}
+
+
+def is_design_form(document: dict[str, Any]) -> bool:
+    """Whether a rewrite may change something."""
+    if "version" not in document or not TOP_LEVEL_MEMBERS.isdisjoint(document):
+        return True
+    if isinstance(document.get("extensionPoints"), dict):
+        return True
+    features = document.get("features")
+    if isinstance(features, list) and any(isinstance(feature, dict) for feature in features):
+        return True
+    steps = document.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        if type(step) is dict and (_marks_members(step) or ("body" in step and _marks_body(step["body"]))):
+            return True
+    return False
+
+
+def _marks_body(body: object) -> bool:
+    if isinstance(body, list):
+        return any(isinstance(inner, dict) and _marks_members(inner) for inner in body)
+    return isinstance(body, dict)
+
+
+def _marks_members(step: dict[str, Any]) -> bool:
+    identifier = step.get("id")
+    if type(identifier) is str and "_" in identifier:
+        return True
+    names = step.keys()
+    if names.isdisjoint(_SUSPECT):
+        return False
+    if not names.isdisjoint(STEP_MEMBERS) or step.get("type") == "template_call" or isinstance(step.get("body"), dict):
+        return True
+    criteria = step.get("validationCriteria")
+    return criteria is not None and _has_criteria_work(criteria)
 
 
 def normalize(document: Any, policy: Policy | str = Policy.NORMALIZE) -> Normalized:
