@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.blocks.environment import previous_block, restrictions_text
 from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
-from workrail_lint.systems.blocks.limits import time_limit_ms
 from workrail_lint.systems.blocks.model.build import definition_model
-from workrail_lint.systems.blocks.plan import Lanes, cycles_through_groups, make_plan, nodes_of
+from workrail_lint.systems.blocks.plan import Lanes, cycles_through_groups, isolation, make_plan, node_runs, nodes_of
 from workrail_lint.systems.blocks.rules.samples import control, edge, group, node, workflow
-from workrail_lint.systems.blocks.transitions import isolation, node_runs
-from workrail_lint.systems.blocks.vocabulary import BLOCK_TYPE_OF, AgentNodeType, Isolation, NodeStatus, members
+from workrail_lint.systems.blocks.vocabulary import (
+    BLOCK_TYPE_OF,
+    AgentNodeType,
+    Isolation,
+    NodeStatus,
+    members,
+    time_limit_ms,
+)
 
 
 @st.composite

@@ -19,12 +19,11 @@ from workrail_lint.systems.blocks.merging import merge
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.outputs import node_status, synthetic_output, validate_output
-from workrail_lint.systems.blocks.plan import Plan, make_plan
+from workrail_lint.systems.blocks.plan import Plan, make_plan, node_runs
 from workrail_lint.systems.blocks.prompts import assemble
 from workrail_lint.systems.blocks.rules.samples import edge, fan_in, group, lane, mount, node, output, workflow
 from workrail_lint.systems.blocks.rules.samples import environment as env_record
 from workrail_lint.systems.blocks.system import BlockSystem
-from workrail_lint.systems.blocks.transitions import node_runs
 from workrail_lint.systems.blocks.vocabulary import BlockType, MergeStrategy, NodeStatus, Synthetic
 
 # ------------------------------------------------------------------------------------------------ X1, output

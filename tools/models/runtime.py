@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel, Discriminator, Tag
 from typing_extensions import TypeAliasType
 
-from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType, Switch
+from workrail_lint.documents.models import ByMember, ByPresence, ByType, Switch
 from workrail_lint.documents.nodes import Node
 
 _SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any"}

@@ -8,8 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from workrail_lint.documents.models.base import spaced
-from workrail_lint.documents.models.unions import Switch
+from workrail_lint.documents.models import Switch, spaced
 from workrail_lint.documents.schema.dialect import METASCHEMA
 
 _READING_ORDER = "$schema title description $ref type const enum required properties if then else"

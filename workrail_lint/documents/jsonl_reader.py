@@ -6,9 +6,8 @@ Pointers start with the index of the line, including blank lines: `/0/answer` is
 from __future__ import annotations
 
 from workrail_lint.base import js
-from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
-from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.problems import Problem, decoded
 from workrail_lint.documents.source_text import SourceText, Span
 
 # After a duplicate key there is still a value; after any other problem the value is a guess.

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES
-from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.problems import Problem, decoded
 from workrail_lint.documents.source_text import SourceText, Span
 
 _LINE = Pattern(r"[^\n]*\n|[^\n]+")

@@ -13,18 +13,20 @@ from pytest_workrail.systems.blocks.setup import Revise
 from pytest_workrail.systems.kernel.run import json_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.systems.blocks.expressions import holds
-from workrail_lint.systems.blocks.limits import (
+from workrail_lint.systems.blocks.model.documents import Node
+from workrail_lint.systems.blocks.outputs import synthetic_output
+from workrail_lint.systems.blocks.plan import Entry, Lanes, body_order, make_plan, node_runs, nodes_of, transition_holds
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, REVISE, Containers, EventType, PauseAnswer
+from workrail_lint.systems.blocks.vocabulary import (
     DORMANCY_LIMIT_MS,
     FOR_EACH_ITERATIONS,
     MAX_REVISIONS,
     MAX_SUB_WORKFLOW_DEPTH,
+    ControlType,
+    ExecutionStatus,
+    NodeStatus,
+    Synthetic,
 )
-from workrail_lint.systems.blocks.model.documents import Node
-from workrail_lint.systems.blocks.outputs import synthetic_output
-from workrail_lint.systems.blocks.plan import Entry, Lanes, body_order, make_plan, nodes_of
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, REVISE, Containers, EventType, PauseAnswer
-from workrail_lint.systems.blocks.transitions import node_runs, transition_holds
-from workrail_lint.systems.blocks.vocabulary import ControlType, ExecutionStatus, NodeStatus, Synthetic
 
 _ENDS = {
     ExecutionStatus.COMPLETED: EventType.EXECUTION_COMPLETED,

@@ -30,12 +30,17 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
-from workrail_lint.systems.blocks.limits import MAX_REVISIONS
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import Node, ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode, EventType
-from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, ExecutionStatus, MergeStrategy
+from workrail_lint.systems.blocks.vocabulary import (
+    MAX_REVISIONS,
+    ConditionType,
+    ControlType,
+    ExecutionStatus,
+    MergeStrategy,
+)
 
 _SHARED_FILE = "shared.txt"
 _FAILS: dict[str, Json] = {"exit": 1}

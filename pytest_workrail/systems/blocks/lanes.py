@@ -15,14 +15,19 @@ from pytest_workrail.systems.blocks.run_state import Container, Halt, SharedStat
 from pytest_workrail.systems.blocks.setup import Reply
 from pytest_workrail.systems.blocks.workspaces import Watch, Workspace
 from pytest_workrail.systems.kernel.run import remove_tree, text_bytes
-from workrail_lint.systems.blocks.limits import DORMANCY_LIMIT_MS
 from workrail_lint.systems.blocks.merging import MANUAL, Merge, PathConflict, merge, reported
 from workrail_lint.systems.blocks.model.documents import Node
 from workrail_lint.systems.blocks.paths import is_agents_path
-from workrail_lint.systems.blocks.plan import Lanes
+from workrail_lint.systems.blocks.plan import Lanes, isolation, node_runs
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, EventType
-from workrail_lint.systems.blocks.transitions import isolation, node_runs
-from workrail_lint.systems.blocks.vocabulary import ExecutionStatus, FailureMode, Isolation, MergeStrategy, NodeStatus
+from workrail_lint.systems.blocks.vocabulary import (
+    DORMANCY_LIMIT_MS,
+    ExecutionStatus,
+    FailureMode,
+    Isolation,
+    MergeStrategy,
+    NodeStatus,
+)
 
 Outputs = Mapping[str, dict[str, Any]]
 

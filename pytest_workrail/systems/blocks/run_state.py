@@ -15,12 +15,17 @@ from pytest_workrail.systems.blocks.workspaces import Workspace
 from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, RunState, text_bytes
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.blocks.environment import Run
-from workrail_lint.systems.blocks.limits import MAX_CONTAINERS
 from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.plan import Plan
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, Containers, EventType, GitState
-from workrail_lint.systems.blocks.vocabulary import ContainerState, ExecutionStatus, NodeStatus, Synthetic
+from workrail_lint.systems.blocks.vocabulary import (
+    MAX_CONTAINERS,
+    ContainerState,
+    ExecutionStatus,
+    NodeStatus,
+    Synthetic,
+)
 
 WORKSPACE = "workspace"
 Memory = dict[str, Any]

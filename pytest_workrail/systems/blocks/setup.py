@@ -12,7 +12,6 @@ from pytest_workrail.systems.blocks.workspaces import Changes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
-from workrail_lint.systems.blocks.limits import TELEMETRY_PATH, TELEMETRY_PORT
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.run_vocabulary import NO_OUTPUT, REVISE, Containers, Enforcement, GitState
@@ -24,7 +23,15 @@ from workrail_lint.systems.blocks.scenario_check import (
     run_options,
     usable,
 )
-from workrail_lint.systems.blocks.vocabulary import EXPECTED_KIND, BlockType, DeliverableKind, FailureMode, OutputStatus
+from workrail_lint.systems.blocks.vocabulary import (
+    EXPECTED_KIND,
+    TELEMETRY_PATH,
+    TELEMETRY_PORT,
+    BlockType,
+    DeliverableKind,
+    FailureMode,
+    OutputStatus,
+)
 
 EXECUTION = "exec-1"
 TELEMETRY_URL = f"http://localhost:{TELEMETRY_PORT}{TELEMETRY_PATH}"

@@ -10,8 +10,7 @@ from pydantic import Field
 from tools.models.runtime import Plan, Runtime
 from tools.models.workrail import runtime
 from workrail_lint import check_text, compile_workflow
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Maybe
+from workrail_lint.documents.models import AnyText, Closed, Maybe
 from workrail_lint.systems.workrail.model import workflow as model
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 

@@ -14,9 +14,7 @@ from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW
 
 from tools.models.schema import json_schema
 from tools.models.workrail.generate import KINDS, main, render
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Number
-from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.models import AnyText, ByType, Closed, Number
 from workrail_lint.documents.schema.dialect import KEYWORDS, python_pattern
 from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import kinds, load_schema, schema_path

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from tools.models.blocks.scalars import AnyText, Limit, Open, SafeId, Telling, Texts, Timestamp
-from workrail_lint.documents.models.scalars import Array, Finite, Listed, Maybe, Number, OneOf
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import Array, ByMember, Finite, Listed, Maybe, Number, OneOf
 from workrail_lint.systems.blocks.vocabulary import (
     AgentNodeType,
     Backend,

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from tools.models.blocks.scalars import AnyText, HarmlessPath, Open, SafeId, Telling, Texts, Timestamp
-from workrail_lint.documents.models.scalars import Listed, Maybe, Number, OneOf
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import ByMember, Listed, Maybe, Number, OneOf
 from workrail_lint.systems.blocks.vocabulary import BlockType, OutputStatus
 
 Count = Annotated[int, Number(0, whole=True)]

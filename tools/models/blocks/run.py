@@ -8,8 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag
 
 from tools.models.blocks.output import BlockOutput, ExtendedBlockOutput
 from tools.models.blocks.scalars import AnyText, HarmlessPath, Open, Texts
-from workrail_lint.documents.models.scalars import Array, Listed, Maybe, Number, OneOf, Text
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import Array, ByMember, Listed, Maybe, Number, OneOf, Text
 from workrail_lint.systems.blocks.paths import OUTPUT_DIR
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy
 

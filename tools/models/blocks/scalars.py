@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from workrail_lint.documents.models.scalars import Listed, Text
+from workrail_lint.documents.models import Listed, Text
 from workrail_lint.systems.blocks.paths import HARMLESS_PATH, SAFE_ID
 from workrail_lint.systems.blocks.timestamps import ISO_TIMESTAMP
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tools.models.blocks.output import BlockOutput
 from tools.models.blocks.scalars import Open, SafeId, Telling
-from workrail_lint.documents.models.scalars import Listed, Maybe
+from workrail_lint.documents.models import Listed, Maybe
 
 
 class Prompt(Open):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from tools.models.team.scalars import Check, CriterionId, Open, RepoPath, Said, SaidTexts, TaskId, Texts, Timestamp
-from workrail_lint.documents.models.scalars import AnyText, Array, Listed, Maybe, OneOf, Text
+from workrail_lint.documents.models import AnyText, Array, Listed, Maybe, OneOf, Text
 from workrail_lint.systems.team import vocabulary as words
 
 

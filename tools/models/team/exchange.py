@@ -20,8 +20,7 @@ from tools.models.team.scalars import (
     Texts,
     text_or,
 )
-from workrail_lint.documents.models.scalars import AnyText, Array, Listed, Maybe, Number, OneOf
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import AnyText, Array, ByMember, Listed, Maybe, Number, OneOf
 from workrail_lint.systems.team import vocabulary as words
 
 

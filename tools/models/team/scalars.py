@@ -6,9 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
 
-from workrail_lint.documents.models.base import spaced
-from workrail_lint.documents.models.scalars import AnyText, Array, Text
-from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.models import AnyText, Array, ByType, Text, spaced
 from workrail_lint.systems.team import vocabulary
 
 # Not absolute, no drive, no home folder, no backslash, and no way up.

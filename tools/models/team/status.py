@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from tools.models.team.scalars import Open, Said, SessionName, Shut, TaskRef, Texts, Timestamp
-from workrail_lint.documents.models.scalars import AnyText, Array, Maybe, Number, OneOf, Text
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import AnyText, Array, ByMember, Maybe, Number, OneOf, Text
 from workrail_lint.systems.team import vocabulary as words
 from workrail_lint.systems.team.state_machine import is_approval, is_change_request
 

@@ -10,8 +10,7 @@ from pydantic import Discriminator, RootModel, Tag, create_model
 from tools.models.team.backlog import ChangeRequest
 from tools.models.team.scalars import Open, RepoPath, Said, SessionName
 from tools.models.team.status import SessionStatus
-from workrail_lint.documents.models.scalars import Array, Maybe, OneOf
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import Array, ByMember, Maybe, OneOf
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.sections import ADVISED, REQUIRED
 from workrail_lint.systems.team.vocabulary import Mode

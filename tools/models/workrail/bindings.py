@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Discriminator, RootModel, Tag
 
-from workrail_lint.documents.models.scalars import AnyText
-from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.models import AnyText, ByType
 
 Slots = dict[str, AnyText]
 

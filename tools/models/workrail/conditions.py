@@ -7,9 +7,18 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, FilledText, Finite, Listed, Maybe, OneOf
-from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
+from workrail_lint.documents.models import (
+    AnyText,
+    ByMember,
+    ByPresence,
+    ByType,
+    Closed,
+    FilledText,
+    Finite,
+    Listed,
+    Maybe,
+    OneOf,
+)
 from workrail_lint.systems.workrail.vocabulary import ConditionSourceKind, GateKind
 
 

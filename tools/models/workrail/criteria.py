@@ -7,9 +7,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Array, Finite, Listed, Maybe, OneOf
-from workrail_lint.documents.models.unions import ByPresence, ByType
+from workrail_lint.documents.models import AnyText, Array, ByPresence, ByType, Closed, Finite, Listed, Maybe, OneOf
 from workrail_lint.systems.workrail.vocabulary import ValidationRuleType
 
 

@@ -18,11 +18,14 @@ from tools.models.workrail.loops import MaxIterations
 from tools.models.workrail.outputs import Purpose
 from tools.models.workrail.steps import LoopStepOf, ParallelStepOf, StandardStepOf
 from tools.models.workrail.workflow import AcceptedKinds, ExtensionPoint, SlotId, Target, Version, WorkflowFields
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import (
+from workrail_lint.documents.models import (
     AgentRole,
     AnyText,
     Array,
+    ByMember,
+    ByPresence,
+    ByType,
+    Closed,
     FilledText,
     Listed,
     Maybe,
@@ -30,7 +33,6 @@ from workrail_lint.documents.models.scalars import (
     Text,
     Title,
 )
-from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
 from workrail_lint.systems.workrail.vocabulary import (
     AcceptedKind,
     CapabilityLevel,

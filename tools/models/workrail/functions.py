@@ -6,9 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Array, Finite, Identifier, Listed, Maybe, OneOf, Text
-from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.models import (
+    AnyText,
+    Array,
+    ByType,
+    Closed,
+    Finite,
+    Identifier,
+    Listed,
+    Maybe,
+    OneOf,
+    Text,
+)
 from workrail_lint.systems.workrail.vocabulary import FunctionScope, ParameterType
 
 Choice = Annotated[

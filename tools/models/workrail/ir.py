@@ -14,9 +14,7 @@ from tools.models.workrail.outputs import AssessmentConsequence, AssessmentDefin
 from tools.models.workrail.prompts import PromptFragment
 from tools.models.workrail.steps import Delegation
 from tools.models.workrail.workflow import RecommendedPreferences, WorkflowReference
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Finite, Listed, Maybe, Number, OneOf
-from workrail_lint.documents.models.unions import ByMember
+from workrail_lint.documents.models import AnyText, ByMember, Closed, Finite, Listed, Maybe, Number, OneOf
 from workrail_lint.systems.workrail.vocabulary import (
     CapabilityLevel,
     GateKind,

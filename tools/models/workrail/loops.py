@@ -9,9 +9,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from tools.models.workrail.conditions import Condition, ConditionSource
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Identifier, Maybe, Number, OneOf
-from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.models import AnyText, ByType, Closed, Identifier, Maybe, Number, OneOf
 from workrail_lint.systems.workrail.vocabulary import LoopType
 
 MaxIterations = Annotated[float, Number(1, 1000)]

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import Array, FilledText, Maybe, Text
+from workrail_lint.documents.models import Array, Closed, FilledText, Maybe, Text
 from workrail_lint.systems.workrail.vocabulary import ConsequenceEffect
 
 ShortId = Annotated[str, Text(1, 64)]

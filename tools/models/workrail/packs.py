@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from workrail_lint.documents.models.unions import ByMember, ByType
+from workrail_lint.documents.models import ByMember, ByType
 
 # The smallest number above zero that a double can hold: "at least this" is "more than nothing".
 _ABOVE_ZERO = 5e-324

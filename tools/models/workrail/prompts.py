@@ -8,9 +8,7 @@ from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
 from tools.models.workrail.conditions import Condition
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, FilledText, Listed, Maybe, Text
-from workrail_lint.documents.models.unions import ByMember, ByType
+from workrail_lint.documents.models import AnyText, ByMember, ByType, Closed, FilledText, Listed, Maybe, Text
 from workrail_lint.systems.workrail.vocabulary import PromptPartKind
 
 

@@ -13,9 +13,20 @@ from tools.models.workrail.functions import FunctionCall, FunctionDefinition, Fu
 from tools.models.workrail.loops import LoopConfig
 from tools.models.workrail.outputs import AssessmentConsequence, OutputContract, ShortId
 from tools.models.workrail.prompts import PromptBlocks, PromptFragment, TemplateCall
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AgentRole, AnyText, Array, Listed, Maybe, OneOf, StepId, Text, Title
-from workrail_lint.documents.models.unions import ByMember, ByType
+from workrail_lint.documents.models import (
+    AgentRole,
+    AnyText,
+    Array,
+    ByMember,
+    ByType,
+    Closed,
+    Listed,
+    Maybe,
+    OneOf,
+    StepId,
+    Text,
+    Title,
+)
 from workrail_lint.systems.workrail.vocabulary import ModelTier, StepType
 
 IdT = TypeVar("IdT")

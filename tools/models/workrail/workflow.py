@@ -9,8 +9,7 @@ from pydantic import Field
 from tools.models.workrail.functions import FunctionDefinition
 from tools.models.workrail.outputs import AssessmentDefinition, Purpose
 from tools.models.workrail.steps import Step
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import Array, Maybe, Number, OneOf, Text, Title
+from workrail_lint.documents.models import Array, Closed, Maybe, Number, OneOf, Text, Title
 from workrail_lint.systems.workrail.vocabulary import (
     AcceptedKind,
     Autonomy,

@@ -6,10 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, FilledText, Listed, Maybe, Number, OneOf
-from workrail_lint.documents.models.scenario import Generated, LockId, Name
-from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.models import (
+    AnyText,
+    ByType,
+    Closed,
+    FilledText,
+    Generated,
+    Listed,
+    LockId,
+    Maybe,
+    Name,
+    Number,
+    OneOf,
+)
 from workrail_lint.systems.blocks.run_vocabulary import (
     BlockerCode,
     Containers,

@@ -14,7 +14,6 @@ from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.blocks.check import check_document, read_document
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.expressions import parse_expression
-from workrail_lint.systems.blocks.limits import PERMUTED_LANES
 from workrail_lint.systems.blocks.merging import MANUAL
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions, block_options
@@ -22,7 +21,7 @@ from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.definition_graph import expressions
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode, Profile, RunProfile
-from workrail_lint.systems.blocks.vocabulary import BlockProfile, ControlType, FailureMode, members
+from workrail_lint.systems.blocks.vocabulary import PERMUTED_LANES, BlockProfile, ControlType, FailureMode, members
 from workrail_lint.systems.blocks.wording import shown
 from workrail_lint.systems.scenario_findings import scenario_finding
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.base.wording import counted
-from workrail_lint.systems.blocks.limits import MAX_REVISIONS
 from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, MANUAL, Merge, merge, path_conflicts
 from workrail_lint.systems.blocks.paths import output_name
-from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution, is_member, texts_of
+from workrail_lint.systems.blocks.vocabulary import MAX_REVISIONS, MergeStrategy, Resolution, is_member, texts_of
 from workrail_lint.systems.blocks.wording import shown
 
 Problem = tuple[str, str]

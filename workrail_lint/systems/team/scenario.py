@@ -6,10 +6,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
-from workrail_lint.documents.models.scenario import Generated, LockId, Name
-from workrail_lint.documents.models.unions import ByPresence, ByType
+from workrail_lint.documents.models import (
+    AnyText,
+    Array,
+    ByPresence,
+    ByType,
+    Closed,
+    FilledText,
+    Generated,
+    Listed,
+    LockId,
+    Maybe,
+    Name,
+    Number,
+    OneOf,
+    Text,
+)
 from workrail_lint.systems.team.scenario_words import CheckResult, Defaults, ReplyFault, WriteFault
 from workrail_lint.systems.team.vocabulary import (
     SESSION_NAME,

@@ -7,10 +7,23 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
-from workrail_lint.documents.models.base import Closed
-from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
-from workrail_lint.documents.models.scenario import Generated, LockId, Name
-from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
+from workrail_lint.documents.models import (
+    AnyText,
+    Array,
+    ByMember,
+    ByPresence,
+    ByType,
+    Closed,
+    FilledText,
+    Generated,
+    Listed,
+    LockId,
+    Maybe,
+    Name,
+    Number,
+    OneOf,
+    Text,
+)
 from workrail_lint.systems.workrail.scenario_words import (
     AgentKind,
     AnswerKind,

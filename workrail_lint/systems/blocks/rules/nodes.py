@@ -12,7 +12,6 @@ from workrail_lint.documents.operations import Remove, ReplaceText
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.documents import BlockKind
-from workrail_lint.systems.blocks.limits import PROMPT_FIELD_CHARACTERS
 from workrail_lint.systems.blocks.model.documents import Config, Node, StudioWorkflow
 from workrail_lint.systems.blocks.options import PROFILE
 from workrail_lint.systems.blocks.plan import bodies_in_themselves, topological_order
@@ -22,6 +21,7 @@ from workrail_lint.systems.blocks.rules.definition_graph import unknown_node
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, node, uuid, workflow
 from workrail_lint.systems.blocks.vocabulary import (
+    PROMPT_FIELD_CHARACTERS,
     Backend,
     BlockProfile,
     BlockType,

@@ -14,12 +14,11 @@ from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
-from workrail_lint.systems.blocks.limits import SUMMARY_SENTENCES
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, is_safe_id, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import output, output_path
 from workrail_lint.systems.blocks.timestamps import parse_timestamp
-from workrail_lint.systems.blocks.vocabulary import BlockType, OutputStatus, members, texts_of
+from workrail_lint.systems.blocks.vocabulary import SUMMARY_SENTENCES, BlockType, OutputStatus, members, texts_of
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
 from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
-from workrail_lint.systems.blocks.limits import RESTRICTION_CHARACTERS
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.prompts import Section, difference, joined, sections, without_revision
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
@@ -31,7 +30,7 @@ from workrail_lint.systems.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.systems.blocks.units import Unit
-from workrail_lint.systems.blocks.vocabulary import BlockType, RepoSource, members, texts_of
+from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members, texts_of
 from workrail_lint.systems.blocks.wording import json_type, shown
 
 if TYPE_CHECKING:
