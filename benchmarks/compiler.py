@@ -19,7 +19,7 @@ from benchmarks.measure import Figure, counts_instructions, instructions, side_b
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.compile import compile_source
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.system import WorkRailSystem

@@ -24,8 +24,8 @@ from workrail_lint.systems.blocks.check import check_document
 from workrail_lint.systems.blocks.documents import EXTENDED, BlockKind, load_schema, schema_path, validator
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.rules.base import BlockDocument
+from workrail_lint.systems.workrail.catalog.checks import schema_problems
 from workrail_lint.systems.workrail.catalog.contracts import plain_schema, validate_artifact
-from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 
 EXTENDED_FAN_IN = {**examples.FAN_IN, "blockOutputs": [*examples.FAN_IN["blockOutputs"], TEST_OUTPUT]}
 LOCAL = {"source": "local", "localPath": "repo", "readOnly": True}

@@ -21,7 +21,7 @@ from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, compile_workflow
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 
 pytestmark = requires_oracle
 

@@ -16,7 +16,7 @@ from workrail_lint.base.canonical import CanonicalError, canonical_hash, digest
 from workrail_lint.base.result import Err
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.compiler.compiled import compile_definition, resolve
 from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk

@@ -13,7 +13,7 @@ from oracle import apply_patch, base_path, load_base, read_jsonl, read_oracle, r
 from workrail_lint import Ok, check_text, compile_workflow
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 
 pytestmark = requires_oracle
 

@@ -9,7 +9,7 @@ import workrail_lint
 from workrail_lint.project.cache import Cache
 from workrail_lint.project.plan import DECIDING, _cache_key
 from workrail_lint.systems.workrail.catalog import Catalog, load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.settings import Settings
 

@@ -23,8 +23,8 @@ from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.vocabulary import AgentName
+from workrail_lint.systems.workrail.catalog.checks import schema_problems
 from workrail_lint.systems.workrail.catalog.contracts import plain_schema, validate_artifact
-from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 
 MODELS: dict[str, tuple[type[BaseModel], Any, str]] = {
     "team-status": (SessionStatus, examples.STATUS, f".agents-work/{examples.STATUS['session']}/status.json"),

@@ -19,7 +19,7 @@ from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail import catalog
 from workrail_lint.systems.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, by_id, digest_of
 from workrail_lint.systems.workrail.catalog.contracts import PATTERNS
-from workrail_lint.systems.workrail.catalog.extend import sort_entries
+from workrail_lint.systems.workrail.catalog.loading import sort_entries
 from workrail_lint.systems.workrail.catalog.render import document_text
 
 _HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail.analysis.order import covered, exclusive, ma
 from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.analysis.records import Definition, Use
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 

@@ -14,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.catalog.generate import files
+from tools.models.workrail.catalog import CatalogDocument
 from workrail_lint.systems.workrail.catalog import Catalog, CatalogPhase, load_core
 from workrail_lint.systems.workrail.catalog import engine_digests as known
-from workrail_lint.systems.workrail.catalog.catalog import digest_of
+from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER, Routine, digest_of
 from workrail_lint.systems.workrail.catalog.checks import check_document
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
-from workrail_lint.systems.workrail.catalog.model import CatalogDocument
-from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, Routine
 
 CORE = load_core()
 SHIPPED_FEATURES = {"capabilities": (3, 3, 3), "memory_context": (1, 0, 0), "subagent_guidance": (3, 2, 2)}

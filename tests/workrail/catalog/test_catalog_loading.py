@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tools.models.workrail.catalog import CatalogDocument, catalog_schema
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer
 from workrail_lint.findings import Finding
@@ -24,7 +25,6 @@ from workrail_lint.systems.workrail.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.catalog import digest_of
 from workrail_lint.systems.workrail.catalog.checks import check_document, format_validator, order_problems
 from workrail_lint.systems.workrail.catalog.loading import load_catalog
-from workrail_lint.systems.workrail.catalog.model import CatalogDocument, catalog_schema
 from workrail_lint.systems.workrail.catalog.render import document_text
 
 

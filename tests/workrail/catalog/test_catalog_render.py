@@ -8,8 +8,7 @@ import pytest
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog import Catalog, load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
-from workrail_lint.systems.workrail.catalog.loading import load_catalog
+from workrail_lint.systems.workrail.catalog.loading import load_catalog, with_routines
 from workrail_lint.systems.workrail.catalog.render import (
     KINDS,
     document_text,

@@ -9,8 +9,8 @@ import pytest
 from workrail_lint.documents.schema.checks import search
 from workrail_lint.documents.schema.dialect import tag_of
 from workrail_lint.documents.schema.engine import compile_schema
+from workrail_lint.systems.workrail.catalog.checks import schema_problems
 from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object, plain_schema
-from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 
 
 def keywords(schema: dict[str, Any], value: object) -> list[tuple[tuple[Any, ...], str]]:

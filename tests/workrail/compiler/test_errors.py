@@ -8,7 +8,7 @@ import pytest
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow

@@ -12,7 +12,7 @@ from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.rules import catalog as catalog_rules
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow

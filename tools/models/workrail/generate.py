@@ -45,7 +45,7 @@ def _bindings() -> dict[str, Any]:
 
 
 def _catalog() -> dict[str, Any]:
-    from workrail_lint.systems.workrail.catalog.model import catalog_schema
+    from tools.models.workrail.catalog import catalog_schema
 
     return catalog_schema()
 

@@ -35,7 +35,7 @@ def resolve_catalog(
         active = loaded.value
     if routines is None:
         return Ok(active)
-    from workrail_lint.systems.workrail.catalog.extend import with_routines
+    from workrail_lint.systems.workrail.catalog.loading import with_routines
 
     extended = with_routines(active, routines)  # type: ignore[arg-type]
     errors = [finding for finding in extended.findings if finding.severity is Severity.ERROR]

@@ -226,7 +226,7 @@ class _Registry:
                 yield entry.path, self._finding("duplicate-workflow-id", "/id", message)
 
     def _template_collisions(self) -> Iterator[tuple[str, Finding]]:
-        from workrail_lint.systems.workrail.catalog.routine import template_id_of
+        from workrail_lint.systems.workrail.catalog.catalog import template_id_of
 
         templates: dict[tuple[str, str], list[Entry]] = {}
         for entry in self.entries:

@@ -1,29 +1,175 @@
-"""Checks of a catalog document beyond its shape.
+"""Reading and checking a catalog document: its shape, its entries, and the schemas of its packs.
 
-Pure functions over plain data. The pydantic model uses the order rules of this module too.
+A pack's schema stays inside a subset: a keyword outside it would be silently ignored, and an artifact would pass that
+should not. The pydantic model uses the order rules of this module too.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError
+from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import type_name
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.schema.dialect import LENGTH_UNITS, OBJECT_MODES
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.catalog.catalog import digest_of, load_core, routine_of
+from workrail_lint.systems.workrail.catalog.catalog import admit, digest_of, load_core, routine_of
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
-from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
-from workrail_lint.systems.workrail.catalog.reading import finding
-from workrail_lint.systems.workrail.catalog.routine import admit
+
+PathLike = str | os.PathLike[str]
+# The engine reads such a file too: the last of the duplicate members counts.
+_HARMLESS = frozenset({"json-duplicate-key"})
+
+
+def read_document(
+    path: PathLike, *, strict: bool, max_bytes: int | None = None
+) -> Ok[JsonDocument] | Err[list[Finding]]:
+    """A JSON file. Unless `strict`, duplicate member names are accepted, as the engine does."""
+    name = os.fspath(path)
+    try:
+        data = read_bytes(name)
+    except OSError as error:
+        return Err([finding("file-not-readable", f"can not be read: {reason(error)}", phase=Phase.READ, path=name)])
+    document = read_json(data, max_bytes=max_bytes)
+    problems = [problem for problem in document.problems if strict or problem.name not in _HARMLESS]
+    if problems:
+        return Err([_of_problem(problem, document, name) for problem in problems])
+    return Ok(document)
+
+
+def reason(error: OSError | ValueError) -> str:
+    """The system's reason, without the path. A ValueError means an impossible file name."""
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error) or type(error).__name__).lower()
+
+
+def finding(
+    name: str,
+    message: str,
+    pointer: str = "",
+    *,
+    severity: Severity = Severity.ERROR,
+    phase: Phase = Phase.SCHEMA,
+    path: str = "",
+    on_name: bool = False,
+    help_text: str | None = None,
+) -> Finding:
+    """A finding about a catalog; its code is its name until the rule registry sets it."""
+    return Finding(name, name, severity, message, pointer, phase=phase, path=path, on_name=on_name, help=help_text)
+
+
+def place(findings: list[Finding], document: JsonDocument | None, path: str) -> list[Finding]:
+    """Give findings their file and, if the text is available, their position."""
+    for item in findings:
+        item.path = path
+        if document is not None:
+            item.span = document.locate(item.pointer, item.on_name)
+    return findings
+
+
+def _of_problem(problem: Problem, document: JsonDocument, path: str) -> Finding:
+    found = finding(problem.name, problem.message, problem.pointer, phase=Phase.READ, path=path)
+    found.span = document.source.span(problem.start, problem.end)
+    return found
+
+
+# Checking an artifact recurses as deep as its schema does.
+_MAX_DEPTH = 100
+Path = tuple[str | int, ...]
+
+
+def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Where and how a pack's schema leaves the subset."""
+    if not isinstance(schema, dict):
+        yield path, f"a schema must be an object, not {type_name(schema)}"
+        return
+    if len(path) > _MAX_DEPTH:
+        yield path, f"the schema is nested more than {_MAX_DEPTH} levels deep"
+        return
+    for keyword, value in schema.items():
+        at = (*path, keyword)
+        problem = _KEYWORDS[keyword](value) if keyword in _KEYWORDS else "is not a supported schema keyword"
+        if problem:
+            yield at, f"{quoted(keyword)} {problem}"
+        elif keyword == "properties":
+            for name, member in value.items():
+                yield from schema_problems(member, (*at, name))
+        elif keyword == "oneOf":
+            for index, alternative in enumerate(value):
+                yield from schema_problems(alternative, (*at, index))
+        elif keyword == "items" or (keyword == "additionalProperties" and isinstance(value, dict)):
+            yield from schema_problems(value, at)
+    if schema.get("x-objectMode") == "strict" and schema.get("additionalProperties", False) is not False:
+        yield path, "'x-objectMode' strict contradicts 'additionalProperties'"
+    if schema.get("x-objectMode") in ("strip", "open") and schema.get("additionalProperties") is False:
+        yield path, f"'x-objectMode' {schema['x-objectMode']} contradicts 'additionalProperties'"
+
+
+def _is_string_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _count(value: object) -> str | None:
+    return None if type(value) is int and value >= 0 else "must be a non-negative integer"
+
+
+def _number(value: object) -> str | None:
+    return None if type_name(value) == "number" else "must be a number"
+
+
+def _one_of(*members: str) -> Callable[[object], str | None]:
+    text = "must be one of " + ", ".join(members)
+    return lambda value: None if isinstance(value, str) and value in members else text
+
+
+def _pattern(value: object) -> str | None:
+    if not isinstance(value, str):
+        return "must be a string"
+    match compile_pattern(value, "u"):
+        case Err(reason):
+            return f"must be a regular expression: {reason}"
+        case Ok(_):
+            return None
+
+
+def _that(holds: Callable[[object], bool], text: str) -> Callable[[object], str | None]:
+    return lambda value: None if holds(value) else text
+
+
+# The valid values of each keyword; a message continues the sentence that starts with the keyword.
+_KEYWORDS: dict[str, Callable[[object], str | None]] = {
+    "type": _one_of("string", "number", "integer", "boolean", "object", "array", "null"),
+    "const": lambda _: None,
+    "enum": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list"),
+    "properties": _that(lambda v: isinstance(v, dict), "must be an object"),
+    "required": _that(_is_string_list, "must be a list of field names"),
+    "additionalProperties": _that(lambda v: isinstance(v, bool | dict), "must be true, false or a schema"),
+    "items": _that(lambda v: isinstance(v, dict), "must be a schema"),
+    "minItems": _count,
+    "maxItems": _count,
+    "minLength": _count,
+    "maxLength": _count,
+    "pattern": _pattern,
+    "minimum": _number,
+    "maximum": _number,
+    "oneOf": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list of schemas"),
+    "x-objectMode": _one_of(*OBJECT_MODES),
+    "x-lengthUnit": _one_of(*LENGTH_UNITS),
+}
+
 
 LISTS = ("features", "refs", "routines", "contracts", "capabilities")
 Entry = dict[str, Any]

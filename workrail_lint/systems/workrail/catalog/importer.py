@@ -19,12 +19,10 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.catalog import engine_digests
-from workrail_lint.systems.workrail.catalog.catalog import PLACEMENTS, Catalog, digest_of, load_core
-from workrail_lint.systems.workrail.catalog.checks import check_document
+from workrail_lint.systems.workrail.catalog.catalog import PLACEMENTS, Catalog, CatalogPhase, digest_of, load_core
+from workrail_lint.systems.workrail.catalog.checks import PathLike, check_document, finding, read_document
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
-from workrail_lint.systems.workrail.catalog.extend import collect_routines, routine_entries, sort_entries
-from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
-from workrail_lint.systems.workrail.catalog.reading import PathLike, finding, read_document
+from workrail_lint.systems.workrail.catalog.loading import collect_routines, routine_entries, sort_entries
 
 CATALOG_ID = "engine"
 SECONDS = 60.0

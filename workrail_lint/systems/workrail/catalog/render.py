@@ -7,10 +7,16 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract, Feature, PromptValue, Ref
-from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
-from workrail_lint.systems.workrail.catalog.reading import finding
-from workrail_lint.systems.workrail.catalog.routine import Routine
+from workrail_lint.systems.workrail.catalog.catalog import (
+    Catalog,
+    CatalogPhase,
+    Contract,
+    Feature,
+    PromptValue,
+    Ref,
+    Routine,
+)
+from workrail_lint.systems.workrail.catalog.checks import finding
 
 KINDS = ("feature", "ref", "template", "contract", "capability")
 _INDENT = "    "

@@ -11,9 +11,7 @@ from typing import Any, TypeVar
 
 from workrail_lint.base.neutral import json_text
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract, Feature, Ref
-from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
-from workrail_lint.systems.workrail.catalog.routine import Routine
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, CatalogPhase, Contract, Feature, Ref, Routine
 
 Schema = dict[str, Any]
 Entry = TypeVar("Entry", bound="Contract | Feature | Ref | Routine")

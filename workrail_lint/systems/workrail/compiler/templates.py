@@ -10,7 +10,7 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, TEMPLATE_PREFIX
+from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER, TEMPLATE_PREFIX
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -23,8 +23,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
 )
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.catalog.routine import Routine
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog, Routine
 
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.author_texts import Group
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.catalog.routine import Routine
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog, Routine
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
     from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow

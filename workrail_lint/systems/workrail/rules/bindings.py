@@ -15,7 +15,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace, ReplaceText
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.routine import Routine, template_id_of
+from workrail_lint.systems.workrail.catalog.catalog import Routine, template_id_of
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.tokens import SENTINEL, TOKEN

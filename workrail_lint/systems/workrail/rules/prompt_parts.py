@@ -14,7 +14,7 @@ from workrail_lint.documents.operations import Insert, Operation, Remove, Replac
 from workrail_lint.documents.pointer import Token, parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
 from workrail_lint.systems.workrail.compiler.tokens import TOKEN

@@ -12,7 +12,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Remove, Rename
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER
 from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import ROUTINE, Text, WorkflowContext, WorkflowRule

@@ -11,7 +11,7 @@ from workrail_lint.documents.operations import Insert, Operation, Remove, Replac
 from workrail_lint.documents.pointer import parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.nodes import Node
 from workrail_lint.systems.workrail.compiler.steps import expand_virtual
 from workrail_lint.systems.workrail.model.workflow import AuditConfig, Step, SynthesisConfig, VerificationConfig

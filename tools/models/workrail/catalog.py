@@ -1,6 +1,6 @@
 """The catalog document as a closed model: the source of its JSON Schema.
 
-Files are checked against the schema generated from here (see `checks`), because the linter runs on every
+Files are checked against the schema generated from here (see `catalog/checks.py`), because the linter runs on every
 commit and pydantic alone would cost more than everything else it does. A test holds the two together.
 """
 
