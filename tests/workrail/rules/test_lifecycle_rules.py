@@ -135,10 +135,9 @@ def test_design_form_is_written_out() -> None:
 
 def test_every_compatibility_code_has_words() -> None:
     from workrail_lint.systems.workrail.compat import codes
-    from workrail_lint.systems.workrail.rules.lifecycle import _compat_messages
 
     names = {value.name for value in vars(codes).values() if isinstance(value, codes.Code)}
-    assert _compat_messages().keys() == names
+    assert DesignFormConstruct._compat_messages().keys() == names
     assert all(name.startswith("compat-") for name in names)
 
 

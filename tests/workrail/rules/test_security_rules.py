@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
 from workrail_lint.systems.workrail.rules.criteria import CriteriaRegexBacktracking
-from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.security import (
     AllowedToolsHint,
     IdNullByte,
@@ -111,6 +111,8 @@ def test_null_bytes_in_ids() -> None:
         ),
         step("calling", None, templateCall={"templateId": "a\x00"}),
         parallel(parallelDelegations=[{"workflowId": "a.b"}, {"workflowId": "a.b\x00"}]),
+        step("la\x00st"),
+        {**loop(), "body": "la\x00st"},
         assessments=[{"id": "de\x00pth", "purpose": "P", "dimensions": []}],
         references=[{"source": "a\x00.md"}],
     )
@@ -121,6 +123,8 @@ def test_null_bytes_in_ids() -> None:
         "/steps/0/outputContract/contractRef",
         "/steps/1/templateCall/templateId",
         "/steps/2/parallelDelegations/1/workflowId",
+        "/steps/3/id",
+        "/steps/4/body",
     }
 
 

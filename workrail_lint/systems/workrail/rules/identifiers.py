@@ -20,7 +20,6 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
-from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import PLAIN_ID, RESERVED_ID, RESERVED_NAME, SIMILAR_IDS, folded
 from workrail_lint.systems.workrail.rules.prose import label
@@ -233,7 +232,19 @@ class StepIdPattern(WorkflowRule):
             return None
         if _first_to_become(workflow).get(new, finding) is not finding:
             return None  # two ids would become the same
-        return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))
+        return unsafe(f"rename it to {new}", *self._step_rename(renamed, new, workflow))
+
+    @staticmethod
+    def _step_rename(renamed: Step, new: str, workflow: WorkflowContext) -> Iterator[Operation]:
+        """Yield the operations that rename a step, in the step and in everything that refers to it."""
+        yield Replace(renamed.at("id"), new)
+        if renamed.around is None:
+            for other in workflow.steps:
+                if other.kind == "loop" and other.body == renamed.id:
+                    yield Replace(other.at("body"), new)
+        source = renamed.loop.condition_source if renamed.kind == "loop" else None
+        if source is not None and source.kind == "artifact_contract" and source.loop_id == renamed.id:
+            yield Replace(source.at("loopId"), new)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -248,18 +259,6 @@ def _first_to_become(workflow: WorkflowContext) -> dict[str | None, Finding]:
     """Return the suggested ids, each with the first finding that suggests it."""
     findings = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
     return {finding.suggestion: finding for finding in reversed(findings)}
-
-
-def _step_rename(renamed: Step, new: str, workflow: WorkflowContext) -> Iterator[Operation]:
-    """Yield the operations that rename a step, in the step and in everything that refers to it."""
-    yield Replace(renamed.at("id"), new)
-    if renamed.around is None:
-        for other in workflow.steps:
-            if other.kind == "loop" and other.body == renamed.id:
-                yield Replace(other.at("body"), new)
-    source = renamed.loop.condition_source if renamed.kind == "loop" else None
-    if source is not None and source.kind == "artifact_contract" and source.loop_id == renamed.id:
-        yield Replace(source.at("loopId"), new)
 
 
 class StepIdDuplicate(WorkflowRule):
@@ -375,6 +374,8 @@ class FragmentIdDuplicate(WorkflowRule):
         )
 
 
+# ------------------------------------------------------------------------------------------------- names
+
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
 _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar")
 _DEFAULTS = ("currentIteration", "currentItem", "currentIndex")
@@ -403,16 +404,18 @@ class LoopVarCollision(WorkflowRule):
                 )
             seen.setdefault(name, member)
 
+    @staticmethod
+    def _each(**variables: str) -> dict[str, Any]:
+        return workflow(loop(type="forEach", count=..., items="files", **variables))
+
     def examples(self) -> Iterator[Example]:
-        yield Example(_each(itemVar="current", indexVar="current"), _each(itemVar="current", indexVar="position"))
+        yield Example(
+            self._each(itemVar="current", indexVar="current"), self._each(itemVar="current", indexVar="position")
+        )
 
 
 def _loop_variables(loop: LoopStep) -> tuple[str | None, ...]:
     return loop.loop.iteration_var, loop.loop.item_var, loop.loop.index_var
-
-
-def _each(**variables: str) -> dict[str, Any]:
-    return samples.workflow(samples.loop(type="forEach", count=..., items="files", **variables))
 
 
 class ReservedObjectKey(WorkflowRule):
@@ -428,7 +431,7 @@ class ReservedObjectKey(WorkflowRule):
     needs = frozenset({RESERVED_NAME})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        for name, pointer, what, is_key in _names(step):
+        for name, pointer, what, is_key in self._names(step):
             if name in RESERVED_KEYS:
                 report(
                     pointer,
@@ -444,36 +447,35 @@ class ReservedObjectKey(WorkflowRule):
                 "reserves it; rename it",
             )
 
+    def _names(self, step: Step) -> Iterator[tuple[str, str, str, bool]]:
+        """Yield the names that the engine stores for a step: the name, its place, what it names, whether it's a key."""
+        if step.kind == "loop":
+            for member, variable in zip(_LOOP_VARIABLES, _loop_variables(step), strict=True):
+                yield variable or "", step.loop.at(member), "a loop variable", False
+        elif step.kind == "parallel":
+            for delegation in step.parallel_delegations:
+                yield from self._keys(delegation.args, delegation.at("args"))
+                yield from self._keys(delegation.context_mapping, delegation.at("contextMapping"))
+                for name, inner in delegation.context_mapping.items():
+                    yield inner, delegation.at("contextMapping", name), "a context variable", False
+        else:
+            if step.prompt_blocks is not None:
+                yield from self._keys(step.prompt_blocks.output_required, step.prompt_blocks.at("outputRequired"))
+            if step.template_call is not None:
+                yield from self._keys(step.template_call.args, step.template_call.at("args"))
+            for call in step.function_calls:
+                yield from self._keys(call.args, call.at("args"))
+
+    @staticmethod
+    def _keys(members: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, str, str, bool]]:
+        for name in members:
+            yield name, child(pointer, name), "a member name", True
+
     def examples(self) -> Iterator[Example]:
         yield Example(
-            samples.workflow(samples.loop(iterationVar="constructor")),
-            samples.workflow(samples.loop(iterationVar="round")),
+            workflow(loop(iterationVar="constructor")),
+            workflow(loop(iterationVar="round")),
         )
-
-
-def _names(step: Step) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield the names that the engine stores for a step: the name, its place, what it names, whether it is a key."""
-    if step.kind == "loop":
-        for member, variable in zip(_LOOP_VARIABLES, _loop_variables(step), strict=True):
-            yield variable or "", step.loop.at(member), "a loop variable", False
-    elif step.kind == "parallel":
-        for delegation in step.parallel_delegations:
-            yield from _keys(delegation.args, delegation.at("args"))
-            yield from _keys(delegation.context_mapping, delegation.at("contextMapping"))
-            for name, inner in delegation.context_mapping.items():
-                yield inner, delegation.at("contextMapping", name), "a context variable", False
-    else:
-        if step.prompt_blocks is not None:
-            yield from _keys(step.prompt_blocks.output_required, step.prompt_blocks.at("outputRequired"))
-        if step.template_call is not None:
-            yield from _keys(step.template_call.args, step.template_call.at("args"))
-        for call in step.function_calls:
-            yield from _keys(call.args, call.at("args"))
-
-
-def _keys(members: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, str, str, bool]]:
-    for name in members:
-        yield name, child(pointer, name), "a member name", True
 
 
 class IdConfusable(WorkflowRule):
@@ -486,7 +488,7 @@ class IdConfusable(WorkflowRule):
     needs = frozenset({SIMILAR_IDS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for what, ids in _namespaces(workflow):
+        for what, ids in self._namespaces(workflow):
             seen: dict[str, str] = {}
             for ident, pointer in ids:
                 other = seen.setdefault(folded(ident), ident)
@@ -494,25 +496,25 @@ class IdConfusable(WorkflowRule):
                     message = f"the {what} {quoted(ident)} is easily mistaken for {quoted(other)}; rename one of them"
                     report(pointer, message)
 
+    @staticmethod
+    def _namespaces(workflow: WorkflowContext) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
+        """Yield each kind of id, with the ids that share a namespace and their places."""
+        model = workflow.model
+        yield "step id", ((owner.id, owner.at("id")) for owner in workflow.all_steps if owner.id)
+        for owner in workflow.all_steps:
+            if owner.kind == "standard":
+                yield "fragment id", ((fragment.id, fragment.at("id")) for fragment in owner.prompt_fragments)
+            if owner.kind != "parallel":
+                yield "function name", ((item.name, item.at("name")) for item in owner.function_definitions)
+        yield "assessment id", ((assessment.id, assessment.at("id")) for assessment in model.assessments)
+        yield "slot id", ((point.slot_id, point.at("slotId")) for point in model.extension_points)
+        yield "function name", ((item.name, item.at("name")) for item in model.function_definitions)
+        yield "reference id", ((reference.id, reference.at("id")) for reference in model.references)
+        for assessment in model.assessments:
+            yield "dimension id", ((dimension.id, dimension.at("id")) for dimension in assessment.dimensions)
+
     def examples(self) -> Iterator[Example]:
         yield Example(
-            samples.workflow(samples.step("step-1"), samples.step("step-l")),
-            samples.workflow(samples.step("step-1"), samples.step("step-2")),
+            workflow(step("step-1"), step("step-l")),
+            workflow(step("step-1"), step("step-2")),
         )
-
-
-def _namespaces(workflow: WorkflowContext) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
-    """Yield each kind of id, with the ids that share a namespace and their places."""
-    model = workflow.model
-    yield "step id", ((owner.id, owner.at("id")) for owner in workflow.all_steps if owner.id)
-    for owner in workflow.all_steps:
-        if owner.kind == "standard":
-            yield "fragment id", ((fragment.id, fragment.at("id")) for fragment in owner.prompt_fragments)
-        if owner.kind != "parallel":
-            yield "function name", ((item.name, item.at("name")) for item in owner.function_definitions)
-    yield "assessment id", ((assessment.id, assessment.at("id")) for assessment in model.assessments)
-    yield "slot id", ((point.slot_id, point.at("slotId")) for point in model.extension_points)
-    yield "function name", ((item.name, item.at("name")) for item in model.function_definitions)
-    yield "reference id", ((reference.id, reference.at("id")) for reference in model.references)
-    for assessment in model.assessments:
-        yield "dimension id", ((dimension.id, dimension.at("id")) for dimension in assessment.dimensions)

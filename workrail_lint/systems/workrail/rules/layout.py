@@ -61,48 +61,49 @@ class FormatNoncanonical(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         text = workflow.document.text
-        line = None if _is_as_written(workflow.document) else layout_problem(text)
+        line = None if self._is_as_written(workflow.document) else layout_problem(text)
         workflow.document.is_laid_out = line is None and "\r" not in text
         if line is not None:
             fix = Fix("format the file", Safety.SAFE, lambda: (Respell(0, len(text), formatted(text)),))
-            report("", _message(text, line), fix=fix)
+            report("", self._message(text, line), fix=fix)
+
+    def _is_as_written(self, document: JsonDocument) -> bool:
+        """Return whether the file is exactly what an encoder writes. Importing one pays off only for many files."""
+        global _checked, _encode
+        if _encode is None:
+            _checked += 1
+            if _checked < _WORTH_AN_IMPORT and "orjson" not in sys.modules:
+                return False
+            import orjson
+
+            _encode = partial(orjson.dumps, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        try:
+            written, data = _encode(document.value), document.source.data
+            # Other encoders and authors escape some of what is not ASCII, or all.
+            return written == data or (
+                b"\\u" in data and self._in_ascii(written.decode()) == self._in_ascii(document.text)
+            )
+        except TypeError:
+            return False  # a number or a character that it can't write
+
+    @staticmethod
+    def _in_ascii(text: str) -> bytes:
+        return text.encode("ascii", "backslashreplace")
+
+    @staticmethod
+    def _message(text: str, line: int) -> str:
+        if not text.endswith("\n"):
+            return "the file does not end with a newline"
+        return f"line {line} is not formatted with two spaces per level and one item per line"
 
     def examples(self) -> Iterator[Example]:
         document = samples.workflow()
         yield Example(json.dumps(document), _text(), _text())
 
 
-def _is_as_written(document: JsonDocument) -> bool:
-    """Return whether the file is exactly what an encoder writes. Importing a fast one pays off only for many files."""
-    global _checked, _encode
-    if _encode is None:
-        _checked += 1
-        if _checked < _WORTH_AN_IMPORT and "orjson" not in sys.modules:
-            return False
-        import orjson
-
-        _encode = partial(orjson.dumps, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    try:
-        written, data = _encode(document.value), document.source.data
-        # Other encoders and authors escape some of what is not ASCII, or all.
-        return written == data or (b"\\u" in data and _in_ascii(written.decode()) == _in_ascii(document.text))
-    except TypeError:
-        return False  # a number or a character that it can't write
-
-
-def _in_ascii(text: str) -> bytes:
-    return text.encode("ascii", "backslashreplace")
-
-
 _WORTH_AN_IMPORT = 300
 _checked = 0
 _encode: Callable[[object], bytes] | None = None
-
-
-def _message(text: str, line: int) -> str:
-    if not text.endswith("\n"):
-        return "the file does not end with a newline"
-    return f"line {line} is not formatted with two spaces per level and one item per line"
 
 
 def _text() -> str:

@@ -91,18 +91,18 @@ class FileNameMismatch(WorkflowRule):
         if parsed is None or not stem or not _is_file(workflow.path):
             return
         names = {workflow.id, parsed.name, parsed.name.removeprefix("routine-")}
-        if _bare(stem) not in {_bare(name) for name in names}:
+        if self._bare(stem) not in {self._bare(name) for name in names}:
             report("/id", f"file name {quoted(stem)} does not match the workflow id {quoted(workflow.id)}")
+
+    @staticmethod
+    def _bare(name: str) -> str:
+        """Return a name without what may differ between file names and ids: separators, and the word workflow."""
+        low = name.lower()
+        bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
+        return bare.removesuffix("workflow").removeprefix("workflow") or bare
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="demo.review"), workflow(id="demo.sample"), path="workflows/sample.json")
-
-
-def _bare(name: str) -> str:
-    """Return a name without the parts that may differ between file names and ids: separators, and the word workflow."""
-    low = name.lower()
-    bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
-    return bare.removesuffix("workflow").removeprefix("workflow") or bare
 
 
 class FileExtension(WorkflowRule):
@@ -256,7 +256,7 @@ class DesignFormConstruct(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.normalized is None:
             return
-        messages = _compat_messages()
+        messages = self._compat_messages()
         severity = Severity.ERROR if workflow.engine else Severity.WARNING
         fix = unsafe(
             "rewrite the workflow in the form that the engine accepts", Replace("", workflow.normalized.document)
@@ -268,14 +268,14 @@ class DesignFormConstruct(WorkflowRule):
                 message = f"{what} works with the ir target only, and the engine rejects it; {instead}"
             report(warning.pointer, message, fix=fix, severity=severity, original=True)
 
+    @staticmethod
+    def _compat_messages() -> dict[str, tuple[str, str]]:
+        known = (value for value in vars(codes).values() if isinstance(value, codes.Code))
+        return {code.name: (code.what, code.instead) for code in known}
+
     def examples(self) -> Iterator[Example]:
         good = workflow(step("plan-it"))
         yield Example(workflow(step("plan_it")), good, good)
-
-
-def _compat_messages() -> dict[str, tuple[str, str]]:
-    known = (value for value in vars(codes).values() if isinstance(value, codes.Code))
-    return {code.name: (code.what, code.instead) for code in known}
 
 
 # ----------------------------------------------------------------------------------------- what people read
@@ -292,19 +292,19 @@ class DescriptionPlaceholder(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for member, text in (("name", workflow.model.name), ("description", workflow.model.description)):
-            if text and _is_placeholder(text, member, workflow.id):
+            if text and self._is_placeholder(text, member, workflow.id):
                 report(f"/{member}", f"{member} {quoted(text)} says nothing about the workflow; describe what it does")
+
+    @staticmethod
+    def _is_placeholder(text: str, member: str, ident: str) -> bool:
+        trimmed = js.trim(text)
+        if trimmed.lower() in _PLACEHOLDERS or trimmed == ident:
+            return True
+        # A name may be a single short word, but a description may not.
+        return member == "description" and len(trimmed) < _SHORTEST_DESCRIPTION
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(description="TODO"), workflow())
-
-
-def _is_placeholder(text: str, member: str, ident: str) -> bool:
-    trimmed = js.trim(text)
-    if trimmed.lower() in _PLACEHOLDERS or trimmed == ident:
-        return True
-    # A name may be a single short word, but a description may not.
-    return member == "description" and len(trimmed) < _SHORTEST_DESCRIPTION
 
 
 class AboutMissing(WorkflowRule):
@@ -352,6 +352,8 @@ def _is_user_facing(workflow: WorkflowContext) -> bool:
     return identity.hidden_because(workflow.path) is None
 
 
+# ----------------------------------------------------------------------------------------------- metrics
+
 _SHAS = "metrics_commit_shas"
 _OUTCOME = "metrics_outcome"
 
@@ -373,7 +375,7 @@ class MetricsProfileMissing(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for owner in workflow.all_steps:
-            profile = _profile_of(owner)
+            profile = self._profile_of(owner)
             if profile is not None:
                 report(
                     "",
@@ -382,30 +384,30 @@ class MetricsProfileMissing(WorkflowRule):
                 )
                 return
 
+    @staticmethod
+    def _profile_of(step: Step) -> str | None:
+        """Return the profile that matches what a step delivers."""
+        if step.contract == VERDICT:
+            return "review"
+        # No match runs over the end of a line, and few lines name something that is delivered.
+        low = step.prompt_text.lower()
+        lines: set[int] = set()
+        for word in DELIVERED:
+            at = low.find(word)
+            while at >= 0:
+                if _NAMED.match(low, at):
+                    lines.add(low.rfind("\n", 0, at) + 1)
+                at = low.find(word, at + 1)
+        for start in sorted(lines):
+            end = low.find("\n", start)
+            match = _deliveries().search(low, start, end if end >= 0 else len(low))
+            if match is not None:
+                return match.lastgroup
+        return None
+
     def examples(self) -> Iterator[Example]:
         delivering = step(prompt="Commit the changes and open a pull request.")
         yield Example(workflow(delivering), workflow(delivering, metricsProfile="coding"))
-
-
-def _profile_of(step: Step) -> str | None:
-    """Return the profile that matches what a step delivers."""
-    if step.contract == VERDICT:
-        return "review"
-    # No match runs over the end of a line, and few lines name something that is delivered.
-    low = step.prompt_text.lower()
-    lines: set[int] = set()
-    for word in DELIVERED:
-        at = low.find(word)
-        while at >= 0:
-            if _NAMED.match(low, at):
-                lines.add(low.rfind("\n", 0, at) + 1)
-            at = low.find(word, at + 1)
-    for start in sorted(lines):
-        end = low.find("\n", start)
-        match = _deliveries().search(low, start, end if end >= 0 else len(low))
-        if match is not None:
-            return match.lastgroup
-    return None
 
 
 # Not the reviewer, the problem or the requested change.
@@ -502,9 +504,17 @@ class ModelIdHardcoded(WorkflowRule):
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         match = _models().search(text.text) if text.field != "examples" else None
-        if match is not None and not _is_example(text.text, match.start()):
+        if match is not None and not self._is_example(text.text, match.start()):
             where = label(step) if step is not None else text.field
             report(text.pointer, f"{where} names the model {quoted(match[0])}; set `modelTier` instead")
+
+    @staticmethod
+    def _is_example(text: str, position: int) -> bool:
+        """Return whether a place is in a fenced block, or follows words that announce an example."""
+        if text.count("```", 0, position) % 2:
+            return True
+        before = text[max(0, position - 120) : position]
+        return re.search(rf"(?:{_ANNOUNCES})[^.\n]{{0,80}}\Z", before, re.IGNORECASE) is not None
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -514,14 +524,6 @@ class ModelIdHardcoded(WorkflowRule):
 
 
 _ANNOUNCES = r"\be\.g\.?|\b(?:for example|for instance|examples?|such as|like)\b"
-
-
-def _is_example(text: str, position: int) -> bool:
-    """Return whether a place is in a fenced block, or follows words that announce an example."""
-    if text.count("```", 0, position) % 2:
-        return True
-    before = text[max(0, position - 120) : position]
-    return re.search(rf"(?:{_ANNOUNCES})[^.\n]{{0,80}}\Z", before, re.IGNORECASE) is not None
 
 
 # Few, since each is searched for in the whole text; without the first letter where it may be a capital.

@@ -57,9 +57,9 @@ class ExampleViolatesContract(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         packs = _packs(workflow.catalog)
         for passage in delivered(workflow).passages(_KIND_MEMBER):
-            for artifact in _fenced_artifacts(passage):
+            for artifact in self._fenced_artifacts(passage):
                 pack = packs.get(artifact["kind"])
-                problems = _problems(pack, artifact) if pack is not None else []
+                problems = self._problems(pack, artifact) if pack is not None else []
                 if pack is not None and problems:
                     required = _requires(passage.step, pack)
                     report(
@@ -69,6 +69,80 @@ class ExampleViolatesContract(WorkflowRule):
                         severity=Severity.ERROR if required else None,
                     )
 
+    def _fenced_artifacts(self, passage: Passage) -> Iterator[dict[str, Any]]:
+        """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts."""
+        for start, end in passage.fences:
+            block = passage.text.text[start:end]
+            if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
+                continue
+            body = block.partition("\n")[2]
+            closing = body.rfind("\n")
+            if body[closing + 1 :].lstrip(" \t>").startswith(("```", "~~~")):
+                body = body[: max(closing, 0)]
+            try:
+                value = loads(body)
+            except (ValueError, RecursionError):
+                continue
+            yield from self._artifacts_in(value)
+
+    @staticmethod
+    def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
+        if isinstance(value, dict) and isinstance(value.get("kind"), str):
+            yield value
+            return
+        inner = value.get("output", value) if isinstance(value, dict) else value
+        items = inner.get("artifacts") if isinstance(inner, dict) else inner
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, dict) and isinstance(item.get("kind"), str):
+                yield item
+
+    def _problems(self, pack: Contract, artifact: dict[str, Any]) -> list[str]:
+        """Return why the pack rejects an example, apart from placeholders that the agent fills in."""
+        problems = [
+            self._describe(violation, ".".join(path), unknown, pack)
+            for path, violation, unknown in by_object(artifact_violations(pack.schema, artifact))
+            if not self._is_placeholder(violation, unknown, artifact)
+        ]
+        return problems[:3]
+
+    def _is_placeholder(self, violation: Violation, unknown: list[str], artifact: dict[str, Any]) -> bool:
+        if violation.keyword in ("required", "additionalProperties"):
+            # "..." as a member means the rest.
+            return any(_PLACEHOLDER.search(name) for name in unknown) or "..." in artifact
+        return self._holds_placeholder(violation.value)
+
+    @staticmethod
+    def _holds_placeholder(value: object) -> bool:
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str) and (not item or _PLACEHOLDER.search(item)):
+                return True
+            stack.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        return False
+
+    @staticmethod
+    def _describe(violation: Violation, where: str, unknown: list[str], pack: Contract) -> str:
+        expected = violation.expected
+        match violation.keyword:
+            case "required":
+                return f"`{where}` is missing"
+            case "additionalProperties":
+                place = f"`{where}`" if where else pack.artifact_kind
+                return f"{place} has no field {listed([quoted(name) for name in unknown[:3]], 'or')}"
+            case "enum":
+                return f"`{where}` must be {listed(map(str, expected), 'or')}"
+            case "const":
+                return f"`{where}` must be {json.dumps(expected)}"
+            case "type":
+                return f"`{where}` must be {'an' if expected[0][0] in 'aio' else 'a'} {expected[0]}"
+            case "minItems":
+                return f"`{where}` must have at least {counted(expected, 'item')}"
+            case "minLength":
+                return f"`{where}` must have at least {counted(expected, 'character')}"
+            case _:
+                return f"`{where}` has an invalid value"
+
     def examples(self) -> Iterable[Example]:
         def showing(result: str) -> dict[str, Any]:
             check = '{"name": "unit", "result": "passed"}'
@@ -76,83 +150,6 @@ class ExampleViolatesContract(WorkflowRule):
             return samples.workflow(samples.step(prompt=f"Submit this artifact:\n```json\n{{{members}}}\n```"))
 
         yield Example(showing("green"), showing("passed"))
-
-
-def _fenced_artifacts(passage: Passage) -> Iterator[dict[str, Any]]:
-    """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts."""
-    for start, end in passage.fences:
-        block = passage.text.text[start:end]
-        if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
-            continue
-        body = block.partition("\n")[2]
-        closing = body.rfind("\n")
-        if body[closing + 1 :].lstrip(" \t>").startswith(("```", "~~~")):
-            body = body[: max(closing, 0)]
-        try:
-            value = loads(body)
-        except (ValueError, RecursionError):
-            continue
-        yield from _artifacts_in(value)
-
-
-def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict) and isinstance(value.get("kind"), str):
-        yield value
-        return
-    inner = value.get("output", value) if isinstance(value, dict) else value
-    items = inner.get("artifacts") if isinstance(inner, dict) else inner
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict) and isinstance(item.get("kind"), str):
-            yield item
-
-
-def _problems(pack: Contract, artifact: dict[str, Any]) -> list[str]:
-    """Return why the pack rejects an example, apart from placeholders that the agent fills in."""
-    problems = [
-        _describe(violation, ".".join(path), unknown, pack)
-        for path, violation, unknown in by_object(artifact_violations(pack.schema, artifact))
-        if not _is_placeholder(violation, unknown, artifact)
-    ]
-    return problems[:3]
-
-
-def _is_placeholder(violation: Violation, unknown: list[str], artifact: dict[str, Any]) -> bool:
-    if violation.keyword in ("required", "additionalProperties"):
-        # "..." as a member means the rest.
-        return any(_PLACEHOLDER.search(name) for name in unknown) or "..." in artifact
-    return _holds_placeholder(violation.value)
-
-
-def _holds_placeholder(value: object) -> bool:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str) and (not item or _PLACEHOLDER.search(item)):
-            return True
-        stack.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-    return False
-
-
-def _describe(violation: Violation, where: str, unknown: list[str], pack: Contract) -> str:
-    expected = violation.expected
-    match violation.keyword:
-        case "required":
-            return f"`{where}` is missing"
-        case "additionalProperties":
-            place = f"`{where}`" if where else pack.artifact_kind
-            return f"{place} has no field {listed([quoted(name) for name in unknown[:3]], 'or')}"
-        case "enum":
-            return f"`{where}` must be {listed(map(str, expected), 'or')}"
-        case "const":
-            return f"`{where}` must be {json.dumps(expected)}"
-        case "type":
-            return f"`{where}` must be {'an' if expected[0][0] in 'aio' else 'a'} {expected[0]}"
-        case "minItems":
-            return f"`{where}` must have at least {counted(expected, 'item')}"
-        case "minLength":
-            return f"`{where}` must have at least {counted(expected, 'character')}"
-        case _:
-            return f"`{where}` has an invalid value"
 
 
 def _requires(step: Step, pack: Contract) -> bool:
@@ -200,13 +197,87 @@ class ContractProseMismatch(WorkflowRule):
         packs = _packs(workflow.catalog)
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_KIND, in_code=True):
-            pack = _named_pack(phrase, packs)
+            pack = self._named_pack(phrase, packs)
             if pack is None or pack.mode != "strict" or phrase.is_negated:
                 continue
-            for message in _field_problems(phrase, pack):
+            for message in self._field_problems(phrase, pack):
                 if (phrase.pointer, message) not in seen:
                     seen.add((phrase.pointer, message))
                     report(phrase.pointer, f"{label(phrase.step)}: {message}")
+
+    @staticmethod
+    def _named_pack(phrase: Phrase, packs: dict[str, Contract]) -> Contract | None:
+        return packs.get(f"wr.{phrase.hit.match[2]}")
+
+    def _field_problems(self, phrase: Phrase, pack: Contract) -> Iterator[str]:
+        properties: dict[str, Any] = pack.schema.get("properties", {})
+        if not properties:
+            return
+        refused: dict[str, list[str]] = {}
+        for field, values in self._listed_fields(phrase, properties):
+            if field not in properties:
+                near = nearest(field, properties) or self._related(field, properties)
+                hint = f"; did you mean {quoted(near)}?" if near else f"; it has {self._fields(properties)}"
+                yield f"{pack.artifact_kind} has no field {quoted(field)}{hint}"
+                continue
+            allowed = properties[field].get("enum")
+            if allowed is not None:
+                wrong = [value for value in values if value not in allowed and not _PLACEHOLDER.search(value)]
+                refused.setdefault(field, []).extend(wrong)
+        for field, wrong in refused.items():
+            if wrong:
+                values_text = listed(dict.fromkeys(map(quoted, wrong)), "or")
+                allowed = listed(map(str, properties[field]["enum"]), "or")
+                yield f"{pack.artifact_kind} does not accept {values_text} for `{field}`; it must be {allowed}"
+
+    @staticmethod
+    def _fields(properties: dict[str, Any]) -> str:
+        names = [name for name in properties if name != "kind"]
+        more = f" and {len(names) - _MOST_FIELDS} more" if len(names) > _MOST_FIELDS else ""
+        return name_list(names[:_MOST_FIELDS]) + more
+
+    @staticmethod
+    def _related(field: str, properties: dict[str, Any]) -> str | None:
+        meant = _SYNONYMS.get(field)
+        return meant if meant in properties else None
+
+    def _listed_fields(self, phrase: Phrase, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield the backticked names of the list after "with", each with the values that follow it."""
+        passage = phrase.passage
+        low = passage.low
+        _, last = passage.sentence(phrase.start, phrase.end)
+        opening = _WITH.match(low, phrase.end, last)
+        at = opening.end() if opening else last
+        field: str | None = None
+        values: list[str] = []
+        in_values = False
+        for _ in range(_MOST_NAMES):
+            match = _NAME.match(low, at, last)
+            if match is None:
+                break
+            name = passage.original(match.start(1), match.end(1))
+            if in_values and name not in known:
+                values.append(name.strip("'\""))
+            elif _FIELD.fullmatch(name):
+                if field is not None:
+                    yield field, values
+                field, values, in_values = name.split(".")[0].split("[")[0], [], False
+            else:
+                break
+            at, in_values = self._next_name(low, match.end(), last, in_values)
+        if field is not None:
+            yield field, values
+
+    @staticmethod
+    def _next_name(low: str, at: int, last: int, in_values: bool) -> tuple[int, bool]:
+        """Return where the next name of the list begins, and whether it is a value of the field before it."""
+        more = _BETWEEN_VALUES.match(low, at, last) if in_values else _BEFORE_VALUE.match(low, at, last)
+        if more is not None and low[more.end() : more.end() + 1] == "`":
+            return more.end(), True
+        if in_values and low[at : at + 1] == ")":
+            at += 1
+        following = _BETWEEN_FIELDS.match(low, at, last)
+        return (following.end() if following else last), False
 
     def examples(self) -> Iterable[Example]:
         def judging(fields: str) -> dict[str, Any]:
@@ -222,38 +293,6 @@ class ContractProseMismatch(WorkflowRule):
         )
 
 
-def _named_pack(phrase: Phrase, packs: dict[str, Contract]) -> Contract | None:
-    return packs.get(f"wr.{phrase.hit.match[2]}")
-
-
-def _field_problems(phrase: Phrase, pack: Contract) -> Iterator[str]:
-    properties: dict[str, Any] = pack.schema.get("properties", {})
-    if not properties:
-        return
-    refused: dict[str, list[str]] = {}
-    for field, values in _listed_fields(phrase, properties):
-        if field not in properties:
-            near = nearest(field, properties) or _related(field, properties)
-            hint = f"; did you mean {quoted(near)}?" if near else f"; it has {_fields(properties)}"
-            yield f"{pack.artifact_kind} has no field {quoted(field)}{hint}"
-            continue
-        allowed = properties[field].get("enum")
-        if allowed is not None:
-            wrong = [value for value in values if value not in allowed and not _PLACEHOLDER.search(value)]
-            refused.setdefault(field, []).extend(wrong)
-    for field, wrong in refused.items():
-        if wrong:
-            values_text = listed(dict.fromkeys(map(quoted, wrong)), "or")
-            allowed = listed(map(str, properties[field]["enum"]), "or")
-            yield f"{pack.artifact_kind} does not accept {values_text} for `{field}`; it must be {allowed}"
-
-
-def _fields(properties: dict[str, Any]) -> str:
-    names = [name for name in properties if name != "kind"]
-    more = f" and {len(names) - _MOST_FIELDS} more" if len(names) > _MOST_FIELDS else ""
-    return name_list(names[:_MOST_FIELDS]) + more
-
-
 # Words that authors confuse.
 _SYNONYMS = {
     "certainty": "confidence",
@@ -265,50 +304,6 @@ _SYNONYMS = {
     "issues": "findings",
     "branch": "branchName",
 }
-
-
-def _related(field: str, properties: dict[str, Any]) -> str | None:
-    meant = _SYNONYMS.get(field)
-    return meant if meant in properties else None
-
-
-def _listed_fields(phrase: Phrase, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the backticked names of the list after "with", each with the values that follow it."""
-    passage = phrase.passage
-    low = passage.low
-    _, last = passage.sentence(phrase.start, phrase.end)
-    opening = _WITH.match(low, phrase.end, last)
-    at = opening.end() if opening else last
-    field: str | None = None
-    values: list[str] = []
-    in_values = False
-    for _ in range(_MOST_NAMES):
-        match = _NAME.match(low, at, last)
-        if match is None:
-            break
-        name = passage.original(match.start(1), match.end(1))
-        if in_values and name not in known:
-            values.append(name.strip("'\""))
-        elif _FIELD.fullmatch(name):
-            if field is not None:
-                yield field, values
-            field, values, in_values = name.split(".")[0].split("[")[0], [], False
-        else:
-            break
-        at, in_values = _next_name(low, match.end(), last, in_values)
-    if field is not None:
-        yield field, values
-
-
-def _next_name(low: str, at: int, last: int, in_values: bool) -> tuple[int, bool]:
-    """Return where the next name of the list begins, and whether it is a value of the field before it."""
-    more = _BETWEEN_VALUES.match(low, at, last) if in_values else _BEFORE_VALUE.match(low, at, last)
-    if more is not None and low[more.end() : more.end() + 1] == "`":
-        return more.end(), True
-    if in_values and low[at : at + 1] == ")":
-        at += 1
-    following = _BETWEEN_FIELDS.match(low, at, last)
-    return (following.end() if following else last), False
 
 
 # ------------------------------------------------------------------------------------ asked for and required
@@ -367,7 +362,7 @@ class ArtifactNotRequested(WorkflowRule):
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         pack = _required_pack(step, workflow)
-        if pack is None or pack.artifact_kind == _ASSESSMENT_KIND or _has_refs(step):
+        if pack is None or pack.artifact_kind == _ASSESSMENT_KIND or self._has_refs(step):
             return
         prompt = step.prompt_text
         if "artifact" in prompt.lower() or "{{wr." in prompt or _kinds(step, workflow):
@@ -379,6 +374,11 @@ class ArtifactNotRequested(WorkflowRule):
                 f"{label(step)}: the prompt never asks for the {pack.artifact_kind} artifact that this step requires; "
                 "say what to submit",
             )
+
+    @staticmethod
+    def _has_refs(step: Step) -> bool:
+        """Return whether catalog text is part of the prompt, which may ask for the artifact."""
+        return '"refId"' in json.dumps(step.raw.get("promptBlocks", ""))
 
     def examples(self) -> Iterable[Example]:
         def reviewed(prompt: str) -> dict[str, Any]:
@@ -419,11 +419,6 @@ def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
     return kinds
 
 
-def _has_refs(step: Step) -> bool:
-    """Return whether catalog text is part of the prompt, which may ask for the artifact."""
-    return '"refId"' in json.dumps(step.raw.get("promptBlocks", ""))
-
-
 # ------------------------------------------------------------------------------------------- assessments
 
 _DIMENSION = Search(
@@ -446,7 +441,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
     words = (IN_PROMPTS, *_DIMENSION.words)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        declared = _dimensions(workflow)
+        declared = self._dimensions(workflow)
         if not declared:
             return
         seen: set[tuple[str, str]] = set()
@@ -472,6 +467,15 @@ class AssessmentDimensionUnknown(WorkflowRule):
                     f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {known_dimensions}",
                 )
 
+    @staticmethod
+    def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:
+        """Return the ids of the dimensions of each declared assessment."""
+        return {
+            assessment.id: [dimension.id for dimension in assessment.dimensions if "id" in dimension]
+            for assessment in workflow.model.assessments
+            if "id" in assessment and "dimensions" in assessment
+        }
+
     def examples(self) -> Iterable[Example]:
         dimensions = [
             {"id": name, "purpose": "How good it is.", "levels": ["low", "high"]} for name in ("clarity", "accuracy")
@@ -485,12 +489,3 @@ class AssessmentDimensionUnknown(WorkflowRule):
             )
 
         yield Example(rating("tone"), rating("clarity"))
-
-
-def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:
-    """Return the ids of the dimensions of each declared assessment."""
-    return {
-        assessment.id: [dimension.id for dimension in assessment.dimensions if "id" in dimension]
-        for assessment in workflow.model.assessments
-        if "id" in assessment and "dimensions" in assessment
-    }

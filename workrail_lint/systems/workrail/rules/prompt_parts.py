@@ -88,9 +88,28 @@ class PromptBlockBlank(WorkflowRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
             return
-        for value, place, what in _block_values(step.prompt_blocks):
-            if _is_blank(value):
+        for value, place, what in self._block_values(step.prompt_blocks):
+            if self._is_blank(value):
                 report(step.prompt_blocks.at(*place), f"{label(step)}: {what} is blank; fill it in or remove it")
+
+    @staticmethod
+    def _block_values(blocks: PromptBlocks) -> Iterator[tuple[PromptValue, tuple[Token, ...], str]]:
+        """Yield everything in the blocks that could be blank, with its place and its name in messages."""
+        if blocks.goal is not None:
+            yield blocks.goal, ("goal",), "the goal"
+        sections = {"constraints": blocks.constraints, "procedure": blocks.procedure, "verify": blocks.verify}
+        for section, items in sections.items():
+            for index, item in numbered(items):
+                yield item, (section, index), f"item {index + 1} of {section}"
+        for name, value in blocks.output_required.items():
+            yield value, ("outputRequired", name), f"the output {quoted(name)}"
+
+    @staticmethod
+    def _is_blank(value: PromptValue) -> bool:
+        if isinstance(value, str):
+            return not value[:1].isalpha() and js.is_blank(value)
+        # A part that the model leaves out may say something.
+        return not isinstance(value, Kept) and all(part.kind == "text" and js.is_blank(part.text) for part in value)
 
     def examples(self) -> Iterable[Example]:
         def blocks(**sections: Any) -> dict[str, Any]:
@@ -99,25 +118,6 @@ class PromptBlockBlank(WorkflowRule):
         good = blocks(goal="Describe what you see.")
         yield Example(blocks(goal=""), good)
         yield Example(blocks(goal="Describe what you see.", verify=[[]]), good)
-
-
-def _block_values(blocks: PromptBlocks) -> Iterator[tuple[PromptValue, tuple[Token, ...], str]]:
-    """Yield everything in the blocks that could be blank, with its place and its name in messages."""
-    if blocks.goal is not None:
-        yield blocks.goal, ("goal",), "the goal"
-    sections = {"constraints": blocks.constraints, "procedure": blocks.procedure, "verify": blocks.verify}
-    for section, items in sections.items():
-        for index, item in numbered(items):
-            yield item, (section, index), f"item {index + 1} of {section}"
-    for name, value in blocks.output_required.items():
-        yield value, ("outputRequired", name), f"the output {quoted(name)}"
-
-
-def _is_blank(value: PromptValue) -> bool:
-    if isinstance(value, str):
-        return not value[:1].isalpha() and js.is_blank(value)
-    # A part that the model leaves out may say something.
-    return not isinstance(value, Kept) and all(part.kind == "text" and js.is_blank(part.text) for part in value)
 
 
 class PromptTooLarge(WorkflowRule):
@@ -137,10 +137,18 @@ class PromptTooLarge(WorkflowRule):
             prompt = node.step.get("prompt")
             if isinstance(prompt, str) and len(prompt) > MAX_PROMPT:
                 report(
-                    _prompt_place(node),
+                    self._prompt_place(node),
                     f"{step_label(node)}: the compiled prompt has {len(prompt)} characters, more than {MAX_PROMPT}; "
                     "split the step",
                 )
+
+    @staticmethod
+    def _prompt_place(node: Node) -> str:
+        if node.origin is not None and node.origin.source == "virtual":
+            return f"{node.pointer}/{node.origin.part}"
+        if node.origin is not None and node.origin.source == "template":
+            return node.place
+        return f"{node.pointer}/{node.prompt_member}" if node.pointer.startswith("/steps/") else node.pointer
 
     def examples(self) -> Iterable[Example]:
         def listing(count: int) -> dict[str, Any]:
@@ -150,14 +158,6 @@ class PromptTooLarge(WorkflowRule):
             )
 
         yield Example(listing(160), listing(8))
-
-
-def _prompt_place(node: Node) -> str:
-    if node.origin is not None and node.origin.source == "virtual":
-        return f"{node.pointer}/{node.origin.part}"
-    if node.origin is not None and node.origin.source == "template":
-        return node.place
-    return f"{node.pointer}/{node.prompt_member}" if node.pointer.startswith("/steps/") else node.pointer
 
 
 class PromptRefsBudget(WorkflowRule):
@@ -201,6 +201,8 @@ class PromptNearLimit(WorkflowRule):
             samples.workflow(samples.step(prompt=sentence * 130)), samples.workflow(samples.step(prompt=sentence * 10))
         )
 
+
+# -------------------------------------------------------------------------------- fragments and guidance
 
 _WHEN = {"var": "mode", "equals": "deep"}
 
@@ -340,7 +342,7 @@ class GuidanceNotDelivered(FragmentRule):
         members = ["metaGuidance"] if has_meta else []
         if steps:
             members.append("guidance" if len(steps) == 1 else f"the guidance of {counted(len(steps), 'step')}")
-        fixes = [_moved(step, [item for item in step.guidance if is_text(item)], workflow) for step in steps]
+        fixes = [self._moved(step, [item for item in step.guidance if is_text(item)], workflow) for step in steps]
         operations = [operation for fix in fixes if fix is not None for operation in fix.operations]
         where = f"{label(steps[0])}: " if len(steps) == 1 and not has_meta else ""
         report(
@@ -349,6 +351,32 @@ class GuidanceNotDelivered(FragmentRule):
             fix=unsafe("move the guidance into the prompts", *operations) if operations else None,
             on_name=True,
         )
+
+    @staticmethod
+    def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
+        """Return the guidance as bullets after the prompt, or as constraints of its blocks."""
+        if any("{{" in item and "wr." in item.lower() for item in items):
+            return None  # a token that had no effect there would be resolved in a prompt
+        if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
+            return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
+        operations: list[Operation] = []
+        if items and step.prompt is not None and step.prompt_blocks is None:
+            text = step.prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
+            if len(text) > MAX_PROMPT:
+                return None
+            operations.append(Replace(step.at("prompt"), text))
+        elif items and step.prompt_blocks is not None and step.prompt is None:
+            blocks = step.prompt_blocks
+            if "constraints" in blocks:
+                count = len(blocks.constraints)
+                operations += [
+                    Insert(blocks.at("constraints"), None, count + at, item) for at, item in enumerate(items)
+                ]
+            else:
+                operations.append(Insert(blocks.pointer, "constraints", None, list(items)))
+        elif items:
+            return None
+        return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
 
     def examples(self) -> Iterable[Example]:
         moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))
@@ -365,29 +393,7 @@ class GuidanceNotDelivered(FragmentRule):
         yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
 
 
-def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
-    """Return the guidance as bullets after the prompt, or as constraints of its blocks."""
-    if any("{{" in item and "wr." in item.lower() for item in items):
-        return None  # a token that had no effect there would be resolved in a prompt
-    if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
-        return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
-    operations: list[Operation] = []
-    if items and step.prompt is not None and step.prompt_blocks is None:
-        text = step.prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
-        if len(text) > MAX_PROMPT:
-            return None
-        operations.append(Replace(step.at("prompt"), text))
-    elif items and step.prompt_blocks is not None and step.prompt is None:
-        blocks = step.prompt_blocks
-        if "constraints" in blocks:
-            count = len(blocks.constraints)
-            operations += [Insert(blocks.at("constraints"), None, count + at, item) for at, item in enumerate(items)]
-        else:
-            operations.append(Insert(blocks.pointer, "constraints", None, list(items)))
-    elif items:
-        return None
-    return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
-
+# ------------------------------------------------------------------------------------------------ tokens
 
 # Where binding tokens are resolved, and where an author might expect them to be.
 RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
@@ -482,20 +488,24 @@ class TokenUnsupportedField(WorkflowRule):
         if match is not None:
             report(
                 text.pointer,
-                f"{label(step)}: a {{{{wr.…}}}} token is never resolved in {_named(text)}; "
+                f"{label(step)}: a {{{{wr.…}}}} token is never resolved in {self._named(text)}; "
                 "write the value, or move the sentence into the prompt",
             )
+
+    @staticmethod
+    def _named(text: Text) -> str:
+        place = {
+            "rubric": "a rubric",
+            "command": "a verification command",
+            "delegationGoal": "the goal of a delegation",
+        }
+        return place.get(text.field, text.field)
 
     def examples(self) -> Iterable[Example]:
         def guided(item: str) -> dict[str, Any]:
             return samples.workflow(samples.step(guidance=[item]), extensionPoints=SLOTS)
 
         yield Example(guided("use {{wr.bindings.checker}} for this"), guided("use the checker for this"))
-
-
-def _named(text: Text) -> str:
-    place = {"rubric": "a rubric", "command": "a verification command", "delegationGoal": "the goal of a delegation"}
-    return place.get(text.field, text.field)
 
 
 class TokenMalformed(WorkflowRule):
@@ -511,7 +521,7 @@ class TokenMalformed(WorkflowRule):
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         text = value_at(workflow.definition, finding.pointer)
-        return _corrected(finding.pointer, text, workflow) if isinstance(text, str) else None
+        return self._corrected(finding.pointer, text, workflow) if isinstance(text, str) else None
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         value = text.text
@@ -533,9 +543,16 @@ class TokenMalformed(WorkflowRule):
             report(
                 text.pointer,
                 f"{label(step)}: the token {quoted(token)} {problem}, so the agent will see it literally; {advice}",
-                fix=_corrected(text.pointer, value, workflow),
+                fix=self._corrected(text.pointer, value, workflow),
             )
             return
+
+    @staticmethod
+    def _corrected(pointer: str, text: str, workflow: WorkflowContext) -> Fix | None:
+        tokens = normalized_tokens(text, workflow)
+        if not tokens:
+            return None
+        return unsafe("correct the token", *(ReplaceText(pointer, old, new) for old, new in tokens))
 
     def examples(self) -> Iterable[Example]:
         def prompt(token: str) -> dict[str, Any]:
@@ -545,13 +562,6 @@ class TokenMalformed(WorkflowRule):
         yield Example(prompt("{{ wr.bindings.checker }}"), good, good)
         yield Example(prompt("{{WR.bindings.Checker}}"), good, good)
         yield Example(prompt("{{wr.bindings.checker"), good)
-
-
-def _corrected(pointer: str, text: str, workflow: WorkflowContext) -> Fix | None:
-    tokens = normalized_tokens(text, workflow)
-    if not tokens:
-        return None
-    return unsafe("correct the token", *(ReplaceText(pointer, old, new) for old, new in tokens))
 
 
 class FragmentWrToken(WorkflowRule):

@@ -64,10 +64,90 @@ class StepReferenceUnknown(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
-        for phrase, name, message in _unknown_steps(workflow):
+        for phrase, name, message in self._unknown_steps(workflow):
             if (phrase.pointer, name) not in seen and not phrase.is_negated:
                 seen.add((phrase.pointer, name))
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
+
+    def _unknown_steps(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
+        """Yield references to steps that do not exist: the phrase, what it names, and the message."""
+        texts = delivered(workflow)
+        if texts.has(*_STEP_BEFORE.words, *_STEP_AFTER.words):
+            known = known_step_ids(workflow)
+            for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
+                for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[2] not in known):
+                    ident = phrase.hit.match[2]
+                    message = self._judge_id(ident, phrase, is_sure, workflow)
+                    if message:
+                        yield phrase, ident, message
+        if texts.has(*_PHASE.words):
+            yield from self._unknown_phases(workflow)
+        for phrase in texts.phrases(_TITLED):
+            message = self._judge_title(phrase, workflow)
+            if message:
+                yield phrase, phrase.words, message
+
+    def _judge_id(self, ident: str, phrase: Phrase, is_sure: bool, workflow: WorkflowContext) -> str | None:
+        known = known_step_ids(workflow)
+        if ident in known or any(name.startswith(f"{ident}-") or name.endswith(f".{ident}") for name in known):
+            return None
+        if ident in {plain_title(step.title) for step in workflow.all_steps}:
+            return None
+        before, _ = phrase.passage.sentence(phrase.start)
+        if _NOT_OURS.search(phrase.passage.low, before, phrase.start) or _BELONGS_TO.match(
+            phrase.passage.low, phrase.end
+        ):
+            return None
+        suggestion = self._near_id(ident, workflow)
+        # "the `lint` step" may be one of a build; only what looks like a typo is certainly ours.
+        if suggestion is None and not is_sure and not ident.startswith(("phase-", "step-")):
+            return None
+        hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
+        return f"there is no step {quoted(ident)}{hint}"
+
+    @staticmethod
+    def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
+        ids = sorted(workflow.step_ids)
+        bare = ident.replace("_", "-")
+        same = [known for known in ids if known.replace("_", "-") == bare]
+        return same[0] if same else nearest(ident, ids, 1 if len(ident) < 5 else 2 if len(ident) < 12 else 3)
+
+    def _unknown_phases(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
+        known = numbered_parts(workflow, "phase")
+        if len({base_number(number) for number in known}) < 2:
+            return  # a single numbered title is not a numbering
+        for phrase in delivered(workflow).phrases(_PHASE, wanted=lambda match: match[1] not in known):
+            number = phrase.hit.match[1]
+            if not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
+                continue
+            before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
+            last = before.split(" ")[-2:-1] if before.endswith(" ") else []
+            if last and last[0].strip("([*_\"'").isalpha() and last[0].strip("([*_\"'") not in _BEFORE_PHASE:
+                continue
+            nearby = sorted({part for part in known if base_number(part) == base_number(number)}) or sorted(known)
+            yield phrase, number, f"there is no Phase {number}; the step titles have {self._phases(nearby)}"
+
+    @staticmethod
+    def _phases(numbers: list[str]) -> str:
+        first = [f"Phase {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
+        more = len(numbers) - len(first)
+        return listed(first) if more <= 0 else f"{', '.join(first)} and {more} more"
+
+    @staticmethod
+    def _judge_title(phrase: Phrase, workflow: WorkflowContext) -> str | None:
+        """Return whether "Title (Step n)" gives a title and the number of another step."""
+        kind, number = phrase.hit.match.groups()
+        before = phrase.passage.low[max(0, phrase.start - 80) : phrase.start].rstrip()
+        right = {
+            step.number
+            for step in numbered_steps(workflow)
+            if step.kind == kind and len(step.title) > 3 and before.endswith(step.title)
+        }
+        if not right or number in right:
+            return None
+        return (
+            f"{excerpt(phrase.words)} is the wrong number: that title is {kind.title()} {listed(sorted(right), 'or')}"
+        )
 
     def examples(self) -> Iterable[Example]:
         def using(ident: str) -> dict[str, Any]:
@@ -87,49 +167,6 @@ class StepReferenceUnknown(WorkflowRule):
         yield Example(building_on("Phase 1b"), building_on("Phase 1"))
 
 
-def _unknown_steps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
-    """Yield references to steps that do not exist: the phrase, what it names, and the message."""
-    texts = delivered(workflow)
-    if texts.has(*_STEP_BEFORE.words, *_STEP_AFTER.words):
-        known = known_step_ids(workflow)
-        for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
-            for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[2] not in known):
-                ident = phrase.hit.match[2]
-                message = _judge_id(ident, phrase, is_sure, workflow)
-                if message:
-                    yield phrase, ident, message
-    if texts.has(*_PHASE.words):
-        yield from _unknown_phases(workflow)
-    for phrase in texts.phrases(_TITLED):
-        message = _judge_title(phrase, workflow)
-        if message:
-            yield phrase, phrase.words, message
-
-
-def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: WorkflowContext) -> str | None:
-    known = known_step_ids(workflow)
-    if ident in known or any(name.startswith(f"{ident}-") or name.endswith(f".{ident}") for name in known):
-        return None
-    if ident in {plain_title(step.title) for step in workflow.all_steps}:
-        return None
-    before, _ = phrase.passage.sentence(phrase.start)
-    if _NOT_OURS.search(phrase.passage.low, before, phrase.start) or _BELONGS_TO.match(phrase.passage.low, phrase.end):
-        return None
-    suggestion = _near_id(ident, workflow)
-    # "the `lint` step" may be one of a build; only what looks like a typo is certainly ours.
-    if suggestion is None and not is_sure and not ident.startswith(("phase-", "step-")):
-        return None
-    hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
-    return f"there is no step {quoted(ident)}{hint}"
-
-
-def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
-    ids = sorted(workflow.step_ids)
-    bare = ident.replace("_", "-")
-    same = [known for known in ids if known.replace("_", "-") == bare]
-    return same[0] if same else nearest(ident, ids, 1 if len(ident) < 5 else 2 if len(ident) < 12 else 3)
-
-
 @lru_cache(maxsize=4)
 def known_step_ids(workflow: WorkflowContext) -> frozenset[str]:
     """Return the ids an author may mean: those in the file, of called routines, and of the compiled workflow."""
@@ -140,42 +177,6 @@ def known_step_ids(workflow: WorkflowContext) -> frozenset[str]:
     if workflow.compiled is not None:
         ids.update(node.id.lower() for node in walk(workflow.compiled.nodes))
     return frozenset(ids)
-
-
-def _unknown_phases(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
-    known = numbered_parts(workflow, "phase")
-    if len({base_number(number) for number in known}) < 2:
-        return  # a single numbered title is not a numbering
-    for phrase in delivered(workflow).phrases(_PHASE, wanted=lambda match: match[1] not in known):
-        number = phrase.hit.match[1]
-        if not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
-            continue
-        before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
-        last = before.split(" ")[-2:-1] if before.endswith(" ") else []
-        if last and last[0].strip("([*_\"'").isalpha() and last[0].strip("([*_\"'") not in _BEFORE_PHASE:
-            continue
-        nearby = sorted({part for part in known if base_number(part) == base_number(number)}) or sorted(known)
-        yield phrase, number, f"there is no Phase {number}; the step titles have {_phases(nearby)}"
-
-
-def _phases(numbers: list[str]) -> str:
-    first = [f"Phase {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
-    more = len(numbers) - len(first)
-    return listed(first) if more <= 0 else f"{', '.join(first)} and {more} more"
-
-
-def _judge_title(phrase: Phrase, workflow: WorkflowContext) -> str | None:
-    """Return whether "Title (Step n)" gives a title and the number of another step."""
-    kind, number = phrase.hit.match.groups()
-    before = phrase.passage.low[max(0, phrase.start - 80) : phrase.start].rstrip()
-    right = {
-        step.number
-        for step in numbered_steps(workflow)
-        if step.kind == kind and len(step.title) > 3 and before.endswith(step.title)
-    }
-    if not right or number in right:
-        return None
-    return f"{excerpt(phrase.words)} is the wrong number: that title is {kind.title()} {listed(sorted(right), 'or')}"
 
 
 # --------------------------------------------------------------------------------------------- workflows
@@ -296,7 +297,7 @@ class ProseFileMissing(WorkflowRule):
             path = phrase.group(1)
             if path in seen or phrase.is_negated or _MAYBE.search(phrase.sentence) or "://" in phrase.sentence:
                 continue
-            if _exists(path, workflow) or _is_written(path, phrase, workflow):
+            if self._exists(path, workflow) or self._is_written(path, phrase, workflow):
                 continue
             seen.add(path)
             report(
@@ -305,6 +306,27 @@ class ProseFileMissing(WorkflowRule):
                 "correct the path, or say what to do without it",
             )
 
+    @staticmethod
+    def _exists(path: str, workflow: WorkflowContext) -> bool:
+        assert workflow.workspace is not None
+        place = inside(workflow.workspace, path)
+        return place is None or os.path.lexists(workflow.consult(place))
+
+    @staticmethod
+    def _is_written(path: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
+        """Return whether a prompt says that the file is written, or a reference provides it."""
+        plain = path.removeprefix("./")
+        if any(reference.source.removeprefix("./") == plain for reference in workflow.model.references):
+            return True
+        name = plain.rpartition("/")[2]
+        text = author_text(workflow)
+        at = text.find(name)
+        while at >= 0:
+            if _MADE.search(text[max(0, at - 160) : at].rpartition("\n")[2].lower()):
+                return True
+            at = text.find(name, at + len(name))
+        return any("parallelDelegations" in step for step in workflow.all_steps if step is not phrase.step)
+
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {"docs/style.md": "How we write.\n"}
         yield Example(
@@ -312,24 +334,3 @@ class ProseFileMissing(WorkflowRule):
             samples.workflow(samples.step(prompt="Read docs/style.md before you write.")),
             files=files,
         )
-
-
-def _exists(path: str, workflow: WorkflowContext) -> bool:
-    assert workflow.workspace is not None
-    place = inside(workflow.workspace, path)
-    return place is None or os.path.lexists(workflow.consult(place))
-
-
-def _is_written(path: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
-    """Return whether a prompt says that the file is written, or a reference provides it."""
-    plain = path.removeprefix("./")
-    if any(reference.source.removeprefix("./") == plain for reference in workflow.model.references):
-        return True
-    name = plain.rpartition("/")[2]
-    text = author_text(workflow)
-    at = text.find(name)
-    while at >= 0:
-        if _MADE.search(text[max(0, at - 160) : at].rpartition("\n")[2].lower()):
-            return True
-        at = text.find(name, at + len(name))
-    return any("parallelDelegations" in step for step in workflow.all_steps if step is not phrase.step)

@@ -67,11 +67,6 @@ _FLOORS = (
 )
 
 
-def _has_floor(sentence: str) -> bool:
-    low = f" {sentence.lower()}"
-    return any(f" {floor}" in low for floor in _FLOORS)
-
-
 class PromptLazyWording(WorkflowRule):
     code = "PR019"
     name = "prompt-lazy-wording"
@@ -88,7 +83,7 @@ class PromptLazyWording(WorkflowRule):
         loose: dict[str, dict[str, Hit]] = {}
         for hit in prompts(workflow).hits(_LAZY):
             by_phrase = loose.setdefault(hit.text.pointer, {})
-            if hit.phrase not in by_phrase and not _has_floor(sentence_at(hit.text.text, hit.start)):
+            if hit.phrase not in by_phrase and not self._has_floor(sentence_at(hit.text.text, hit.start)):
                 by_phrase[hit.phrase] = hit
         for pointer, by_phrase in loose.items():
             if not by_phrase:
@@ -99,6 +94,11 @@ class PromptLazyWording(WorkflowRule):
                 pointer,
                 f"{label(hits[0].step)}: {phrases} lets the agent do next to nothing; say what it must do at least",
             )
+
+    @staticmethod
+    def _has_floor(sentence: str) -> bool:
+        low = f" {sentence.lower()}"
+        return any(f" {floor}" in low for floor in _FLOORS)
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -162,12 +162,6 @@ _BULLET = Pattern(r"[ \t]*(?:[-*•]|\d+[.)])\s")
 _SCALE = Pattern(r"\d\s?(?:-|–|\.\.|to|/)\s?\d|\b[01]\s?=|\bscore")
 
 
-def _has_rubric(prompt: str) -> bool:
-    """Return whether a prompt lists at least two dimensions to be scored."""
-    lines = [line for line in prompt.lower().split("\n") if _BULLET.match(line)]
-    return sum(bool(_SCALE.search(line)) or ("low" in line and "high" in line) for line in lines) > 1
-
-
 class PromptSelfCertify(WorkflowRule):
     code = "PR021"
     name = "prompt-self-certify"
@@ -185,7 +179,7 @@ class PromptSelfCertify(WorkflowRule):
         for hit in prompts(workflow).hits(_SELF_CERTIFY):
             step, text = hit.step, hit.text
             has_assessment = step.kind == "standard" and bool(step.assessment_refs)
-            if text.pointer in seen or has_assessment or _has_rubric(step.prompt_text):
+            if text.pointer in seen or has_assessment or self._has_rubric(step.prompt_text):
                 continue
             seen.add(text.pointer)
             report(
@@ -193,6 +187,12 @@ class PromptSelfCertify(WorkflowRule):
                 f"{label(step)}: {excerpt(hit.phrase)} asks the agent to assess itself without a rubric; "
                 "list at least two dimensions to score and derive the flag from them",
             )
+
+    @staticmethod
+    def _has_rubric(prompt: str) -> bool:
+        """Return whether a prompt lists at least two dimensions to be scored."""
+        lines = [line for line in prompt.lower().split("\n") if _BULLET.match(line)]
+        return sum(bool(_SCALE.search(line)) or ("low" in line and "high" in line) for line in lines) > 1
 
     def examples(self) -> Iterable[Example]:
         rubric = "Score each dimension:\n- Scope known: 0-2\n- Evidence read: 0-2\nSet stillFuzzy = true below 3."
@@ -241,10 +241,6 @@ class PromptDelegationAmbiguous(WorkflowRule):
         )
 
 
-def _may_be_code(text: str) -> bool:
-    return "=>" in text or "fun " in text or ("=" in text and ")" in text)
-
-
 _CODE = Pattern(r"\bfun \w+\(|\b\w+\([^()]*\)\s*=(?!=)|=>")
 
 
@@ -259,12 +255,16 @@ class MetaGuidancePseudoCode(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for index, item in numbered(workflow.model.meta_guidance):
-            match = _CODE.search(item) if _may_be_code(item) else None
+            match = _CODE.search(item) if self._may_be_code(item) else None
             if match is not None:
                 report(
                     f"/metaGuidance/{index}",
                     f"metaGuidance[{index}] contains code ({excerpt(match[0])}), which nothing runs; write plain text",
                 )
+
+    @staticmethod
+    def _may_be_code(text: str) -> bool:
+        return "=>" in text or "fun " in text or ("=" in text and ")" in text)
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -301,6 +301,8 @@ class ClarificationHeavy(WorkflowRule):
             samples.workflow(clarificationPrompts=questions), samples.workflow(clarificationPrompts=questions[:3])
         )
 
+
+# --------------------------------------------------------------------------------------------- leftovers
 
 _PERSON = r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|me)"
 _APPROVAL = Search(
@@ -379,27 +381,27 @@ class PromptLeftover(WorkflowRule):
         seen: set[str] = set()
         for search in (_MARK, _OPEN):
             for phrase in texts.phrases(search):
-                if phrase.pointer not in seen and not phrase.is_negated and not _is_meant(phrase, search is _MARK):
+                if phrase.pointer not in seen and not phrase.is_negated and not self._is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)
                     what = excerpt(phrase.words)
                     report(phrase.pointer, f"{label(phrase.step)}: the agent will see {what}; complete or remove it")
+
+    @staticmethod
+    def _is_meant(phrase: Phrase, is_mark: bool) -> bool:
+        """Return whether a mark is something the agent should handle, not something the author left."""
+        low = phrase.passage.low
+        first, _ = phrase.passage.sentence(phrase.start)
+        if not is_mark:
+            return False
+        if not phrase.words.isupper() or _AS_NOUN.match(low, phrase.end):
+            return True
+        return _ABOUT_MARKS.search(low, first, phrase.start) is not None
 
     def examples(self) -> Iterable[Example]:
         yield Example(
             samples.workflow(samples.step(prompt="FIXME: name the target site. Publish the text.")),
             samples.workflow(samples.step(prompt="Publish the text on the staging site.")),
         )
-
-
-def _is_meant(phrase: Phrase, is_mark: bool) -> bool:
-    """Return whether a mark is something the agent should handle, not something the author left."""
-    low = phrase.passage.low
-    first, _ = phrase.passage.sentence(phrase.start)
-    if not is_mark:
-        return False
-    if not phrase.words.isupper() or _AS_NOUN.match(low, phrase.end):
-        return True
-    return _ABOUT_MARKS.search(low, first, phrase.start) is not None
 
 
 _OWN_NUMBER = Pattern(r"\s*(\d{1,3})[.)]\s+(?=\S)")
@@ -515,6 +517,8 @@ class DisplayNameDecorated(WorkflowRule):
         yield Example(samples.workflow(name="Release Review (v2)"), samples.workflow(name="Release Review (Lean)"))
 
 
+# -------------------------------------------------------------------------------------------- repetition
+
 _ALIKE = 0.8
 _COMPARED = 50  # steps with a common line; more are not compared
 # What two variants of one step may differ in.
@@ -539,7 +543,9 @@ class PromptBoundaryBoilerplate(WorkflowRule):
                     owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
         judged: dict[tuple[int, int], bool] = {}
         users = {
-            sentence: _shown_together(places, judged) for sentence, places in owners.items() if len(places) >= OFTEN
+            sentence: self._shown_together(places, judged)
+            for sentence, places in owners.items()
+            if len(places) >= OFTEN
         }
         groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
@@ -553,6 +559,39 @@ class PromptBoundaryBoilerplate(WorkflowRule):
                 "say it once, or reword it for each step",
             )
 
+    def _shown_together(
+        self, places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]
+    ) -> dict[str, str]:
+        """Return the texts that one run may show, by step: none that excludes an earlier one. `judged` is kept."""
+        kept: dict[str, str] = {}
+        known: list[list[Condition]] = []
+        for ident, (step, text) in places.items():
+            conditions = self._conditions(step, text)
+            if not any(self._never_together(conditions, other, judged) for other in known):
+                kept[ident] = text.pointer
+                if not any([one.raw for one in conditions] == [one.raw for one in other] for other in known):
+                    known.append(conditions)
+        return kept
+
+    @staticmethod
+    def _conditions(step: Step, text: Text) -> list[Condition]:
+        """Return the conditions that must hold for the agent to see a text."""
+        conditions = [step.run_condition, step.around.run_condition if step.around is not None else None]
+        if step.kind == "standard" and text.field == "fragment":
+            conditions += [fragment.when for fragment in step.prompt_fragments if fragment.at("text") == text.pointer]
+        return [condition for condition in conditions if condition is not None and condition.raw]
+
+    @staticmethod
+    def _never_together(first: list[Condition], second: list[Condition], judged: dict[tuple[int, int], bool]) -> bool:
+        for one in first:
+            for other in second:
+                pair = id(one), id(other)
+                if pair not in judged:
+                    judged[pair] = exclusive(one, other)
+                if judged[pair]:
+                    return True
+        return False
+
     def examples(self) -> Iterable[Example]:
         same = "Do not edit any file in this step, and report back before you start the next one."
         names = ("look", "plan", "check")
@@ -560,38 +599,6 @@ class PromptBoundaryBoilerplate(WorkflowRule):
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
         )
-
-
-def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]) -> dict[str, str]:
-    """Return the texts that one run may show, by step: none that excludes one before it. `judged` keeps verdicts."""
-    kept: dict[str, str] = {}
-    known: list[list[Condition]] = []
-    for ident, (step, text) in places.items():
-        conditions = _conditions(step, text)
-        if not any(_never_together(conditions, other, judged) for other in known):
-            kept[ident] = text.pointer
-            if not any([one.raw for one in conditions] == [one.raw for one in other] for other in known):
-                known.append(conditions)
-    return kept
-
-
-def _conditions(step: Step, text: Text) -> list[Condition]:
-    """Return the conditions that must hold for the agent to see a text."""
-    conditions = [step.run_condition, step.around.run_condition if step.around is not None else None]
-    if step.kind == "standard" and text.field == "fragment":
-        conditions += [fragment.when for fragment in step.prompt_fragments if fragment.at("text") == text.pointer]
-    return [condition for condition in conditions if condition is not None and condition.raw]
-
-
-def _never_together(first: list[Condition], second: list[Condition], judged: dict[tuple[int, int], bool]) -> bool:
-    for one in first:
-        for other in second:
-            pair = id(one), id(other)
-            if pair not in judged:
-                judged[pair] = exclusive(one, other)
-            if judged[pair]:
-                return True
-    return False
 
 
 class PromptVariantDuplication(WorkflowRule):
@@ -607,13 +614,54 @@ class PromptVariantDuplication(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         lists = [workflow.steps, *(step.inline for step in workflow.steps if step.inline)]
         for steps in lists:
-            for first, second in _variants([step for step in steps if _is_variant(step)]):
+            for first, second in self._variants([step for step in steps if self._is_variant(step)]):
                 report(
                     second.at("runCondition"),
                     f"{label(second)} has almost the same prompt as step {quoted(first.id)} and runs under another "
                     "condition; merge them into one step with `promptFragments` for the difference",
                     on_name=True,
                 )
+
+    @staticmethod
+    def _is_variant(step: Step) -> bool:
+        return step.kind == "standard" and not step.calls_template and "runCondition" in step
+
+    def _variants(self, steps: list[Step]) -> Iterator[tuple[Step, Step]]:
+        """Yield each later step with the first earlier one it nearly repeats."""
+        groups: dict[str, list[Step]] = {}
+        for step in steps:
+            rest = {name: value for name, value in step.raw.items() if name not in _VARIABLE}
+            groups.setdefault(json.dumps(rest, sort_keys=True), []).append(step)
+        for group in groups.values():
+            if len(group) > 1:
+                yield from self._alike(group)
+
+    def _alike(self, steps: list[Step]) -> Iterator[tuple[Step, Step]]:
+        """Yield each step with the first earlier one that has most of its lines under another condition.
+
+        Two that share most lines share one of the rarest of each, so only steps with such a line are compared.
+        """
+        lines = [set(step.prompt_text.split("\n")) - {""} for step in steps]
+        spread = Counter(line for own in lines for line in own)
+        conditions = [json.dumps(step.raw["runCondition"], sort_keys=True) for step in steps]
+        having: dict[str, list[int]] = {}  # the earlier steps with a line
+        seen: set[tuple[str, frozenset[str]]] = set()
+        for index, own in enumerate(lines):
+            rarest = sorted(own, key=lambda line: (spread[line], line))[: len(own) - int(_ALIKE * len(own))]
+            nearby = sorted({other for line in rarest for other in having.get(line, ())[:_COMPARED]})
+            for other in nearby:
+                if conditions[other] != conditions[index] and self._mostly_same(lines[other], own):
+                    yield steps[other], steps[index]
+                    break
+            kind = conditions[index], frozenset(own)
+            if kind not in seen:
+                seen.add(kind)
+                for line in own:
+                    having.setdefault(line, []).append(index)
+
+    @staticmethod
+    def _mostly_same(first: set[str], second: set[str]) -> bool:
+        return len(first & second) > _ALIKE * max(len(first), len(second))
 
     def examples(self) -> Iterable[Example]:
         def depth(name: str, *more: str) -> dict[str, Any]:
@@ -626,46 +674,3 @@ class PromptVariantDuplication(WorkflowRule):
             samples.workflow(depth("quick"), depth("deep", "Read the tests too.")),
             samples.workflow(samples.step(promptFragments=[fragment])),
         )
-
-
-def _is_variant(step: Step) -> bool:
-    return step.kind == "standard" and not step.calls_template and "runCondition" in step
-
-
-def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
-    """Yield each later step with the first earlier one it nearly repeats."""
-    groups: dict[str, list[Step]] = {}
-    for step in steps:
-        rest = {name: value for name, value in step.raw.items() if name not in _VARIABLE}
-        groups.setdefault(json.dumps(rest, sort_keys=True), []).append(step)
-    for group in groups.values():
-        if len(group) > 1:
-            yield from _alike(group)
-
-
-def _alike(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
-    """Yield each step with the first earlier one that has most of its lines under another condition.
-
-    Two that share most lines share one of the rarest of each, so only steps with such a line are compared.
-    """
-    lines = [set(step.prompt_text.split("\n")) - {""} for step in steps]
-    spread = Counter(line for own in lines for line in own)
-    conditions = [json.dumps(step.raw["runCondition"], sort_keys=True) for step in steps]
-    having: dict[str, list[int]] = {}  # the earlier steps with a line
-    seen: set[tuple[str, frozenset[str]]] = set()
-    for index, own in enumerate(lines):
-        rarest = sorted(own, key=lambda line: (spread[line], line))[: len(own) - int(_ALIKE * len(own))]
-        nearby = sorted({other for line in rarest for other in having.get(line, ())[:_COMPARED]})
-        for other in nearby:
-            if conditions[other] != conditions[index] and _mostly_same(lines[other], own):
-                yield steps[other], steps[index]
-                break
-        kind = conditions[index], frozenset(own)
-        if kind not in seen:
-            seen.add(kind)
-            for line in own:
-                having.setdefault(line, []).append(index)
-
-
-def _mostly_same(first: set[str], second: set[str]) -> bool:
-    return len(first & second) > _ALIKE * max(len(first), len(second))

@@ -112,10 +112,10 @@ class ProseJump(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
-        for phrase, target, is_skip in _jumps(workflow):
+        for phrase, target, is_skip in self._jumps(workflow):
             if phrase.hit.text.field == "outputRequired" or (phrase.pointer, target) in seen:
                 continue
-            if phrase.is_negated or (is_skip and _is_conditional_by_structure(phrase, target, workflow)):
+            if phrase.is_negated or (is_skip and self._is_conditional_by_structure(phrase, target, workflow)):
                 continue
             seen.add((phrase.pointer, target))
             advice = (
@@ -128,6 +128,79 @@ class ProseJump(WorkflowRule):
                 f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because the engine always continues "
                 f"with the next step; {advice}",
             )
+
+    def _jumps(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
+        """Yield everything that reads like a jump, with its target, and whether it only skips."""
+        texts = delivered(workflow)
+        for phrase in texts.phrases(_JUMP):
+            kind, target, relative, bare = phrase.hit.match.groups()
+            if relative is not None:
+                yield phrase, relative, False
+            elif bare is not None:
+                if self._names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
+                    yield phrase, bare, False
+            elif self._is_step(kind, target, phrase, workflow):
+                yield phrase, target, False
+        for phrase in texts.phrases(_SKIP):
+            kind, target, code, several, rest, numbered, numbers, this = phrase.hit.match.groups()
+            if target is not None:
+                if self._is_step(kind, target, phrase, workflow):
+                    yield phrase, target, False
+            elif code is not None:
+                if code in workflow.step_ids:
+                    yield phrase, code, False
+            elif numbers is not None:
+                if self._is_step(numbered, numbers, phrase, workflow):
+                    yield phrase, numbers, True
+            else:
+                yield phrase, several or rest or this, True
+        for phrase in texts.phrases(_ARE_SKIPPED):
+            if self._is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
+                yield phrase, phrase.hit.match[1], True
+        subject = self._subject(workflow) if texts.has("skip") else ""
+        # The pattern is compiled only if it may match.
+        if subject and texts.begins("skip", tuple(f"{start}{subject}" for start in _SKIPS)):
+            for phrase in texts.phrases(_skip_subject(subject)):
+                yield phrase, subject, True
+
+    @staticmethod
+    def _names_step(ident: str, workflow: WorkflowContext) -> bool:
+        """Return whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
+        if ident in workflow.step_ids:
+            return True
+        return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
+
+    @staticmethod
+    def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
+        """Return whether a step or phase of the workflow is meant: by id, or by a number that no list in it uses."""
+        if not target[0].isdigit():
+            # "go back to step through the code" does not name a step.
+            return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
+        number = _FIRST_NUMBER.compiled.match(target)
+        first = number[0] if number else target
+        if first in numbered_parts(workflow, kind.rstrip("s")):
+            return True
+        return base_number(first) not in own_numbers(phrase.step, kind.rstrip("s"))
+
+    @staticmethod
+    def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
+        """Return whether a condition skips what the prompt says is skipped."""
+        if target.startswith("this") and phrase.step.is_conditional:
+            return True
+        read = condition_facts(workflow).by_variable
+        return any(
+            any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt_text, name)
+            for name, conditions in read.items()
+        )
+
+    @staticmethod
+    def _subject(workflow: WorkflowContext) -> str:
+        """Return what the workflow is about by its name, when that is more than one word."""
+        plain = workflow.model.name.split("(")[0].lower().split()
+        while plain and plain[-1] in _GENERIC:
+            plain.pop()
+        is_plain = all(word.replace("-", "").isalpha() for word in plain)
+        return " ".join(plain) if 2 <= len(plain) <= 5 and is_plain else ""
 
     def examples(self) -> Iterable[Example]:
         when = {"var": "inputEmpty", "equals": False}
@@ -145,82 +218,8 @@ class ProseJump(WorkflowRule):
         )
 
 
-def _jumps(workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
-    """Yield everything that reads like a jump, with its target, and whether it only skips."""
-    texts = delivered(workflow)
-    for phrase in texts.phrases(_JUMP):
-        kind, target, relative, bare = phrase.hit.match.groups()
-        if relative is not None:
-            yield phrase, relative, False
-        elif bare is not None:
-            if _names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
-                yield phrase, bare, False
-        elif _is_step(kind, target, phrase, workflow):
-            yield phrase, target, False
-    for phrase in texts.phrases(_SKIP):
-        kind, target, code, several, rest, numbered, numbers, this = phrase.hit.match.groups()
-        if target is not None:
-            if _is_step(kind, target, phrase, workflow):
-                yield phrase, target, False
-        elif code is not None:
-            if code in workflow.step_ids:
-                yield phrase, code, False
-        elif numbers is not None:
-            if _is_step(numbered, numbers, phrase, workflow):
-                yield phrase, numbers, True
-        else:
-            yield phrase, several or rest or this, True
-    for phrase in texts.phrases(_ARE_SKIPPED):
-        if _is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
-            yield phrase, phrase.hit.match[1], True
-    subject = _subject(workflow) if texts.has("skip") else ""
-    # The pattern is compiled only if it may match.
-    if subject and texts.begins("skip", tuple(f"{start}{subject}" for start in _SKIPS)):
-        for phrase in texts.phrases(_skip_subject(subject)):
-            yield phrase, subject, True
-
-
-def _names_step(ident: str, workflow: WorkflowContext) -> bool:
-    """Return whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
-    if ident in workflow.step_ids:
-        return True
-    return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
-
-
-def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
-    """Return whether a step or phase of the workflow is meant: by id, or by a number that no list of the text uses."""
-    if not target[0].isdigit():
-        # "go back to step through the code" does not name a step.
-        return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
-    number = _FIRST_NUMBER.compiled.match(target)
-    first = number[0] if number else target
-    if first in numbered_parts(workflow, kind.rstrip("s")):
-        return True
-    return base_number(first) not in own_numbers(phrase.step, kind.rstrip("s"))
-
-
-def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
-    """Return whether a condition skips what the prompt says is skipped."""
-    if target.startswith("this") and phrase.step.is_conditional:
-        return True
-    read = condition_facts(workflow).by_variable
-    return any(
-        any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt_text, name)
-        for name, conditions in read.items()
-    )
-
-
 _SKIPS = tuple(f"{verb} {which}" for verb in ("skip", "skipping") for which in ("", "the ", "this ", "all "))
 _GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "and", "of", "for", "to"))
-
-
-def _subject(workflow: WorkflowContext) -> str:
-    """Return what the workflow is about by its name, when that is more than one word."""
-    plain = workflow.model.name.split("(")[0].lower().split()
-    while plain and plain[-1] in _GENERIC:
-        plain.pop()
-    is_plain = all(word.replace("-", "").isalpha() for word in plain)
-    return " ".join(plain) if 2 <= len(plain) <= 5 and is_plain else ""
 
 
 @lru_cache(maxsize=4)

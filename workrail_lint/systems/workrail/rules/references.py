@@ -197,12 +197,12 @@ class ReferencePackageScope(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         bundled = workflow.source_kind == "bundled"
-        package = _package_of(workflow) if bundled and workflow.workspace is not None else None
+        package = self._package_of(workflow) if bundled and workflow.workspace is not None else None
         for reference in _with_source(workflow):
             if reference.resolve_from != "package":
                 continue
             if not bundled:
-                if not _is_of_engine(reference.source, workflow):
+                if not self._is_of_engine(reference.source, workflow):
                     report(
                         reference.at("resolveFrom"),
                         f"the engine looks for {quoted(reference.source)} in its own package, not in the workspace; "
@@ -213,6 +213,30 @@ class ReferencePackageScope(WorkflowRule):
                 problem = package.problem_with(reference.source, workflow)
                 if problem is not None:
                     report(reference.at("source"), problem)
+
+    @staticmethod
+    def _is_of_engine(source: str, workflow: WorkflowContext) -> bool:
+        """Return whether a file may be the engine's: its folder has such files, and the workspace lacks this one."""
+        if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
+            return False
+        path = inside(workflow.workspace, source) if workflow.workspace is not None else None
+        return path is None or not os.path.isfile(workflow.consult(path))
+
+    @staticmethod
+    def _package_of(workflow: WorkflowContext) -> _Package | None:
+        """Return the package around the folder of bundled workflows; None when there is no readable package.json."""
+        root = os.path.dirname(identity.source_root(os.path.abspath(workflow.path).replace(os.sep, "/")))
+        read = read_file(workflow.consult(os.path.join(root, "package.json"), reads=True)) if root else None
+        if not isinstance(read, Ok):
+            return None
+        try:
+            described = loads(read.value)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(described, dict):
+            return None
+        files = described.get("files")
+        return _Package(root, [item for item in files if isinstance(item, str)] if isinstance(files, list) else None)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(references=[_reference("api", "docs/api.md")])
@@ -226,14 +250,6 @@ class ReferencePackageScope(WorkflowRule):
 
 # What the public engine's package holds beside its code.
 _ENGINE_FOLDERS = ("docs", "spec", "workflows")
-
-
-def _is_of_engine(source: str, workflow: WorkflowContext) -> bool:
-    """Return whether a file may belong to the engine: its folder has such files, and the workspace lacks this one."""
-    if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
-        return False
-    path = inside(workflow.workspace, source) if workflow.workspace is not None else None
-    return path is None or not os.path.isfile(workflow.consult(path))
 
 
 # npm publishes these whatever `files` says.
@@ -258,35 +274,19 @@ class _Package:
         if self.files is None or plain.lower().partition(".")[0] in _ALWAYS_PUBLISHED or plain == "package.json":
             return None
         # Where the path leads, not how it starts: `spec/../docs/a.md` is a file of `docs`.
-        if any(_is_listed(plain, item) for item in self.files):
+        if any(self._is_listed(plain, item) for item in self.files):
             return None
         return f"{quoted(source)} is not published: `files` in package.json omits it; add it there"
 
-
-def _is_listed(path: str, item: str) -> bool:
-    """Return whether an entry of `files` covers a path: the file itself, a folder, or a pattern."""
-    plain = posixpath.normpath(item.lstrip("/")).removesuffix("/**").removesuffix("/*")
-    if plain in (".", "*", "**") or path == plain or path.startswith(f"{plain}/"):
-        return True
-    if "*" not in plain:
-        return False
-    return fnmatchcase(path, plain)
-
-
-def _package_of(workflow: WorkflowContext) -> _Package | None:
-    """Return the package around the folder of bundled workflows; None when there is no readable package.json."""
-    root = os.path.dirname(identity.source_root(os.path.abspath(workflow.path).replace(os.sep, "/")))
-    read = read_file(workflow.consult(os.path.join(root, "package.json"), reads=True)) if root else None
-    if not isinstance(read, Ok):
-        return None
-    try:
-        described = loads(read.value)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(described, dict):
-        return None
-    files = described.get("files")
-    return _Package(root, [item for item in files if isinstance(item, str)] if isinstance(files, list) else None)
+    @staticmethod
+    def _is_listed(path: str, item: str) -> bool:
+        """Return whether an entry of `files` covers a path: the file itself, a folder, or a pattern."""
+        plain = posixpath.normpath(item.lstrip("/")).removesuffix("/**").removesuffix("/*")
+        if plain in (".", "*", "**") or path == plain or path.startswith(f"{plain}/"):
+            return True
+        if "*" not in plain:
+            return False
+        return fnmatchcase(path, plain)
 
 
 class ReferenceAuthoringOnly(WorkflowRule):
@@ -383,6 +383,8 @@ def _others(target: str | None = None) -> dict[str, Any]:
     return {"workflows/other.json": workflow(step(), *steps, id="demo.other")}
 
 
+# ------------------------------------------------------------------------------------------------ unused
+
 _WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _ALMOST_TOKEN = Pattern(rf"\{{\{{[{js.WHITESPACE_CLASS}]*wr\.bindings\.([^{js.WHITESPACE_CLASS}{{}}]+)", re.IGNORECASE)
 _FEW = 20  # tokens with an unknown slot; among more, none is suggested
@@ -429,18 +431,51 @@ class FunctionUnused(WorkflowRule):
     needs = frozenset({"functionDefinitions"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        definitions = _functions(workflow)
-        unused = {function.name for function in definitions}.difference(_called(workflow))
+        definitions = self._functions(workflow)
+        unused = {function.name for function in definitions}.difference(self._called(workflow))
         if not unused:
             return
-        unused = {name for name in unused if not _has_word(author_text(workflow), name)}
+        unused = {name for name in unused if not self._has_word(author_text(workflow), name)}
         # One definition may use another, but its own name in its text does not count as a use.
-        words = [_words(function.definition) for function in definitions]
+        words = [self._words(function.definition) for function in definitions]
         mentions = Counter(word for own in words for word in own)
         for function, own in zip(definitions, words, strict=True):
             name = function.name
             if name in unused and mentions[name] == (name in own):
                 report(function.at("name"), f"nothing uses the function {quoted(name)}; call it or remove it")
+
+    def _has_word(self, text: str, name: str) -> bool:
+        """Return whether a name is one of the words of a text, without taking the text apart."""
+        at = text.find(name)
+        while at >= 0:
+            end, before = at + len(name), at - 1
+            while before >= 0 and "0" <= text[before] <= "9":
+                before -= 1  # a word starts after digits
+            if not (end < len(text) and self._in_word(text[end])) and not (before >= 0 and self._in_word(text[before])):
+                return _WORD.fullmatch(name) is not None
+            at = text.find(name, at + 1)
+        return False
+
+    @staticmethod
+    def _in_word(char: str) -> bool:
+        return char == "_" or (char.isascii() and char.isalnum())
+
+    @staticmethod
+    def _words(text: str) -> set[str]:
+        return set(_WORD.findall(text))
+
+    @staticmethod
+    def _functions(workflow: WorkflowContext) -> list[FunctionDefinition]:
+        """Return every definition with a name, at any level."""
+        holders = [workflow.model, *(owner for owner in workflow.all_steps if owner.kind != "parallel")]
+        return [function for holder in holders for function in holder.function_definitions if "name" in function]
+
+    @staticmethod
+    def _called(workflow: WorkflowContext) -> Iterator[str]:
+        for user in workflow.all_steps:
+            if user.kind == "standard":
+                yield from (call.name for call in user.function_calls)
+                yield from (reference.removesuffix("()") for reference in user.function_references)
 
     def examples(self) -> Iterator[Example]:
         functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
@@ -448,55 +483,6 @@ class FunctionUnused(WorkflowRule):
             workflow(functionDefinitions=functions),
             workflow(step(functionCalls=[{"name": "score", "args": {}}]), functionDefinitions=functions),
         )
-
-
-def _has_word(text: str, name: str) -> bool:
-    """Return whether a name is one of the words of a text, without taking the text apart."""
-    at = text.find(name)
-    while at >= 0:
-        end, before = at + len(name), at - 1
-        while before >= 0 and "0" <= text[before] <= "9":
-            before -= 1  # a word starts after digits
-        if not (end < len(text) and _in_word(text[end])) and not (before >= 0 and _in_word(text[before])):
-            return _WORD.fullmatch(name) is not None
-        at = text.find(name, at + 1)
-    return False
-
-
-def _in_word(char: str) -> bool:
-    return char == "_" or (char.isascii() and char.isalnum())
-
-
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text))
-
-
-def _functions(workflow: WorkflowContext) -> list[FunctionDefinition]:
-    """Return every definition with a name, at any level."""
-    holders = [workflow.model, *(owner for owner in workflow.all_steps if owner.kind != "parallel")]
-    return [function for holder in holders for function in holder.function_definitions if "name" in function]
-
-
-def _called(workflow: WorkflowContext) -> Iterator[str]:
-    for user in workflow.all_steps:
-        if user.kind == "standard":
-            yield from (call.name for call in user.function_calls)
-            yield from (reference.removesuffix("()") for reference in user.function_references)
-
-
-def _called_prompts(workflow: WorkflowContext) -> Iterator[str]:
-    """Yield the prompts of the routines that are called: their tokens are resolved with the slots of the caller."""
-    for caller in workflow.all_steps:
-        routine = workflow.called_routine(caller)
-        for inner in routine.steps if routine is not None else ():
-            if isinstance(inner.get("prompt"), str):
-                yield inner["prompt"]
-
-
-def _misspelled(texts: list[str]) -> dict[str, str]:
-    """Return the slots of tokens that have spaces, capital letters or no end; each with its token."""
-    matches = (match for text in texts if "{{" in text for match in _ALMOST_TOKEN.finditer(text))
-    return {match[1].lower(): match[0] for match in matches}
 
 
 class ExtensionPointUnused(WorkflowRule):
@@ -514,12 +500,12 @@ class ExtensionPointUnused(WorkflowRule):
         points = [point for point in workflow.model.extension_points if "slotId" in point]
         texts = [text.text for step in workflow.all_steps for text in step.texts]
         tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]
-        called = list(_called_prompts(workflow))
+        called = list(self._called_prompts(workflow))
         used = {*tokens, *(match[1] for text in called for match in TOKEN.finditer(text))}
         # A token that is unfinished, has an unknown slot, or is in a step too broken to be read may mean this one.
         all_understood = len(tokens) >= workflow.document.text.count(PREFIX)
         strays = used.difference(point.slot_id for point in points)
-        misspelled = _misspelled([*texts, *called])
+        misspelled = self._misspelled([*texts, *called])
         for point in points:
             slot = point.slot_id
             if slot in used:
@@ -541,6 +527,21 @@ class ExtensionPointUnused(WorkflowRule):
                 if all_understood and not strays and not meant
                 else None,
             )
+
+    @staticmethod
+    def _called_prompts(workflow: WorkflowContext) -> Iterator[str]:
+        """Yield the prompts of the routines that are called: their tokens are resolved with the slots of the caller."""
+        for caller in workflow.all_steps:
+            routine = workflow.called_routine(caller)
+            for inner in routine.steps if routine is not None else ():
+                if isinstance(inner.get("prompt"), str):
+                    yield inner["prompt"]
+
+    @staticmethod
+    def _misspelled(texts: list[str]) -> dict[str, str]:
+        """Return the slots of tokens that have spaces, capital letters or no end; each with its token."""
+        matches = (match for text in texts if "{{" in text for match in _ALMOST_TOKEN.finditer(text))
+        return {match[1].lower(): match[0] for match in matches}
 
     def examples(self) -> Iterator[Example]:
         points = [

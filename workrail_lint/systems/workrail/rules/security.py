@@ -39,33 +39,33 @@ class IdNullByte(WorkflowRule):
         return "\\u0000" in workflow.document.text
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for ident, pointer in _looked_up(workflow):
+        for ident, pointer in self._looked_up(workflow):
             if "\x00" in ident:
                 report(pointer, f"{quoted(ident)} contains the character U+0000 and can't be looked up; remove it")
+
+    @staticmethod
+    def _looked_up(workflow: WorkflowContext) -> Iterator[tuple[str, str]]:
+        """Yield the ids that are used for lookups, with their places."""
+        model = workflow.model
+        yield model.id, "/id"
+        yield from ((assessment.id, assessment.at("id")) for assessment in model.assessments)
+        yield from ((point.default, point.at("default")) for point in model.extension_points)
+        yield from ((reference.source, reference.at("source")) for reference in model.references)
+        yield from ((use.id, use.pointer) for use in workflow.builtin_uses)
+        for owner in workflow.all_steps:
+            yield owner.id, owner.at("id")
+            if owner.kind == "loop" and isinstance(owner.body, str):
+                yield owner.body, owner.at("body")
+            elif owner.kind == "standard":
+                yield from ((ref, owner.at("assessmentRefs", index)) for index, ref in numbered(owner.assessment_refs))
+            elif owner.kind == "parallel":
+                yield from ((item.workflow_id, item.at("workflowId")) for item in owner.parallel_delegations)
 
     def examples(self) -> Iterable[Example]:
         def delegating(target: str) -> dict[str, Any]:
             return workflow(step(), parallel(parallelDelegations=[{"workflowId": target}]))
 
         yield Example(delegating("demo.left\x00"), delegating("demo.left"))
-
-
-def _looked_up(workflow: WorkflowContext) -> Iterator[tuple[str, str]]:
-    """Yield the ids that are used for lookups, with their places."""
-    model = workflow.model
-    yield model.id, "/id"
-    yield from ((assessment.id, assessment.at("id")) for assessment in model.assessments)
-    yield from ((point.default, point.at("default")) for point in model.extension_points)
-    yield from ((reference.source, reference.at("source")) for reference in model.references)
-    yield from ((use.id, use.pointer) for use in workflow.builtin_uses)
-    for owner in workflow.all_steps:
-        yield owner.id, owner.at("id")
-        if owner.kind == "loop" and isinstance(owner.body, str):
-            yield owner.body, owner.at("body")
-        elif owner.kind == "standard":
-            yield from ((ref, owner.at("assessmentRefs", index)) for index, ref in numbered(owner.assessment_refs))
-        elif owner.kind == "parallel":
-            yield from ((item.workflow_id, item.at("workflowId")) for item in owner.parallel_delegations)
 
 
 # ---------------------------------------------------------------------------------------------- commands
@@ -178,6 +178,8 @@ class AllowedToolsHint(WorkflowRule):
 
         yield Example(delegating(allowedTools=["bash"]), delegating())
 
+
+# -------------------------------------------------------------------------------------------- references
 
 _ABSOLUTE = Pattern(r"[/~\\]|[A-Za-z]:")
 _SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.-]+://|(?:data|file|javascript|mailto|urn):", re.IGNORECASE)
@@ -420,11 +422,6 @@ def looks_random_hex(token: str) -> bool:
 _HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
-def _suspicious(token: str) -> bool:
-    """Return whether a long token may be, or contain, a credential: a quick check with false positives only."""
-    return bool(_MARKED.search(token)) or looks_random(token) or looks_random_hex(token)
-
-
 def credentials(text: str) -> Iterator[tuple[str, str]]:
     """Yield the credentials in a text: the kind of each, and how it starts."""
     covered: list[tuple[int, int]] = []
@@ -455,7 +452,7 @@ class SecretLiteral(WorkflowRule):
 
     def applies(self, workflow: WorkflowContext) -> bool:
         tokens = (token.decode("ascii") for token in long_tokens(workflow))
-        return "PRIVATE KEY" in workflow.document.text or any(map(_suspicious, tokens))
+        return "PRIVATE KEY" in workflow.document.text or any(map(self._suspicious, tokens))
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         if len(value) < 20:
@@ -471,6 +468,11 @@ class SecretLiteral(WorkflowRule):
                 f"this string contains what looks like {kind} ({quoted(start + '…')}); remove it and revoke it",
                 on_name=is_name,
             )
+
+    @staticmethod
+    def _suspicious(token: str) -> bool:
+        """Return whether a long token may be, or contain, a credential: a quick check with false positives only."""
+        return bool(_MARKED.search(token)) or looks_random(token) or looks_random_hex(token)
 
     def examples(self) -> Iterable[Example]:
         # Assembled here, so that no secret scanner reports this file.
@@ -574,11 +576,16 @@ class PromptProtocolOverride(WorkflowRule):
         delivered, texts = prompts(workflow), text_index(workflow)
         for search, pattern in _OVERRIDES:
             for hit in delivered.hits(search):
-                _report_override(hit.text, hit.step, hit.phrase, report)
+                self._report_override(hit.text, hit.step, hit.phrase, report)
             for owner, text in texts.texts_with(search.words):
                 match = pattern.search(text.text.lower()) if owner is None or text.field in _OTHERS else None
                 if match is not None:
-                    _report_override(text, owner, match[0], report)
+                    self._report_override(text, owner, match[0], report)
+
+    @staticmethod
+    def _report_override(text: Text, owner: Step | None, phrase: str, report: Report) -> None:
+        start = f"{label(owner)}: " if owner is not None else ""
+        report(text.pointer, f"{start}{excerpt(phrase)} tells the agent to bypass the protocol; say what to do instead")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -592,8 +599,3 @@ class PromptProtocolOverride(WorkflowRule):
 
 
 _OTHERS = frozenset(("agentRole", "guidance", "verification", "audit", "synthesis", "delegationGoal"))
-
-
-def _report_override(text: Text, owner: Step | None, phrase: str, report: Report) -> None:
-    start = f"{label(owner)}: " if owner is not None else ""
-    report(text.pointer, f"{start}{excerpt(phrase)} tells the agent to bypass the protocol; say what to do instead")

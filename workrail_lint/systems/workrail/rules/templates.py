@@ -153,7 +153,7 @@ class TemplateCallMemberIgnored(_CallRule):
             return
         for name, value in step.raw.items():
             # Nothing is lost where the value is the default.
-            if name in _DROPPED and not _is_default(value):
+            if name in _DROPPED and not self._is_default(value):
                 report(
                     step.at(name),
                     f"{label(step)}: `{name}` is dropped when the template call is expanded; remove it",
@@ -161,13 +161,13 @@ class TemplateCallMemberIgnored(_CallRule):
                     on_name=True,
                 )
 
+    @staticmethod
+    def _is_default(value: object) -> bool:
+        return value is None or value is False or value in ("", [])
+
     def examples(self) -> Iterable[Example]:
         good = calling(_SIMULATION)
         yield Example(calling(_SIMULATION, agentRole="Patient reader of unfamiliar code"), good, good)
-
-
-def _is_default(value: object) -> bool:
-    return value is None or value is False or value in ("", [])
 
 
 # What the expansion keeps of a calling step, and what other rules report.
@@ -229,6 +229,8 @@ class TemplateIdToken(_CallRule):
             {**calling(_SIMULATION), "extensionPoints": slots},
         )
 
+
+# ---------------------------------------------------------------------------------------------- routines
 
 _PATH = "workflows/routines/check.json"
 _LITERAL = Pattern(r"[\"':,\n]")

@@ -19,7 +19,7 @@ from workrail_lint.documents.operations import Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import Step
-from workrail_lint.systems.workrail.rules import characters, samples
+from workrail_lint.systems.workrail.rules import characters
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import BIDI_CHARACTERS, INVISIBLE_CHARACTERS
 from workrail_lint.systems.workrail.rules.facts import character_kinds
@@ -292,6 +292,8 @@ class UnicodeLoneSurrogate(CharacterRule):
         yield Example(_escaped("Be happy \ud83d today."), _escaped("Be happy \U0001f600 today."))
 
 
+# ------------------------------------------------------------------------------------------------- names
+
 _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 
@@ -380,7 +382,7 @@ class UnicodeNotNfc(WorkflowRule):
 
 
 def _conditional(variable: str) -> dict[str, Any]:
-    return workflow(samples.step(), samples.step("next-step", runCondition={"var": variable, "equals": True}))
+    return workflow(step(), step("next-step", runCondition={"var": variable, "equals": True}))
 
 
 class UnicodeMixedScript(WorkflowRule):
@@ -439,6 +441,6 @@ class UnicodeNonAsciiToken(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(samples.step(prompt="Greet {{us\u0435r}} by name.")),
-            workflow(samples.step(prompt="Greet {{user}} with \u201chello\u201d.")),
+            workflow(step(prompt="Greet {{us\u0435r}} by name.")),
+            workflow(step(prompt="Greet {{user}} with \u201chello\u201d.")),
         )

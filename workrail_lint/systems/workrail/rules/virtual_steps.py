@@ -36,10 +36,6 @@ def _verification(step: Step) -> VerificationConfig | None:
     return step.verification if step.kind == "standard" and not step.calls_template else None
 
 
-def _synthesis(step: Step) -> SynthesisConfig | None:
-    return step.synthesis if step.kind == "parallel" and not step.calls_template else None
-
-
 class VirtualStepRule(WorkflowRule):
     """A rule about steps that the compiler generates."""
 
@@ -105,9 +101,18 @@ class AuditRubricIgnored(VirtualStepRule):
             audit.at("rubric"),
             f"{label(step)}: the agent never sees this rubric, because the audit also has a prompt; add the rubric to "
             "the prompt",
-            fix=_rubric_appended(audit),
+            fix=self._rubric_appended(audit),
             on_name=True,
         )
+
+    @staticmethod
+    def _rubric_appended(audit: AuditConfig) -> Fix | None:
+        prompt = audit.prompt or ""
+        missing = [item for item in audit.rubric if is_text(item) and item not in prompt]
+        text = prompt.rstrip() + "\n\nRubric:\n" + "\n".join(f"- {item}" for item in missing) if missing else prompt
+        if len(text) > _MAX_CONFIG_PROMPT:
+            return None
+        return unsafe("append the rubric to the prompt", Replace(audit.at("prompt"), text), Remove(audit.at("rubric")))
 
     def examples(self) -> Iterable[Example]:
         both = {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}
@@ -121,15 +126,6 @@ def _hidden_rubric(step: Step) -> AuditConfig | None:
     """Return the audit of a step, if its own prompt keeps the rubric from being shown."""
     audit = _audit(step)
     return audit if audit is not None and audit.prompt and audit.rubric else None
-
-
-def _rubric_appended(audit: AuditConfig) -> Fix | None:
-    prompt = audit.prompt or ""
-    missing = [item for item in audit.rubric if is_text(item) and item not in prompt]
-    text = prompt.rstrip() + "\n\nRubric:\n" + "\n".join(f"- {item}" for item in missing) if missing else prompt
-    if len(text) > _MAX_CONFIG_PROMPT:
-        return None
-    return unsafe("append the rubric to the prompt", Replace(audit.at("prompt"), text), Remove(audit.at("rubric")))
 
 
 class VerificationCommandBlank(VirtualStepRule):
@@ -218,7 +214,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
     needs = frozenset({"verification", "audit", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        configs = {"verification": _verification(step), "audit": _audit(step), "synthesis": _synthesis(step)}
+        configs = {"verification": _verification(step), "audit": _audit(step), "synthesis": self._synthesis(step)}
         blocks = [block for block, config in configs.items() if config is not None]
         for block in blocks:
             # The first finding fixes all of them, because the generated steps have a fixed order.
@@ -226,10 +222,40 @@ class VirtualStepNotRenderable(VirtualStepRule):
                 step.at(block),
                 f"{label(step)}: the public engine can't show the step generated from `{block}` and stops there; "
                 "write an explicit step instead",
-                fix=_explicit(step, workflow, blocks) if block == blocks[0] else None,
+                fix=self._explicit(step, workflow, blocks) if block == blocks[0] else None,
                 on_name=True,
                 severity=Severity.ERROR if workflow.engine else Severity.INFO,
             )
+
+    @staticmethod
+    def _synthesis(step: Step) -> SynthesisConfig | None:
+        return step.synthesis if step.kind == "parallel" and not step.calls_template else None
+
+    @staticmethod
+    def _explicit(step: Step, workflow: WorkflowContext, blocks: list[str]) -> Fix | None:
+        """Return steps after this one that say what the generated ones would have said."""
+        if step.around is None and step.pointer in workflow.loop_of:
+            return None  # a referenced body is this one step; a step after it would not be in the loop
+        if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
+            return None  # what no generated step shows would be lost; another finding adds it to the prompt
+        if workflow.is_routine and any(
+            PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
+        ):
+            return None  # in a prompt of a routine braces ask every caller for an argument
+        used = workflow.step_ids
+        nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
+        operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
+        for offset, node in enumerate(nodes[1:], 1):
+            explicit = {**node.step, "id": node.id.replace("__", "-")}
+            fits = (
+                len(explicit["id"]) <= _MAX_ID
+                and len(explicit["title"]) <= _MAX_TITLE
+                and len(explicit["prompt"]) <= MAX_PROMPT
+            )
+            if errors or explicit["id"] in used or not fits:
+                return None
+            operations.append(Insert(parent(step.pointer), None, step.index + offset, explicit))
+        return unsafe("write explicit steps", *operations)
 
     def examples(self) -> Iterable[Example]:
         plain = {"id": "first-step", "title": "A step", "prompt": "Describe what you see."}
@@ -241,32 +267,6 @@ class VirtualStepNotRenderable(VirtualStepRule):
         }
         fixed = samples.workflow(plain, explicit)
         yield Example(samples.workflow({**plain, "verification": {"prompt": "Run the tests."}}), fixed, fixed)
-
-
-def _explicit(step: Step, workflow: WorkflowContext, blocks: list[str]) -> Fix | None:
-    """Return steps after this one that say what the generated ones would have said."""
-    if step.around is None and step.pointer in workflow.loop_of:
-        return None  # a referenced body is this one step; a step after it would not be in the loop
-    if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
-        return None  # what no generated step shows would be lost; another finding adds it to the prompt
-    if workflow.is_routine and any(
-        PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
-    ):
-        return None  # in a prompt of a routine braces ask every caller for an argument
-    used = workflow.step_ids
-    nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
-    operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
-    for offset, node in enumerate(nodes[1:], 1):
-        explicit = {**node.step, "id": node.id.replace("__", "-")}
-        fits = (
-            len(explicit["id"]) <= _MAX_ID
-            and len(explicit["title"]) <= _MAX_TITLE
-            and len(explicit["prompt"]) <= MAX_PROMPT
-        )
-        if errors or explicit["id"] in used or not fits:
-            return None
-        operations.append(Insert(parent(step.pointer), None, step.index + offset, explicit))
-    return unsafe("write explicit steps", *operations)
 
 
 class ParallelNoSynthesis(VirtualStepRule):
@@ -281,7 +281,7 @@ class ParallelNoSynthesis(VirtualStepRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind != "parallel" or len(step.parallel_delegations) < 2:
             return
-        if "synthesis" not in step and not _merged_next(step, workflow):
+        if "synthesis" not in step and not self._merged_next(step, workflow):
             report(
                 step.at("parallelDelegations"),
                 f"{label(step)}: nothing merges the results of its {len(step.parallel_delegations)} delegations; "
@@ -289,17 +289,17 @@ class ParallelNoSynthesis(VirtualStepRule):
                 on_name=True,
             )
 
+    @staticmethod
+    def _merged_next(step: Step, workflow: WorkflowContext) -> bool:
+        """Return whether the next step says that it merges the results."""
+        siblings = workflow.steps if step.around is None else step.around.inline
+        following = next((other for other in siblings if other.index == step.index + 1), None)
+        return following is not None and any(
+            _MERGES.search(text.text) for text in following.texts if text.field != "agentRole"
+        )
+
     def examples(self) -> Iterable[Example]:
         yield Example(
             samples.workflow(samples.step(), samples.parallel(synthesis=...)),
             samples.workflow(samples.step(), samples.parallel()),
         )
-
-
-def _merged_next(step: Step, workflow: WorkflowContext) -> bool:
-    """Return whether the next step says that it merges the results."""
-    siblings = workflow.steps if step.around is None else step.around.inline
-    following = next((other for other in siblings if other.index == step.index + 1), None)
-    return following is not None and any(
-        _MERGES.search(text.text) for text in following.texts if text.field != "agentRole"
-    )
