@@ -10,10 +10,11 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules import RULES, templates
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.systems.workrail.start_check import start_findings
+from workrail_lint.systems.workrail.structural import start_findings
 
 SIMULATION = "wr.templates.routine.execution-simulation"
 IDEATION = "wr.templates.routine.ideation"
@@ -73,7 +74,7 @@ def test_an_unknown_template_has_no_unused_arguments() -> None:
     ],
 )
 def test_a_run_starts_at_a_step_that_is_still_there(first: dict[str, Any], starts: bool) -> None:
-    found = start_findings(workflow(first, step("last-step")))
+    found = start_findings(workflow_model(workflow(first, step("last-step"))))
     assert [(f.pointer, f.phase, f.details["engine"]) for f in found] == (
         [] if starts else [("/steps/0/templateCall", Phase.START, True)]
     )
@@ -81,7 +82,7 @@ def test_a_run_starts_at_a_step_that_is_still_there(first: dict[str, Any], start
 
 @pytest.mark.parametrize("definition", [{}, {"steps": None}, {"steps": []}, {"steps": [None]}, {"steps": {"a": 1}}])
 def test_a_broken_document_is_left_to_the_schema(definition: dict[str, Any]) -> None:
-    assert start_findings(definition) == []
+    assert start_findings(workflow_model(definition)) == []
 
 
 def test_the_inserted_first_step_has_an_id_of_its_own() -> None:
@@ -90,7 +91,7 @@ def test_the_inserted_first_step_has_an_id_of_its_own() -> None:
     (first,) = [finding for finding in found if finding.name == "template-call-first-step"]
     after = json.loads(fixed(first, document))
     assert [item["id"] for item in after["steps"]] == ["begin-3", "call-it", "begin", "begin-2"]
-    assert start_findings(after) == []
+    assert start_findings(workflow_model(after)) == []
 
 
 def test_members_that_live_on_or_are_told_elsewhere_are_not_told_again() -> None:

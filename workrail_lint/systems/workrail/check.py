@@ -28,8 +28,7 @@ from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
-from workrail_lint.systems.workrail.start_check import start_findings
-from workrail_lint.systems.workrail.structural import ir_only_findings, structural_findings
+from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings
 
 if TYPE_CHECKING:
     from workrail_lint.rules.ruleset import LazyRules
@@ -122,7 +121,7 @@ def _check_definition(
     nodes = authored_nodes(model)
     found += structural_findings(model)
     compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path)
-    found = _without_repeats(found + errors + start_findings(definition))
+    found = _without_repeats(found + errors + start_findings(model))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
     if not refused and not any(_prevents_compiling(finding) for finding in found):

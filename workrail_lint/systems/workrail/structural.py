@@ -59,6 +59,24 @@ def structural_findings(workflow: Workflow) -> list[Finding]:
     return found
 
 
+def start_findings(workflow: Workflow) -> list[Finding]:
+    """Why a run can't start: the first step must still exist after templates are expanded.
+
+    Only a template call can remove it: expanded ids never equal the caller's.
+    """
+    first = workflow.steps[0] if workflow.steps else None
+    if first is None or first.index != 0 or first.kind != "standard" or first.template_call is None:
+        return []
+    name = "template-call-first-step"
+    message = (
+        f"step {quoted(first.id)}: a run can't start at a template call, because expanding it removes the step; put a "
+        "plain step before it"
+    )
+    pointer = first.at("templateCall")
+    details: dict[str, object] = {"engine": True}
+    return [Finding(name, name, Severity.ERROR, message, pointer, phase=Phase.START, details=details, on_name=True)]
+
+
 def ir_only_findings(workflow: Workflow) -> list[Finding]:
     """Every member that no engine knows, which only the IR target takes."""
     return [
