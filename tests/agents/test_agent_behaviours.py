@@ -163,3 +163,10 @@ def test_an_erratic_agent_gives_up_where_the_right_answer_is_refused(seed: int) 
     alone = Preferences("full_auto_stop_on_user_deps", "balanced")
     waits = play(approved, Erratic(seed), profile="locked", preferences=alone, max_turns=50)
     assert (waits.ending.kind, waits.blockers[-1]) == ("stopped", "USER_ONLY_DEPENDENCY")
+
+
+def test_an_erratic_agent_is_wrong_as_often_as_its_patience_says() -> None:
+    for patience in (0, 1, 2):
+        runs = [play(workflow(step("one")), Erratic(seed, patience=patience)) for seed in range(40)]
+        assert {run.status for run in runs} == {"complete"}
+        assert max(len(run.blockers) for run in runs) == patience

@@ -317,3 +317,18 @@ def test_any_started_session_can_be_summarised(story):
     summary = summarize(story.session_id, story.truth.events)
     assert summary.tip == story.run.preferred_tip
     assert len(summary.recap_snippet.encode()) <= 2048
+
+
+def test_a_match_of_the_workflow_counts_three_quarters_and_one_of_the_branch_half():
+    words = [letter * 4 for letter in "abcdefghijklmnopqrst"]
+
+    def noted(number, count, **changes):
+        return a_session(number, recap_snippet=" ".join(words[:count]), **changes)
+
+    text = " ".join(words)
+    by_workflow = noted(0, 8, workflow_id=" ".join(words[:14]))  # 0.75 * 14 / 20 = 0.525
+    assert order(by_workflow, noted(1, 10, last_activity_index=99), text=text) == ["a", "b"]
+    assert order(by_workflow, noted(1, 11), text=text) == ["b", "a"]
+    by_branch = noted(0, 8, workspace=Workspace(git_branch=text))  # 0.5 * 20 / 20
+    assert order(by_branch, noted(1, 9, last_activity_index=99), text=text) == ["a", "b"]
+    assert order(by_branch, noted(1, 11), text=text) == ["b", "a"]
