@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from benchmarks.measure import Figure, Growth, best
 from pytest_workrail.engine.core.interpreter import Interpreter
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import disk
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy, SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import Home, in_memory, on_disk
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy, SystemClock, SystemEntropy
 from workrail_lint import compile_workflow
 
 _STEPS = 400

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Submit
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.engine.core.packs import ContractPack, contract_packs
+from pytest_workrail.engine.core.index import ContractPack, contract_packs
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.solver import UNSET, Solver
 

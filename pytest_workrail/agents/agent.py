@@ -21,8 +21,8 @@ from pytest_workrail.engine.core.state import State
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.words import UserDependency
-from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program
+from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
-from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
     InvalidLoopControl,
@@ -21,22 +20,23 @@ from pytest_workrail.engine.core.errors import (
     MissingContext,
     MissingLoopControl,
 )
-from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.interpreter import Selection
-from pytest_workrail.engine.core.loops import loop_variables
-from pytest_workrail.engine.core.outputs import requires_notes
-from pytest_workrail.engine.core.packs import (
+from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
     CAPABILITY_OBSERVATION,
     LOOP_CONTROL,
     LOOP_CONTROL_KIND,
     ContractPack,
+    IrIndex,
 )
+from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.loops import loop_variables
+from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 from pytest_workrail.engine.core.question import find_question
+from pytest_workrail.engine.core.reports import probe_capability
 from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
-from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.solver import Solver, Values, Wish

@@ -37,12 +37,12 @@ from pytest_workrail.agents.correct import (
     start_context,
 )
 from pytest_workrail.agents.transcript import Exchange
-from pytest_workrail.engine.core.capabilities import probe_capability
+from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.outputs import requires_notes
-from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
+from pytest_workrail.engine.core.reports import probe_capability
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
-from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
+from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind

@@ -68,8 +68,8 @@ from pytest_workrail.coverage.sites import (
     StepSite,
     UnsetSeen,
 )
-from pytest_workrail.engine.core.loop_gate import body_of, is_gate
-from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.loops import body_of, is_gate
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
 from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.systems.workrail.solver import Wish

@@ -9,9 +9,9 @@ from typing import Any
 from pytest_workrail.agents.correct import smallest_artifact, solve
 from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.confirmation import needs_person
+from pytest_workrail.engine.core.index import ASSESSMENT, LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.modes import needs_person
 from pytest_workrail.engine.core.outputs import requires_notes
-from pytest_workrail.engine.core.packs import ASSESSMENT, LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import (
     Capabilities,
     Confirmation,

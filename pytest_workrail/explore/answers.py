@@ -29,10 +29,10 @@ from pytest_workrail.coverage.points import (
     place_of,
 )
 from pytest_workrail.coverage.refusals import FOLLOWUP, GAP_OF_BLOCKER
-from pytest_workrail.engine.core.capabilities import probe_capability
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.outputs import requires_notes
-from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import Capabilities
+from pytest_workrail.engine.core.reports import probe_capability
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

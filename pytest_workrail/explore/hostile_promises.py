@@ -11,10 +11,10 @@ from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.loop_gate import body_of, is_gate
+from pytest_workrail.engine.core.index import LOOP_CONTROL, LOOP_CONTROL_KIND, contract_packs
+from pytest_workrail.engine.core.loops import body_of, is_gate
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outputs import Submission
-from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import (
     LoopDecision,
     LoopIdCheck,

@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from pytest_workrail.agents.agent import Rewind, Submit
+from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.modes import AUTONOMIES
-from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.generation import generate
 from pytest_workrail.explore.hostile_promises import PROMISES, BrokenPromise, Promises

@@ -11,16 +11,13 @@ from msgspec import structs
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.home import Home, in_memory, on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
-from pytest_workrail.engine.store.memory import MemorySessionLock
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit, SessionEntry, SessionTruth, ValidatedPrefix
+from pytest_workrail.engine.store.memory import MemorySessionLock, TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.engine.store.ports import ContentError, SessionStore, SnapshotStore, StoreError, Stores
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

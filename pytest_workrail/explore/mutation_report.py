@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_workrail.agents.correct import agent_solver, smallest_artifact
 from pytest_workrail.agents.values import fitting_notes
-from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, contract_packs
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.explore.mutation_judge import (
     Baseline,

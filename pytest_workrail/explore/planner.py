@@ -36,14 +36,14 @@ from pytest_workrail.coverage.reach import LIMIT, MANY, ONE, ZERO
 from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
-from pytest_workrail.engine.core.loop_gate import body_of
+from pytest_workrail.engine.core.index import LOOP_CONTROL, LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.state import Running
 from pytest_workrail.engine.model.places import LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
-from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, extras
 from pytest_workrail.explore.targets import Target, element_name

@@ -17,7 +17,7 @@ from pytest_workrail.coverage.points import Point, place_of
 from pytest_workrail.coverage.reach import LIMIT, ONE, ZERO, asks_about_limit, continuing, loop_numbers
 from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, can_reject, loop_blockers, step_blockers
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import PROFILES, Profile
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base.js import Json

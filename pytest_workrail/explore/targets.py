@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_workrail.coverage.points import place_of
 from pytest_workrail.coverage.reach import LIMIT, continuing, loop_numbers, natural_exit
-from pytest_workrail.engine.core.loop_gate import body_of, is_gate
+from pytest_workrail.engine.core.loops import body_of, is_gate
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from pytest_workrail.engine.model.places import LoopFrame, LoopPosition, step_key
 from workrail_lint.systems.workrail.solver import Wish

@@ -29,11 +29,11 @@ from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWorkspace
+from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.operator import Dependencies
 from pytest_workrail.engine.protocol.ports import GitEnd
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json

@@ -34,8 +34,8 @@ from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transc
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
 from pytest_workrail.engine.model.ids import child_attempt, ref_of
-from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program, frozen
+from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.tokens.issuer import StateGrant
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects

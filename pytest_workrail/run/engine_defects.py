@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loop_gate import is_gate
+from pytest_workrail.engine.core.loops import is_gate
 from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
 from pytest_workrail.engine.model.ids import NodeId

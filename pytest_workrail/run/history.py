@@ -11,12 +11,13 @@ from pytest_workrail.agents.agent import StartView, StepView, Submit
 from pytest_workrail.agents.transcript import Attempt, Choice, Exchange
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.rendering import render_context
 from pytest_workrail.engine.core.state import State, state_of
+from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
@@ -32,18 +33,14 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.places import StepInstance
-from pytest_workrail.engine.model.reasons import GapRecordedData
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
-from pytest_workrail.engine.projections.gaps import project_gaps
-from pytest_workrail.engine.projections.index import of_kind
+from pytest_workrail.engine.projections.facts import effective_preferences, project_gaps, skipped_of
+from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.projections.lineage import Lineage, node_context
-from pytest_workrail.engine.projections.preferences import effective_preferences
-from pytest_workrail.engine.projections.selections import skipped_of
 from pytest_workrail.engine.protocol.advance_outcome import decides_together
-from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
-from pytest_workrail.engine.protocol.requests import AdvanceRequest, read_continue
+from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged, read_continue
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json

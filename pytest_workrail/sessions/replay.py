@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.protocol.onboarding import with_onboarding
 from pytest_workrail.engine.protocol.program import Program, frozen
+from pytest_workrail.engine.protocol.step_response import with_onboarding
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.known_defects import FIRST_STEP, KnownDefect, defects_of, known_defect
 from pytest_workrail.sessions.player import Player
@@ -80,7 +80,7 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
     from pytest_workrail.engine.core.index import FORMAT
-    from pytest_workrail.engine.protocol.onboarding import STEP_ID
+    from pytest_workrail.engine.protocol.step_response import STEP_ID
 
     steps = ir.get("steps")
     if ir.get("format") != FORMAT or not isinstance(steps, list):

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from pytest_workrail.agents.values import failing_notes, fitting_notes
 from pytest_workrail.engine.core.outputs import requires_notes
+from pytest_workrail.engine.model.blockers import Blocker, OutputContractPointer
 from pytest_workrail.engine.model.events import EffectivePreferences
-from pytest_workrail.engine.model.reasons import Blocker, OutputContractPointer
 from pytest_workrail.engine.protocol.program import Program
 from pytest_workrail.sessions.story import Advance, Checkpoint, ContextChange, PreferenceChange, Story, StoryNode
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from pytest_workrail.engine.model.events import StepRef, TraceEntry
+from pytest_workrail.engine.model.trace import StepRef, TraceEntry
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.story import Advance, Story, stories

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.model.base import UNSET
+from pytest_workrail.engine.model.blockers import Blocker, GapRecordedData
 from pytest_workrail.engine.model.events import (
     HOST_KINDS,
     AdvanceRecorded,
@@ -34,16 +35,15 @@ from pytest_workrail.engine.model.events import (
     RunCompleted,
     RunStarted,
     SessionCreated,
-    TraceEntry,
     ValidationPerformed,
 )
 from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
 from pytest_workrail.engine.model.places import TRUNCATION_MARKER, StepInstance
-from pytest_workrail.engine.model.reasons import Blocker, GapRecordedData
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot
+from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.gaps import project_gaps
+from pytest_workrail.engine.projections.facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log
 from pytest_workrail.sessions.summary import session_status

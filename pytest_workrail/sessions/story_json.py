@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.lenient import AnyEvent
-from pytest_workrail.engine.model.reasons import GapRecordedData
 from pytest_workrail.engine.model.snapshot import RetryableBlock
 from pytest_workrail.sessions.known_defects import KnownDefect
 from pytest_workrail.sessions.story import (

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_workrail.engine.model.blockers import Resolves
 from pytest_workrail.engine.model.events import ContextSet, EdgeCreated, GapRecorded, NodeCreated
 from pytest_workrail.engine.model.lenient import UnknownEvent
-from pytest_workrail.engine.model.reasons import Resolves
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.status import run_status
+from pytest_workrail.engine.projections.facts import run_status
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots
 from workrail_lint.base.result import Ok

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_workrail.agents.correct import solve, solve_all
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.engine.protocol.requests import merged
 
 LEAVES = [
     {"var": "a", "equals": "x"},

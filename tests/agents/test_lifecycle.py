@@ -18,7 +18,7 @@ from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.prompts import PromptRenderer
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.protocol.errors import not_healthy
-from pytest_workrail.engine.store.health import CorruptTail
+from pytest_workrail.engine.store.gate import CorruptTail
 from pytest_workrail.lifecycle import Blocked, Gated, IntegrityFailure, MissingFixture, Success, run_lifecycle
 from pytest_workrail.run.bench import Bench
 from workrail_lint import compile_workflow

@@ -24,9 +24,9 @@ from pytest_workrail.coverage.goals import (
 )
 from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point
 from pytest_workrail.coverage.refusals import UnsetVariables
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.run.bench import Setup

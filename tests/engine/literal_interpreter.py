@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.packs import contract_packs
+from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.model.places import LoopPosition, step_key
 
 

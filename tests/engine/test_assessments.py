@@ -9,8 +9,8 @@ from engine_ir import pack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.assessments import assess, followups
-from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.reports import assess, followups
 from pytest_workrail.engine.model.events import RecordedDimension
 from pytest_workrail.engine.model.reasons import FollowupRequired
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.guidance import FixContext
+from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import (
     DEFAULT_PREFERENCES,
     PRESETS,
@@ -19,19 +20,16 @@ from pytest_workrail.engine.core.modes import (
     decide,
     recommendation_warnings,
 )
-from pytest_workrail.engine.core.packs import contract_packs
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
+from pytest_workrail.engine.model.blockers import BlockerReport, Gap, GapRecordedData, ReasonDetails, distinct_gaps
 from pytest_workrail.engine.model.places import LoopPosition, collation_key
 from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES
 from pytest_workrail.engine.model.reasons import (
-    BlockerReport,
     CapabilityUnavailable,
     CapabilityUnknown,
     ContextBudgetExceeded,
     EvaluationFailed,
     FollowupRequired,
-    Gap,
-    GapRecordedData,
     InvalidRequiredOutput,
     InvariantViolation,
     LoopLimitReached,
@@ -39,11 +37,9 @@ from pytest_workrail.engine.model.reasons import (
     MissingNotes,
     MissingRequiredOutput,
     Reason,
-    ReasonDetails,
     StorageCorruption,
     UserOnlyDependency,
     blocker_report,
-    distinct_gaps,
     user_dependency,
 )
 from workrail_lint.base import js

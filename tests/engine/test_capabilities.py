@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 from engine_ir import pack, step, workflow
 
-from pytest_workrail.engine.core.capabilities import capability_reasons, observations, probe_capability, probe_steps
-from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
-from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE, IrIndex, contract_packs
 from pytest_workrail.engine.core.outputs import Invalid, OutputValidator, Satisfied, Submission
-from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, contract_packs
 from pytest_workrail.engine.core.profiles import REFERENCE
+from pytest_workrail.engine.core.reports import (
+    ReportedDivergence,
+    capability_reasons,
+    divergences,
+    observations,
+    probe_capability,
+    probe_steps,
+)
 from pytest_workrail.engine.model.events import CapabilityObservedData
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown
 from workrail_lint import compile_workflow

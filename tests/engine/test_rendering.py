@@ -9,15 +9,15 @@ from engine_ir import for_each, parallel, step, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.confirmation import (
+from pytest_workrail.engine.core.index import functions_block
+from pytest_workrail.engine.core.modes import (
+    Preferences,
     approval_reason,
     autonomous_gate,
     needs_person,
     required_gate,
     waits_for_confirmation,
 )
-from pytest_workrail.engine.core.functions import functions_block
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.model.places import LoopPosition

@@ -17,14 +17,10 @@ from hypothesis import strategies as st
 from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.state import Complete, Init, Running, snapshot_of, state_of
 from pytest_workrail.engine.model import reasons
-from pytest_workrail.engine.model.events import DecisionTraceData, IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.ids import AttemptId
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance
-from pytest_workrail.engine.model.reasons import (
-    BlockerReport,
-    GapRecordedData,
-    blocker_report,
-)
+from pytest_workrail.engine.model.reasons import blocker_report
 from pytest_workrail.engine.model.snapshot import (
     BlockedState,
     GateCheckpoint,
@@ -32,6 +28,7 @@ from pytest_workrail.engine.model.snapshot import (
     TerminalBlock,
     read_snapshot,
 )
+from pytest_workrail.engine.model.trace import DecisionTraceData, IterationRef, LoopRef, StepRef, TraceEntry
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Ok
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.model import base32, ids
 from pytest_workrail.engine.model.ids import IdKind, IdMint
-from pytest_workrail.engine.store.clocks import SeededEntropy
+from pytest_workrail.engine.store.system import SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 

@@ -13,12 +13,12 @@ from event_samples import ATTEMPT, DATA, NODE, OTHER, RUN, SESSION
 from sample_sessions import WORKFLOW_HASH, Story, artifact, recap, running
 
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
     AssessmentRecordedData,
     CapabilityObservedData,
     ConsequenceAppliedData,
     ContextSetData,
-    DecisionTraceData,
     DivergenceData,
     ObservationData,
     RunCompletedData,
@@ -26,7 +26,7 @@ from pytest_workrail.engine.model.events import (
     ValidationPerformedData,
 )
 from pytest_workrail.engine.model.ids import AttemptId, EventId, NodeId, RunId, SessionId
-from pytest_workrail.engine.model.reasons import GapRecordedData
+from pytest_workrail.engine.model.trace import DecisionTraceData
 from pytest_workrail.engine.store import plan
 from pytest_workrail.engine.store.plan import Conclusions, EventBuilder, SnapshotPin, Step
 

@@ -16,8 +16,8 @@ import pytest
 from changed import replace
 from msgspec import structs
 
-from pytest_workrail.engine.core import interpreter, loops, prompts, trace
-from pytest_workrail.engine.core.loop_control import Decided, NotFound
+from pytest_workrail.engine.core import interpreter, loops, prompts, skipped
+from pytest_workrail.engine.core.loops import Decided, NotFound
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Block, Proceed
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.core.state import Running
@@ -30,16 +30,24 @@ from pytest_workrail.engine.projections import dag, lineage
 from pytest_workrail.engine.protocol import (
     advance,
     advance_outcome,
-    blocked_response,
-    context,
     engine,
     recording,
     rehydrate,
-    replay,
     responses,
     sessions,
     step_response,
-    writer,
+)
+from pytest_workrail.engine.protocol import (
+    rehydrate as replay,
+)
+from pytest_workrail.engine.protocol import (
+    requests as context,
+)
+from pytest_workrail.engine.protocol import (
+    sessions as writer,
+)
+from pytest_workrail.engine.protocol import (
+    step_response as blocked_response,
 )
 from pytest_workrail.engine.tokens import issuer
 from pytest_workrail.engine.tokens.issuer import ContinueGrant
@@ -450,7 +458,7 @@ def _context_without_budget() -> list[Patch]:
 
 
 def _trace_without_budget() -> list[Patch]:
-    return [(trace, "MAX_TRACE_ENTRIES", 1_000), (trace, "MAX_TRACE_TOTAL_BYTES", 10**9)]
+    return [(skipped, "MAX_TRACE_ENTRIES", 1_000), (skipped, "MAX_TRACE_TOTAL_BYTES", 10**9)]
 
 
 def _recovery_without_budget() -> list[Patch]:

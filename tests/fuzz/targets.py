@@ -16,10 +16,10 @@ from pytest_workrail.engine.model.events import read_event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.snapshot import read_snapshot
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
 from pytest_workrail.engine.store.home import on_disk
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.engine.tokens.keys import read_keyring
 from pytest_workrail.golden import pending
 from pytest_workrail.golden.causes import Causes, grouped, headline

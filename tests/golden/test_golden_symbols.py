@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.model.ids import IdMint
-from pytest_workrail.engine.store.clocks import SeededEntropy
+from pytest_workrail.engine.store.system import SeededEntropy
 from pytest_workrail.engine.tokens import bech32m, short
 from pytest_workrail.engine.tokens.keys import KeyPair
 from pytest_workrail.golden.symbols import Symbols, joined, lines

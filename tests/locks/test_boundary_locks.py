@@ -12,14 +12,13 @@ from sample_sessions import Story, tell_short
 
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AdvanceRecorded, NodeCreated
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.files import Stamp
 from pytest_workrail.engine.store.filesystem import FileSessionStore
 from pytest_workrail.engine.store.home import Home, on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit
+from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import preferences_plan
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 SMALL = workflow("small", quiet("one"), quiet("two"))

@@ -13,23 +13,17 @@ from sample_sessions import Story, tell_short
 from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.outputs import stored_notes, stored_validation
-from pytest_workrail.engine.core.trace import within_budget
+from pytest_workrail.engine.core.skipped import within_budget
 from pytest_workrail.engine.model import events as payloads
-from pytest_workrail.engine.model.events import StepRef, TraceEntry, event_from
+from pytest_workrail.engine.model.blockers import Blocker, BlockerReport, WorkflowStepPointer
+from pytest_workrail.engine.model.events import event_from
 from pytest_workrail.engine.model.places import LoopPosition, parse_step_key, step_key
-from pytest_workrail.engine.model.reasons import (
-    Blocker,
-    BlockerReport,
-    FollowupRequired,
-    MissingNotes,
-    WorkflowStepPointer,
-    blocker_report,
-)
+from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes, blocker_report
+from pytest_workrail.engine.model.trace import DecisionTraceData, StepRef, TraceEntry
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import on_files
-from pytest_workrail.engine.store.identity import Holder
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.js import u8_length
 
 
@@ -118,23 +112,17 @@ BUDGETS: dict[str, tuple[Callable[[], object], Callable[[], int], int]] = {
         4096,
     ),
     "trace entries": (
-        lambda: payloads.DecisionTraceData(
-            trace_id="t", entries=(payloads.TraceEntry(kind="entered_loop", summary="s"),) * 26
-        ),
+        lambda: DecisionTraceData(trace_id="t", entries=(TraceEntry(kind="entered_loop", summary="s"),) * 26),
         lambda: len(within_budget([TraceEntry("entered_loop", "s", ())] * 40)),
         25,
     ),
     "trace entry": (
-        lambda: payloads.DecisionTraceData(
-            trace_id="t", entries=(payloads.TraceEntry(kind="entered_loop", summary=LONG),)
-        ),
+        lambda: DecisionTraceData(trace_id="t", entries=(TraceEntry(kind="entered_loop", summary=LONG),)),
         lambda: u8_length(within_budget([TraceEntry("entered_loop", LONG, (StepRef("one"),))])[0].summary),
         512,
     ),
     "trace": (
-        lambda: payloads.DecisionTraceData(
-            trace_id="t", entries=(payloads.TraceEntry(kind="entered_loop", summary="x" * 512),) * 17
-        ),
+        lambda: DecisionTraceData(trace_id="t", entries=(TraceEntry(kind="entered_loop", summary="x" * 512),) * 17),
         lambda: sum(u8_length(e.summary) for e in within_budget([TraceEntry("entered_loop", LONG, ())] * 25)),
         8192,
     ),

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.requests import (
     read_checkpoint,
     read_continue,
@@ -22,8 +22,8 @@ from pytest_workrail.engine.protocol.requests import (
 )
 from pytest_workrail.engine.protocol.responses import NextIntent
 from pytest_workrail.engine.protocol.shapes import ToolName
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS
 from pytest_workrail.mcp.tools import EngineTools
 from workrail_lint.base.result import Ok

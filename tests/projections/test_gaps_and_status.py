@@ -12,16 +12,9 @@ from typing import get_args
 import pytest
 from sample_sessions import Story
 
-from pytest_workrail.engine.model.reasons import (
-    GapReason,
-    GapRecordedData,
-    Resolves,
-    Unresolved,
-)
+from pytest_workrail.engine.model.blockers import GapReason, GapRecordedData, Resolves, Unresolved
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.gaps import project_gaps
-from pytest_workrail.engine.projections.preferences import effective_preferences
-from pytest_workrail.engine.projections.status import RunStatus, run_status
+from pytest_workrail.engine.projections.facts import RunStatus, effective_preferences, project_gaps, run_status
 
 CONTRACT = GapReason("contract_violation", "missing_required_output")
 

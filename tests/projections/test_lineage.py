@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from sample_sessions import Story
 
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import GapReason, GapRecordedData, Resolves, Unresolved
 from pytest_workrail.engine.model.events import (
     AttemptDetail,
     AttemptProvenance,
@@ -21,7 +22,6 @@ from pytest_workrail.engine.model.events import (
     ProbeDetail,
     ProbeProvenance,
 )
-from pytest_workrail.engine.model.reasons import GapReason, GapRecordedData, Resolves, Unresolved
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.store.plan import Conclusions

@@ -15,16 +15,18 @@ from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import NodeCreated, RunStarted
 from pytest_workrail.engine.projections.facts import Workspace
-from pytest_workrail.engine.projections.ranking import (
+from pytest_workrail.engine.projections.resume import (
     ResumeQuery,
+    SessionSummary,
     Tier,
     match_ratio,
     preview,
     rank,
+    summarize,
+    with_snapshot,
     word_weight,
     words_of,
 )
-from pytest_workrail.engine.projections.resume import SessionSummary, summarize, with_snapshot
 
 HERE, ELSEWHERE = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 HEAD = "a" * 40

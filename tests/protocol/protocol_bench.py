@@ -13,11 +13,11 @@ from pytest_workrail.engine.model.ids import RunId, SessionId
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.responses import Reply
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from workrail_lint import compile_workflow
 
 WORKSPACE = "/work/space"

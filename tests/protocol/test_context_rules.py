@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protocol_bench import Bench, quiet, workflow
 
-from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, context_problem, merged
+from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, context_problem, merged
 from workrail_lint.base.canonical import canonical_bytes
 
 TOOL = "continue_workflow"

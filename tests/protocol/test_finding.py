@@ -8,10 +8,10 @@ from protocol_bench import WORKSPACE, Bench, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWorkspace
+from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from workrail_lint.base.canonical import canonical_hash
 
 PLACE = {"workspacePath": WORKSPACE}

@@ -9,6 +9,7 @@ import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import Blocker, BlockerReport, ContextBudgetPointer
 from pytest_workrail.engine.model.events import (
     AdvanceRecorded,
     AdvanceRecordedData,
@@ -27,7 +28,6 @@ from pytest_workrail.engine.model.events import (
     NotesPayload,
     RunCompleted,
 )
-from pytest_workrail.engine.model.reasons import Blocker, BlockerReport, ContextBudgetPointer
 from pytest_workrail.engine.protocol.errors import ToolError
 
 

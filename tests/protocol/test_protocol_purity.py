@@ -12,9 +12,8 @@ from tables import for_each
 
 from pytest_workrail.engine import protocol
 from pytest_workrail.engine.core.profiles import PROFILES
-from pytest_workrail.engine.protocol.rehydrate import rehydrate
-from pytest_workrail.engine.protocol.resume import resume
-from pytest_workrail.engine.protocol.writer import SessionWriter
+from pytest_workrail.engine.protocol.rehydrate import rehydrate, resume
+from pytest_workrail.engine.protocol.sessions import SessionWriter
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore, SessionStore, SnapshotStore
 

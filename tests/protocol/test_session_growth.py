@@ -6,11 +6,10 @@ import pytest
 from effort import lines_run
 
 from pytest_workrail.engine.protocol.engine import Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store.home import Home, in_memory, on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint import compile_workflow
 
 ROUNDS = 110

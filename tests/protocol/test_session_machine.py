@@ -29,18 +29,15 @@ from pytest_workrail.engine.core.modes import AUTONOMIES, RISK_POLICIES, Prefere
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.gaps import project_gaps
-from pytest_workrail.engine.projections.outputs import project_outputs
-from pytest_workrail.engine.projections.preferences import effective_preferences
-from pytest_workrail.engine.projections.recovery import recovery_text
+from pytest_workrail.engine.projections.facts import effective_preferences, project_gaps
+from pytest_workrail.engine.projections.recovery import project_outputs, recovery_text
 from pytest_workrail.engine.protocol.engine import Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory, on_disk, on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.memory_tokens import TEST_KEY
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
+from pytest_workrail.engine.store.token_store import TEST_KEY
 from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
 
 GATE = "wr.contracts.gate_verdict"

@@ -10,7 +10,7 @@ from protocol_bench import STARTED, WORKSPACE, Bench, compiled, quiet, step, wor
 from pytest_workrail.engine.model.events import ObservationRecorded, PreferencesChanged, RunStarted
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
-from pytest_workrail.engine.protocol.memory_library import NoWorkspace
+from pytest_workrail.engine.protocol.library import NoWorkspace
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
 from workrail_lint.base.canonical import canonical_hash
 

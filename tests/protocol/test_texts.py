@@ -12,7 +12,7 @@ from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.engine.protocol.clean_text import step_hash
 from pytest_workrail.engine.protocol.engine import Options
-from pytest_workrail.engine.protocol.memory_library import NoWorkspace
+from pytest_workrail.engine.protocol.library import NoWorkspace
 from pytest_workrail.engine.protocol.text import error_text, heading
 
 USER = "---------\nUSER\n---------\n\n"

@@ -154,7 +154,7 @@ def everything_was_authored(original):
     return lambda node: {"source": "authored", "injected": []}
 
 
-@breaks("ir-inspect-hash-is-run-hash", at="pytest_workrail.engine.protocol.inspect:frozen")
+@breaks("ir-inspect-hash-is-run-hash", at="pytest_workrail.engine.protocol.library:frozen")
 def the_shown_hash_is_another(original):
     """The hash shown before a start is not the one of the run."""
 

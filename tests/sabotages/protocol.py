@@ -46,7 +46,7 @@ def what_is_lost_is_made_up(original):
 @breaks(
     "witness-required-for-append",
     "witness-scope-enforced",
-    at="pytest_workrail.engine.store.permit:AppendPermit.is_held",
+    at="pytest_workrail.engine.store.loaded:AppendPermit.is_held",
 )
 def a_witness_lives_for_ever(original):
     """The proof of standing inside the gate is good after the gate has closed."""
@@ -71,13 +71,13 @@ def contexts_are_forgotten(original):
     return lambda entry: None
 
 
-@breaks("context-json-only", at="pytest_workrail.engine.protocol.context:_unusable_value")
+@breaks("context-json-only", at="pytest_workrail.engine.protocol.requests:_unusable_value")
 def a_context_may_hold_anything(original):
     """What is not JSON is not looked for."""
     return lambda context, tool: None
 
 
-@breaks("context-budget-256kb", at="pytest_workrail.engine.protocol.context:MAX_CONTEXT_BYTES")
+@breaks("context-budget-256kb", at="pytest_workrail.engine.protocol.requests:MAX_CONTEXT_BYTES")
 def a_byte_more_is_allowed(original):
     """A context may be one byte longer."""
     return original + 1
@@ -129,7 +129,7 @@ def token_errors_have_other_codes(original):
     return lambda code, message, suggestion=None: replace(original(code, message, suggestion), code=f"{code}_2")
 
 
-@breaks("token-validation-errors-closed-set", at="pytest_workrail.engine.tokens.errors:invalid_format")
+@breaks("token-validation-errors-closed-set", at="pytest_workrail.engine.tokens.ports:invalid_format")
 def malformed_tokens_have_a_new_code(original):
     """A malformed token is refused with a code that is not in the list."""
     return lambda message: replace(original(message), code="TOKEN_MALFORMED")
@@ -175,7 +175,7 @@ def nobody_is_told_what_was_meant(original):
     return lambda *arguments, **others: []
 
 
-@breaks("error-budget-details", at="pytest_workrail.engine.protocol.context:_MEASURE")
+@breaks("error-budget-details", at="pytest_workrail.engine.protocol.requests:_MEASURE")
 def sizes_have_no_measure(original):
     """How a size was measured is not said."""
     return "characters"

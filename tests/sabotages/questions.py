@@ -63,7 +63,7 @@ def a_null_says_that_nothing_follows(original):
     return lambda progress, params: {**original(progress, params), **({} if params else {"nextCall": None})}
 
 
-@breaks("text-header-closed-set", at="pytest_workrail.engine.protocol.text_header:opening")
+@breaks("text-header-closed-set", at="pytest_workrail.engine.protocol.text:opening")
 def texts_have_a_line_more(original):
     """Someone added a line to the header without a new version."""
     return lambda response: original(response).replace("\nKind: ", "\nSeen: now\nKind: ", 1)

@@ -213,12 +213,12 @@ def closed_shapes_are_open(original):
     return after(original, repair)
 
 
-@breaks("session-health-closed-set", at="pytest_workrail.engine.store.health:assess")
+@breaks("session-health-closed-set", at="pytest_workrail.engine.store.gate:assess")
 def damage_has_one_name(original):
     """Whatever is wrong with a session is called a damaged tail."""
 
     def assess(loaded):
-        from pytest_workrail.engine.store.health import CorruptTail, Healthy
+        from pytest_workrail.engine.store.gate import CorruptTail, Healthy
 
         found = original(loaded)
         if isinstance(found, Err) or isinstance(found.value, Healthy):
@@ -234,7 +234,7 @@ def any_blocker_code_will_do(original):
     return widened(original, "code", "INVARIANT_VIOLATION")
 
 
-@breaks("run-status-closed-set", at="pytest_workrail.engine.projections.status:run_status")
+@breaks("run-status-closed-set", at="pytest_workrail.engine.projections.facts:run_status")
 def finished_runs_are_done(original):
     """A finished run has a status that is not in the list."""
 
@@ -282,7 +282,7 @@ def cut_text_ends_otherwise(original):
     return "\n\n[SHORTENED]"
 
 
-@breaks("decision-trace-bounded", at="pytest_workrail.engine.core.trace:within_budget")
+@breaks("decision-trace-bounded", at="pytest_workrail.engine.core.skipped:within_budget")
 def traces_have_no_budget(original):
     """A trace is kept whole, however long it is."""
     return lambda entries: tuple(entries)

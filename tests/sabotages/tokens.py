@@ -86,7 +86,7 @@ def the_previous_key_is_forgotten(original):
 
 @breaks(
     "keyring-32-byte-entropy",
-    at=("pytest_workrail.engine.store.memory_tokens:fresh_key", "pytest_workrail.engine.store.keyring:fresh_key"),
+    at=("pytest_workrail.engine.store.token_store:fresh_key", "pytest_workrail.engine.store.token_store:fresh_key"),
 )
 def short_keys_are_filled_up(original):
     """A source that gives too few random bytes is trusted."""
@@ -212,8 +212,8 @@ def any_attempt_is_the_first(original):
 @breaks(
     "ack-replay-idempotent",
     at=(
-        "pytest_workrail.engine.store.memory_tokens:MemoryAliasIndex.by_key",
-        "pytest_workrail.engine.store.aliases:FileAliasIndex.by_key",
+        "pytest_workrail.engine.store.token_store:MemoryAliasIndex.by_key",
+        "pytest_workrail.engine.store.token_store:FileAliasIndex.by_key",
     ),
 )
 def a_second_answer_has_other_tokens(original):

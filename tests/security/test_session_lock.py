@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.clocks import FixedClock, SystemClock, SystemEntropy
 from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.home import Home, on_disk
 from pytest_workrail.engine.store.lock import FileSessionLock
 from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore
+from pytest_workrail.engine.store.system import FixedClock, SystemClock, SystemEntropy
 from workrail_lint.base.result import Ok
 
 SESSION = "sess_" + "a" * 26

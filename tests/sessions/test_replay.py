@@ -13,11 +13,11 @@ from session_files import Session, pin_of, step, workflow, write
 from pytest_workrail.cli import main
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
 from pytest_workrail.engine.store.bundle import Producer
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import on_disk
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.transfer import export_session
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.prompts import read_only_home

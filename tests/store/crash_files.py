@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.memory import TreeFiles
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import Blocker, BlockerReport, GapRecordedData, WorkflowStepPointer
 from pytest_workrail.engine.model.events import (
     ArtifactPayload,
     AutonomyChange,
     ContextSetData,
-    DecisionTraceData,
     EffectivePreferences,
     GitSha1,
     NodeCreated,
@@ -22,19 +22,12 @@ from pytest_workrail.engine.model.events import (
     RunStartedData,
     Sha256,
     ShortString,
-    TraceEntry,
     ValidationPerformedData,
     ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, SnapshotRef, WorkflowHash, child_attempt
 from pytest_workrail.engine.model.places import CompletedKeys, StepInstance, collated
-from pytest_workrail.engine.model.reasons import (
-    Blocker,
-    BlockerReport,
-    GapRecordedData,
-    MissingNotes,
-    WorkflowStepPointer,
-)
+from pytest_workrail.engine.model.reasons import MissingNotes
 from pytest_workrail.engine.model.snapshot import (
     BlockedState,
     CompletedSet,
@@ -46,13 +39,14 @@ from pytest_workrail.engine.model.snapshot import (
     RunningState,
     StepPending,
 )
+from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
 from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.store import plan
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.plan import AppendPlan, Conclusions, EventBuilder, Step
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from workrail_lint.base.canonical import canonical_bytes, digest
 
 WORKFLOW = {"format": "workrail.ir/1", "workflowId": "demo-linear", "steps": []}

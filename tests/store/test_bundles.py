@@ -25,18 +25,15 @@ from sample_sessions import Story, long_story, tell_short
 from pytest_workrail.engine.core.profiles import Recap
 from pytest_workrail.engine.model.ids import ref_of
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.gaps import project_gaps
-from pytest_workrail.engine.projections.outputs import project_outputs
-from pytest_workrail.engine.projections.recovery import recovery_text
+from pytest_workrail.engine.projections.facts import project_gaps
+from pytest_workrail.engine.projections.recovery import project_outputs, recovery_text
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.bundle import Producer, check
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
 from pytest_workrail.engine.store.home import Home, in_memory, on_files
-from pytest_workrail.engine.store.identity import Holder
+from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.ports import ContentError
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
-from pytest_workrail.engine.store.transfer_errors import BundleErrorCode
-from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok

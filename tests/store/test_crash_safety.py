@@ -23,17 +23,15 @@ from sample_sessions import Story, tell_medium, tell_short
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import NodeCreated
 from pytest_workrail.engine.store import layout, log
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.durable import prepare_root, write_durably
 from pytest_workrail.engine.store.filesystem import FileSessionStore, FileSnapshotStore
 from pytest_workrail.engine.store.home import on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.loaded import Complete, SessionTruth
+from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth
 from pytest_workrail.engine.store.lock import FileSessionLock
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan, preferences_plan
 from pytest_workrail.engine.store.ports import StoreCorruption, Stores
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 WRITER = Holder(4711, "main", "first-life")

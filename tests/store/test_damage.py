@@ -18,16 +18,14 @@ import pytest
 from sample_sessions import Story, tell_short
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
-from pytest_workrail.engine.store.health import assess, health_data
+from pytest_workrail.engine.store.gate import assess, health_data
 from pytest_workrail.engine.store.home import on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.loaded import Complete, SessionTruth, Truncated
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth, Truncated
+from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import preferences_plan
 from pytest_workrail.engine.store.ports import StoreCorruption
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
 

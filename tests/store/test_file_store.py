@@ -29,17 +29,15 @@ from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.events import NodeCreated, SessionCreated
 from pytest_workrail.engine.model.manifest import SegmentClosed, SnapshotPinned, segments
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.durable import prepare_root
 from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
 from pytest_workrail.engine.store.home import on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.loaded import Complete, SessionTruth
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth
+from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, preferences_plan
 from pytest_workrail.engine.store.ports import StoreInvariantViolation, StoreIoError
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 

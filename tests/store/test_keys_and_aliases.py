@@ -14,14 +14,18 @@ from crash_files import RecordingFiles, crash_states
 from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.aliases import FileAliasIndex
-from pytest_workrail.engine.store.clocks import SeededEntropy
 from pytest_workrail.engine.store.durable import prepare_root
-from pytest_workrail.engine.store.keyring import FileKeyring
-from pytest_workrail.engine.store.memory_tokens import TEST_KEY, MemoryAliasIndex, MemoryKeyring
-from pytest_workrail.engine.store.tree import TreeFiles
-from pytest_workrail.engine.tokens.aliases import AliasRecord, read_alias
+from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.system import SeededEntropy
+from pytest_workrail.engine.store.token_store import (
+    TEST_KEY,
+    FileAliasIndex,
+    FileKeyring,
+    MemoryAliasIndex,
+    MemoryKeyring,
+)
 from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
+from pytest_workrail.engine.tokens.short import AliasRecord, read_alias
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Err, Ok
 

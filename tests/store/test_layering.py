@@ -59,7 +59,7 @@ def test_events_projections_and_tokens_are_pure(package):
         assert not calls & {"open", "print", "input", "memoryview", "eval", "exec"}, name
 
 
-PURE_STORE = {"bundle", "files", "gate", "health", "layout", "log", "ports", "resumable", "loaded", "permit"}
+PURE_STORE = {"bundle", "files", "gate", "layout", "loaded", "log", "ports"}
 
 
 def test_only_adapters_touch_the_world():

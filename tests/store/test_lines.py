@@ -7,8 +7,9 @@ from itertools import count
 import pytest
 
 from pytest_workrail.engine.model.base import record_line
-from pytest_workrail.engine.model.events import DecisionTraceData, NodeOutputData, NotesPayload
+from pytest_workrail.engine.model.events import NodeOutputData, NotesPayload
 from pytest_workrail.engine.model.ids import IdMint
+from pytest_workrail.engine.model.trace import DecisionTraceData
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.log import prepare
 from pytest_workrail.engine.store.plan import EventBuilder, Step, advance_plan

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
-from pytest_workrail.engine.store.home import on_disk, read_only
-from pytest_workrail.engine.store.read_only import ReadOnlyFiles
+from pytest_workrail.engine.protocol.library import MemoryLibrary
+from pytest_workrail.engine.store.home import ReadOnlyFiles, on_disk, read_only
+from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from workrail_lint import compile_workflow
 from workrail_lint.base.result import Err
 

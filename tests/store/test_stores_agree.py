@@ -14,12 +14,11 @@ from msgspec import structs
 from sample_sessions import Story
 
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory, on_files
-from pytest_workrail.engine.store.identity import Holder
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit
+from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 NOTES = st.none() | st.text(min_size=1, max_size=30)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import disk
-from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import on_disk
+from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 from workrail_lint import compile_workflow
 
 STEPS = 40

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.api import compile, run  # noqa: A004 - the name of the fixture's method
 from pytest_workrail.engine.conditions import evaluate
-from pytest_workrail.engine.core.packs import contract_packs
+from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.strategies import agents, artifacts, contexts
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

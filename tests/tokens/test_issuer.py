@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.model.ids import AttemptId, IdMint, WorkflowRef
-from pytest_workrail.engine.store.aliases import FileAliasIndex
-from pytest_workrail.engine.store.clocks import SeededEntropy
-from pytest_workrail.engine.store.keyring import FileKeyring
-from pytest_workrail.engine.store.memory_tokens import MemoryAliasIndex, MemoryKeyring
-from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.system import SeededEntropy
+from pytest_workrail.engine.store.token_store import FileAliasIndex, FileKeyring, MemoryAliasIndex, MemoryKeyring
 from pytest_workrail.engine.tokens import long, short
 from pytest_workrail.engine.tokens.binary import AttemptPayload
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, StateGrant, TokenIssuer

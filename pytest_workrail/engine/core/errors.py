@@ -7,19 +7,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.packs import LOOP_CONTROL
+from pytest_workrail.engine.core.index import LOOP_CONTROL
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed
-from pytest_workrail.engine.model.events import TraceEntry
+from pytest_workrail.engine.model.blockers import LargeActual, UnsetActual, ValueActual
 from pytest_workrail.engine.model.places import LoopPosition
-from pytest_workrail.engine.model.reasons import (
-    InvalidRequiredOutput,
-    LargeActual,
-    LoopLimitReached,
-    MissingRequiredOutput,
-    Reason,
-    UnsetActual,
-    ValueActual,
-)
+from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput, Reason
+from pytest_workrail.engine.model.trace import TraceEntry
 
 ErrorCode: TypeAlias = Literal[
     "WorkflowNotFound",

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.index import LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 
 

@@ -18,15 +18,23 @@ from pytest_workrail.engine.core.errors import (
     MissingLoopControl,
 )
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loop_gate import body_of, is_gate
-from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan, Watcher
+from pytest_workrail.engine.core.loops import (
+    Advance,
+    BodyStep,
+    Execute,
+    Exit,
+    LoopKernel,
+    LoopPlan,
+    Watcher,
+    body_of,
+    is_gate,
+)
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
-from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver
+from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, Tracer, within_budget
 from pytest_workrail.engine.core.state import Complete, Init, Running, State
-from pytest_workrail.engine.core.trace import Tracer, within_budget
-from pytest_workrail.engine.model.events import LoopRef, StepRef, TraceEntry
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.reasons import Reason
+from pytest_workrail.engine.model.trace import LoopRef, StepRef, TraceEntry
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.errors import (
@@ -17,15 +19,101 @@ from pytest_workrail.engine.core.errors import (
     MissingLoopControl,
     WrongLoopVariable,
 )
-from pytest_workrail.engine.core.loop_control import Decided, LoopReading, NotFound, Unusable, read_loop_control
-from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
-from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, LoopVariable, Profile
-from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, actual
-from pytest_workrail.engine.core.trace import Tracer
-from pytest_workrail.engine.model.events import IterationRef, LoopRef, TraceEntry
+from pytest_workrail.engine.core.index import LOOP_CONTROL, LOOP_CONTROL_KIND, ContractPack, artifact_kind
+from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
+from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, Tracer, actual
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
+from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+
+_MARK = "#gate"
+
+
+def is_gate(step: dict[str, Any]) -> bool:
+    """Whether the compiler added the step as the gate of its loop."""
+    provenance: dict[str, str] = step["provenance"]
+    return provenance["source"] == "virtual" and provenance.get("origin", "").endswith(_MARK)
+
+
+def body_of(loop: dict[str, Any], profile: Profile) -> list[dict[str, Any]]:
+    """The steps that a loop runs under a profile. The public engine has no gates."""
+    body: list[dict[str, Any]] = loop["body"]
+    match profile.loop_gate:
+        case LoopGate.RUN:
+            return body
+        case LoopGate.LEAVE_OUT:
+            return [step for step in body if not is_gate(step)]
+
+
+class Decided(Struct, frozen=True):
+    """The last valid artifact says whether to go on."""
+
+    word: ClassVar[str] = "found"
+    goes_on: bool
+
+    @property
+    def detail(self) -> str:
+        return f'decision="{"continue" if self.goes_on else "stop"}"'
+
+
+class NotFound(Struct, frozen=True):
+    """There is no artifact of that kind."""
+
+    word: ClassVar[str] = "not_found"
+    detail: str
+
+
+class Unusable(Struct, frozen=True):
+    """There are some, and each has issues; these are the last one's."""
+
+    word: ClassVar[str] = "invalid"
+    detail: ClassVar[str] = "Every wr.loop_control artifact fails its schema"
+    issues: tuple[str, ...]
+
+
+LoopReading: TypeAlias = Decided | NotFound | Unusable
+
+_NO_ARTIFACTS = NotFound("No artifacts provided for loop control evaluation")
+_NO_CONTROL = NotFound("No wr.loop_control artifact found")
+
+
+def read_loop_control(artifacts: Sequence[Json], pack: ContractPack, loop_id: str, check: LoopIdCheck) -> LoopReading:
+    """What the artifacts say about a loop: the last valid one decides."""
+    if not artifacts:
+        return _NO_ARTIFACTS
+    last: tuple[str, ...] | None = None
+    for artifact in reversed(artifacts):
+        if not isinstance(artifact, dict) or artifact_kind(artifact) != LOOP_CONTROL_KIND:
+            continue
+        issues = loop_control_issues(artifact, pack, loop_id, check)
+        if not issues:
+            return Decided(artifact["decision"] == "continue")
+        last = last or issues
+    return _NO_CONTROL if last is None else Unusable(last)
+
+
+def loop_control_issues(
+    artifact: dict[str, Json], pack: ContractPack, loop_id: str, check: LoopIdCheck
+) -> tuple[str, ...]:
+    """What keeps an artifact from deciding about this loop."""
+    issues = pack.issues(artifact)
+    match check:
+        case LoopIdCheck.IGNORE:
+            return issues
+        case LoopIdCheck.MATCH:
+            return issues + _loop_id_issues(artifact, loop_id)
+
+
+def _loop_id_issues(artifact: dict[str, Json], loop_id: str) -> tuple[str, ...]:
+    if "loopId" not in artifact:
+        return ("loopId: Required",)
+    named = artifact["loopId"]
+    # A loop id that breaks the schema has its issue already.
+    if named == loop_id or not isinstance(named, str):
+        return ()
+    return (f'loopId: Invalid literal value, expected "{loop_id}"',)
+
 
 _PREVIEW_UNITS = 60
 

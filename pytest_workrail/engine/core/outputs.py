@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.capabilities import contract_issues
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loop_control import loop_control_issues
-from pytest_workrail.engine.core.packs import (
+from pytest_workrail.engine.core.index import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
     LOOP_CONTROL,
     ContractPack,
+    IrIndex,
     artifact_kind,
 )
+from pytest_workrail.engine.core.loops import loop_control_issues
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.validation import TIME_LIMIT_SECONDS, Validation
+from pytest_workrail.engine.core.reports import TIME_LIMIT_SECONDS, Validation, contract_issues
 from pytest_workrail.engine.model.events import ArtifactPayload
 from pytest_workrail.engine.model.ids import Digest
 from pytest_workrail.engine.model.places import LoopPath, collated, collation_key, truncate_marked
@@ -44,7 +43,7 @@ from workrail_lint.base.result import Err, Ok
 
 # The judges of assessments and criteria are imported on demand: most steps have neither.
 if TYPE_CHECKING:
-    from pytest_workrail.engine.core.assessments import RecordedAssessment
+    from pytest_workrail.engine.core.reports import RecordedAssessment
 
 CRITERIA_REF = "wr.validationCriteria"
 
@@ -146,7 +145,7 @@ class OutputValidator:
         recorded: tuple[RecordedAssessment, ...] = ()
         fired: tuple[FollowupRequired, ...] = ()
         if "assessments" in output:
-            from pytest_workrail.engine.core.assessments import assess, followups
+            from pytest_workrail.engine.core.reports import assess, followups
 
             asked = output["assessments"]
             pack = self._packs[ASSESSMENT]

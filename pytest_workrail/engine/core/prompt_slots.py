@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
-from pytest_workrail.engine.core.confirmation import Confirmer
 from pytest_workrail.engine.core.guidance import contract_guidance, fenced_json
-from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.modes import Confirmer
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
 from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.base import js
@@ -114,7 +114,7 @@ def requirements_slot(
     """The author's prose criteria, as far as they can be said in one line each."""
     if criteria is None:
         return None
-    from pytest_workrail.engine.core.criteria_text import criteria_lines, requirement
+    from pytest_workrail.engine.core.criteria import criteria_lines, requirement
 
     match shown:
         case CriteriaText.COMPOSITION_ONLY:

@@ -8,11 +8,17 @@ from msgspec import Struct
 
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.confirmation import Confirmer, confirmed_by, reports_confirmation, required_gate
 from pytest_workrail.engine.core.guidance import fixed_members
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loop_gate import is_gate
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.core.loops import is_gate
+from pytest_workrail.engine.core.modes import (
+    DEFAULT_PREFERENCES,
+    Confirmer,
+    Preferences,
+    confirmed_by,
+    reports_confirmation,
+    required_gate,
+)
 from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, PromptStyle
@@ -99,7 +105,7 @@ class PromptRenderer:
 
     def functions(self, instance: StepInstance) -> str:
         """The functions the step can see, for the recovery text."""
-        from pytest_workrail.engine.core.functions import functions_block
+        from pytest_workrail.engine.core.index import functions_block
 
         loops = tuple(self._index.loops[at.loop_id] for at in instance.loop_path)
         return functions_block(self._index.ir, self._index.definitions[instance.step_id], loops)

@@ -10,7 +10,8 @@ from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.skipped import LoopUnset, PassedOver
-from pytest_workrail.engine.model.reasons import MissingContextKey, Unmet
+from pytest_workrail.engine.model.blockers import Unmet
+from pytest_workrail.engine.model.reasons import MissingContextKey
 from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

@@ -9,19 +9,89 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from pytest_workrail.engine.core.conditions import Context, compare, deciding_operator, value_of
-from pytest_workrail.engine.core.logic import MAX_DEPTH, Members, Negation, combination
+from pytest_workrail.engine.core.conditions import (
+    MAX_DEPTH,
+    Context,
+    Members,
+    Negation,
+    combination,
+    compare,
+    deciding_operator,
+    value_of,
+)
 from pytest_workrail.engine.model.base import UNSET, canonical
-from pytest_workrail.engine.model.events import SkippedStep
-from pytest_workrail.engine.model.places import LoopPosition
-from pytest_workrail.engine.model.reasons import LargeActual, MissingContextKey, Unmet, UnsetActual, ValueActual
-from pytest_workrail.engine.model.words import MAX_SHOWN_VALUE_BYTES, MAX_SKIPPED_BYTES, MAX_SKIPPED_ENTRIES
+from pytest_workrail.engine.model.blockers import LargeActual, Unmet, UnsetActual, ValueActual
+from pytest_workrail.engine.model.places import LoopPosition, truncate_marked
+from pytest_workrail.engine.model.reasons import MissingContextKey
+from pytest_workrail.engine.model.trace import SkippedStep, TraceEntry, TraceRef
+from pytest_workrail.engine.model.words import (
+    MAX_SHOWN_VALUE_BYTES,
+    MAX_SKIPPED_BYTES,
+    MAX_SKIPPED_ENTRIES,
+    MAX_TRACE_ENTRIES,
+    MAX_TRACE_SUMMARY_BYTES,
+    MAX_TRACE_TOTAL_BYTES,
+    TraceKind,
+)
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.core.smallest_set import ConditionSolver
+
+
+# Less than this would be hardly more than the truncation marker itself.
+_MIN_CUT_BYTES = 24
+# A character takes at most four bytes, so this many summaries of this length fit without measuring.
+_SHORT = MAX_TRACE_SUMMARY_BYTES // 4
+_FEW = MAX_TRACE_TOTAL_BYTES // MAX_TRACE_SUMMARY_BYTES
+
+
+def within_budget(entries: Sequence[TraceEntry]) -> tuple[TraceEntry, ...]:
+    """The entries that fit, the last one cut if need be."""
+    if len(entries) <= _FEW and all(len(entry.summary) <= _SHORT for entry in entries):
+        return tuple(entries)
+    kept: list[TraceEntry] = []
+    left = MAX_TRACE_TOTAL_BYTES
+    for entry in entries:
+        if len(kept) == MAX_TRACE_ENTRIES:
+            break
+        summary = truncate_marked(entry.summary, MAX_TRACE_SUMMARY_BYTES)
+        size = js.u8_length(summary)
+        if size > left:
+            if left >= _MIN_CUT_BYTES:
+                kept.append(entry.replaced(summary=truncate_marked(summary, left)))
+            break
+        kept.append(entry if summary is entry.summary else entry.replaced(summary=summary))
+        left -= size
+    return tuple(kept)
+
+
+class Tracer:
+    """Collects entries and stops when no more can count, so a long search costs no memory."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: list[TraceEntry] = []
+
+    @property
+    def is_full(self) -> bool:
+        """True when whatever comes is beyond the budget."""
+        return len(self._entries) >= MAX_TRACE_ENTRIES
+
+    def add(self, entry: TraceEntry) -> None:
+        if not self.is_full:
+            self._entries.append(entry)
+
+    def record(self, kind: TraceKind, summary: str, *refs: TraceRef) -> None:
+        self.add(TraceEntry(kind, summary, refs))
+
+    def entries(self) -> tuple[TraceEntry, ...]:
+        """The trace within its budget."""
+        return within_budget(self._entries)
+
 
 Because: TypeAlias = Literal["unset", "value", "never"]
 _TRUTHY = "truthy"

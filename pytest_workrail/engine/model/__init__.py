@@ -7,6 +7,8 @@ A record is a frozen value whose JSON is exact (`to_wire`, `base.canonical`) and
 - `words`: the closed sets and the budgets
 - `ids`: one type per kind of id, `IdMint` for fresh ones, `child_attempt`, `ref_of`; `keys`: names derived from them
 - `places`: steps, loops and the keys of what is completed
-- `reasons`: why a run can't go on, as blockers and as gaps
+- `reasons`: why a run can't go on; `blockers`: how that is told as a blocker and recorded as a gap
+- `trace`: how the next step was chosen
 - `events`, `manifest`, `snapshot`: the files of a session
+- `lenient`: the same files as other engines write them
 """

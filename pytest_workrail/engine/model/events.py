@@ -21,6 +21,7 @@ from pytest_workrail.engine.model.base import (
     check_bytes,
     check_length,
 )
+from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.ids import (
     AttemptId,
     DedupeKey,
@@ -29,23 +30,18 @@ from pytest_workrail.engine.model.ids import (
     GitSha,
     NodeId,
     RunId,
-    SafeId,
     SessionId,
     SnapshotRef,
     StepId,
     WorkflowHash,
 )
-from pytest_workrail.engine.model.places import LoopPosition
-from pytest_workrail.engine.model.reasons import BlockerReport, GapRecordedData, Unmet
+from pytest_workrail.engine.model.trace import (
+    DecisionTraceData,
+)
 from pytest_workrail.engine.model.words import (
     MAX_NOTES_BYTES,
     MAX_PATH_LENGTH,
     MAX_SHORT_STRING_LENGTH,
-    MAX_SKIPPED_ENTRIES,
-    MAX_TRACE_ENTRIES,
-    MAX_TRACE_REFS,
-    MAX_TRACE_SUMMARY_BYTES,
-    MAX_TRACE_TOTAL_BYTES,
     MAX_VALIDATION_ISSUE_BYTES,
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
@@ -60,7 +56,6 @@ from pytest_workrail.engine.model.words import (
     OutputChannel,
     PreferenceSource,
     RiskPolicy,
-    TraceKind,
     WorkflowSourceKind,
 )
 from workrail_lint.base import js
@@ -264,80 +259,6 @@ class ContextSetData(Value, frozen=True):
     @property
     def is_plain(self) -> bool:
         return False
-
-
-class StepRef(Closed, frozen=True, tag_field="kind", tag="step_id"):
-    """A step."""
-
-    step_id: StepId
-
-
-class LoopRef(Closed, frozen=True, tag_field="kind", tag="loop_id"):
-    """A loop."""
-
-    loop_id: SafeId
-
-
-class ConditionRef(Closed, frozen=True, tag_field="kind", tag="condition_id"):
-    """A condition."""
-
-    condition_id: NonEmpty
-
-
-class IterationRef(Closed, frozen=True, tag_field="kind", tag="iteration"):
-    """An iteration, counted from zero."""
-
-    value: Index
-
-
-TraceRef: TypeAlias = StepRef | LoopRef | ConditionRef | IterationRef
-
-
-class TraceEntry(Value, frozen=True):
-    """One decision on the way to the next step. Its budgets are checked where entries are stored."""
-
-    kind: TraceKind
-    summary: NonEmpty
-    refs: Annotated[tuple[TraceRef, ...], Meta(max_length=MAX_TRACE_REFS)] | None = None
-
-
-class SkippedStep(Closed, frozen=True, kw_only=True):
-    """A step or loop that was passed over, and what kept it from being chosen; `loop` is the pass around the step."""
-
-    step_id: StepId
-    loop: LoopPosition | None = None
-    # unset: setting unset variables would do. value: only other values would. never: nothing would.
-    because: Literal["unset", "value", "never"]
-    unmet: tuple[Unmet, ...]
-
-    @property
-    def is_plain(self) -> bool:
-        return False
-
-
-class DecisionTraceData(Value, frozen=True):
-    """How the next step was chosen. `skipped` is there when steps were passed over and the profile records it."""
-
-    trace_id: NonEmpty
-    entries: Annotated[tuple[TraceEntry, ...], Meta(min_length=1, max_length=MAX_TRACE_ENTRIES)]
-    skipped: Annotated[tuple[SkippedStep, ...], Meta(max_length=MAX_SKIPPED_ENTRIES)] | None = None
-    skipped_omitted: Index | None = None
-
-    def __post_init__(self) -> None:
-        if not 1 <= len(self.entries) <= MAX_TRACE_ENTRIES:
-            raise ValueError(f"a trace holds between 1 and {MAX_TRACE_ENTRIES} entries")
-        total = 0
-        for entry in self.entries:
-            size = js.u8_length(entry.summary)
-            if size > MAX_TRACE_SUMMARY_BYTES:
-                raise ValueError(f"a summary must not exceed {MAX_TRACE_SUMMARY_BYTES} bytes")
-            total += size
-        if total > MAX_TRACE_TOTAL_BYTES:
-            raise ValueError(f"summaries must not exceed {MAX_TRACE_TOTAL_BYTES} bytes together")
-
-    @property
-    def is_plain(self) -> bool:
-        return self.skipped is None
 
 
 class RunCompletedData(Value, frozen=True):

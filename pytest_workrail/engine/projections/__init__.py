@@ -5,12 +5,12 @@ Projections of the same events are equal wherever the events are stored, and clo
 
 - `dag.project_dag`: runs with their nodes, edges, tips and preferred tip; `Run.lineage`, `.children`,
   `.advance_cause`, `.blocked_chain`
-- `outputs.project_outputs`: outputs per node, and `path_recaps`: the notes along a path
 - `lineage.Lineage`: context, capability observations, open gaps and artifacts of a node's own past;
   `lineage.node_context`: the context a node sees under a profile
 - `facts`: workspace, run context, advances, capabilities, divergences, assessments, validation results,
-  traces, completions, whether any notes exist
-- `gaps.project_gaps`, `preferences.effective_preferences`, `status.run_status`
-- `recovery.recovery_text`: what a rehydrated agent is told
-- `resume.summarize` and `ranking.rank`: which session a resume request means
+  traces, completions, whether any notes exist; `project_gaps`, `effective_preferences`, `run_status`
+- `recovery.project_outputs`: outputs per node, and the notes along a path; `recovery_text`: what an agent reads
+  when it rehydrates
+- `resume.summarize` and `rank`: which session a resume request means
+- `incremental`: readings that grow with their log, and the index by kind, node and dedupe key
 """

@@ -12,8 +12,14 @@ from msgspec import Struct
 from pytest_workrail.engine.model.events import EdgeCreated, Log, NodeCreated, RunStarted, RunStartedData
 from pytest_workrail.engine.model.ids import NodeId, RunId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.words import EdgeCauseKind, EdgeKind, NodeKind
-from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
-from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
+from pytest_workrail.engine.projections.incremental import (
+    Grown,
+    IncrementalProjection,
+    ProjectionError,
+    Structure,
+    corruption,
+    out_of_order,
+)
 from workrail_lint.base.result import Err, Ok
 
 

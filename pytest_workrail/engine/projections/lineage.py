@@ -9,8 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 
-from pytest_workrail.engine.core.capabilities import Observation
 from pytest_workrail.engine.core.profiles import RewindContext
+from pytest_workrail.engine.core.reports import Observation
+from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
@@ -22,11 +23,9 @@ from pytest_workrail.engine.model.events import (
     NodeOutputAppended,
 )
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.model.reasons import GapRecordedData
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.facts import run_context
-from pytest_workrail.engine.projections.gaps import project_gaps
-from pytest_workrail.engine.projections.index import of_kind, of_node
+from pytest_workrail.engine.projections.facts import project_gaps, run_context
+from pytest_workrail.engine.projections.incremental import of_kind, of_node
 from workrail_lint.base.patterns import Pattern
 
 _ATTEMPT = Pattern(r"(attempt_[a-z2-7]{26})(?:_([0-9]+))?$")

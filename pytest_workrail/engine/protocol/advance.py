@@ -8,38 +8,39 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_workrail.engine.core.confirmation import is_autonomous
+from pytest_workrail.engine.core.modes import is_autonomous
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import OutputContractPointer
 from pytest_workrail.engine.model.events import AdvanceRecorded
 from pytest_workrail.engine.model.ids import NodeId, child_attempt
 from pytest_workrail.engine.model.places import StepInstance
-from pytest_workrail.engine.model.reasons import OutputContractPointer, UserOnlyDependency
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections.facts import workspace as workspace_facts
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.advance_outcome import Accepted, AdvanceAttempt, decide_advance, decides_together
-from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, precondition, token_error
 from pytest_workrail.engine.protocol.ports import GitEnd, Workspace
 from pytest_workrail.engine.protocol.questions import Questions, asks_questions, question_patch, questions_above
 from pytest_workrail.engine.protocol.recording import AttemptEntry, artifact_outputs, plan_for, snapshot_for
-from pytest_workrail.engine.protocol.replay import replay
-from pytest_workrail.engine.protocol.requests import AdvanceRequest
+from pytest_workrail.engine.protocol.rehydrate import replay
+from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged
 from pytest_workrail.engine.protocol.responses import Blocked, Continued, GateReached
 from pytest_workrail.engine.protocol.sessions import (
     NodePosition,
     Session,
     SessionLoader,
+    SessionWriter,
+    Written,
     find_node,
     load_session,
     open_node,
 )
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, preferences_at
-from pytest_workrail.engine.protocol.writer import SessionWriter, Written
-from pytest_workrail.engine.store.permit import AppendPermit
-from pytest_workrail.engine.tokens.aliases import AliasSlot
+from pytest_workrail.engine.store.loaded import AppendPermit
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
+from pytest_workrail.engine.tokens.short import AliasSlot
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 

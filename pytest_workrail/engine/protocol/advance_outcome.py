@@ -7,14 +7,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.capabilities import (
-    Observation,
-    capability_reasons,
-    observations,
-    required_capabilities,
-)
-from pytest_workrail.engine.core.confirmation import approval_reason, autonomous_gate
-from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
     InvalidLoopControl,
@@ -22,10 +14,18 @@ from pytest_workrail.engine.core.errors import (
     LoopVariableUnset,
     MissingContext,
 )
+from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE, LOOP_CONTROL
 from pytest_workrail.engine.core.interpreter import Selection
-from pytest_workrail.engine.core.modes import Block, Preferences, Proceed, decide, recommendation_warnings
+from pytest_workrail.engine.core.modes import (
+    Block,
+    Preferences,
+    Proceed,
+    approval_reason,
+    autonomous_gate,
+    decide,
+    recommendation_warnings,
+)
 from pytest_workrail.engine.core.outputs import Invalid, Judgement, Missing, Submission
-from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, LOOP_CONTROL
 from pytest_workrail.engine.core.profiles import (
     Capabilities,
     Confirmation,
@@ -38,20 +38,27 @@ from pytest_workrail.engine.core.profiles import (
 )
 from pytest_workrail.engine.core.question import Question, find_question, loop_question
 from pytest_workrail.engine.core.rendering import render_context
+from pytest_workrail.engine.core.reports import (
+    Observation,
+    ReportedDivergence,
+    Validation,
+    capability_reasons,
+    divergences,
+    observations,
+    required_capabilities,
+)
 from pytest_workrail.engine.core.skipped import Passed
 from pytest_workrail.engine.core.state import Running, state_of
-from pytest_workrail.engine.core.validation import Validation
-from pytest_workrail.engine.model.events import TraceEntry
+from pytest_workrail.engine.model.blockers import Gap, distinct_gaps
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
-    Gap,
     InvalidRequiredOutput,
     Reason,
     UserOnlyDependency,
-    distinct_gaps,
 )
+from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.model.words import GateKind
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pytest_workrail.engine.protocol.responses import Blocked, Continued, Progress, Started
-from pytest_workrail.engine.protocol.text_header import not_done
+from pytest_workrail.engine.protocol.text import not_done
 from workrail_lint.base import js
 
 _ADVANCE_FOOTERS = (

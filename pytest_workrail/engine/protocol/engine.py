@@ -18,7 +18,7 @@ from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.model.events import CapabilityObservedData, DivergenceData
 from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
-from pytest_workrail.engine.projections.status import RunStatus, run_status
+from pytest_workrail.engine.projections.facts import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler
 from pytest_workrail.engine.protocol.errors import (
@@ -29,7 +29,7 @@ from pytest_workrail.engine.protocol.errors import (
     token_error,
     unexpected,
 )
-from pytest_workrail.engine.protocol.memory_library import NoWorkspace
+from pytest_workrail.engine.protocol.library import NoWorkspace
 from pytest_workrail.engine.protocol.operator import Dependencies, Operator
 from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Programs
@@ -52,10 +52,9 @@ from pytest_workrail.engine.protocol.responses import (
     Reply,
     Response,
 )
-from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, load_session, open_node
+from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, SessionWriter, load_session, open_node
 from pytest_workrail.engine.protocol.start import StartHandler
 from pytest_workrail.engine.protocol.step_response import ResponseFormat
-from pytest_workrail.engine.protocol.writer import SessionWriter
 from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.js import Json
@@ -109,7 +108,7 @@ class Engine:
 
     def list_workflows(self, request: object) -> Answer:
         """The workflows that can be started."""
-        from pytest_workrail.engine.protocol.listing import list_workflows
+        from pytest_workrail.engine.protocol.library import list_workflows
 
         return self._answer(
             request, read_list, lambda asked: list_workflows(self._library, asked, self._options.inject_onboarding)
@@ -117,7 +116,7 @@ class Engine:
 
     def inspect_workflow(self, request: object) -> Answer:
         """One workflow before it is started."""
-        from pytest_workrail.engine.protocol.inspect import inspect_workflow
+        from pytest_workrail.engine.protocol.library import inspect_workflow
 
         onboarding = self._options.inject_onboarding
         return self._answer(
@@ -143,7 +142,7 @@ class Engine:
 
     def checkpoint_workflow(self, request: object) -> Answer:
         """Mark a node to come back to."""
-        from pytest_workrail.engine.protocol.checkpoint import CheckpointHandler
+        from pytest_workrail.engine.protocol.rehydrate import CheckpointHandler
 
         def checkpoint(token: str) -> Ok[Response] | Err[ToolError]:
             grant = self.home.issuer.resolve_checkpoint(token)
@@ -155,8 +154,8 @@ class Engine:
 
     def resume_session(self, request: object) -> Answer:
         """Find a session again."""
-        from pytest_workrail.engine.protocol.resume import resume
-        from pytest_workrail.engine.store.resumable import healthy_summaries
+        from pytest_workrail.engine.protocol.rehydrate import resume
+        from pytest_workrail.engine.store.gate import healthy_summaries
 
         stores = self.home.stores
         return self._answer(

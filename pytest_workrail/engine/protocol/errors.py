@@ -8,10 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.store.gate import GateError
-from pytest_workrail.engine.store.health import Health, health_data
-from pytest_workrail.engine.store.ports import ContentError, StoreError, StoreLockBusy
-from pytest_workrail.engine.store.transfer_errors import (
+from pytest_workrail.engine.store.bundle import (
     BundleError,
     BundleErrorCode,
     ExportCode,
@@ -19,8 +16,10 @@ from pytest_workrail.engine.store.transfer_errors import (
     ImportCode,
     ImportFailure,
 )
-from pytest_workrail.engine.tokens.errors import TokenError, TokenErrorCode
+from pytest_workrail.engine.store.gate import GateError, Health, health_data
+from pytest_workrail.engine.store.ports import ContentError, StoreError, StoreLockBusy
 from pytest_workrail.engine.tokens.issuer import IssuerFailure
+from pytest_workrail.engine.tokens.ports import TokenError, TokenErrorCode
 from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = (

@@ -20,10 +20,9 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
-from pytest_workrail.engine.protocol.sessions import Session, find_node
+from pytest_workrail.engine.protocol.sessions import Session, SessionWriter, Written, find_node
 from pytest_workrail.engine.protocol.start import preferences_data
-from pytest_workrail.engine.protocol.writer import SessionWriter, Written
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit
 from pytest_workrail.engine.store.plan import AppendPlan, EventBuilder, preferences_plan
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.result import Err

@@ -6,10 +6,9 @@ from collections import OrderedDict
 from functools import cache
 from typing import Any
 
-from pytest_workrail.engine.core.index import FORMAT
+from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE, FORMAT, ContractPack
 from pytest_workrail.engine.core.interpreter import Interpreter
 from pytest_workrail.engine.core.outputs import OutputValidator
-from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, ContractPack
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import PromptRenderer
 from pytest_workrail.engine.model.base import decode_json
@@ -58,7 +57,7 @@ def _report_packs() -> dict[str, ContractPack]:
 def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolError]:
     """An IR as it comes back from its canonical bytes, and its hash: what a run sees from its first prompt on."""
     if onboarding:
-        from pytest_workrail.engine.protocol.onboarding import with_onboarding
+        from pytest_workrail.engine.protocol.step_response import with_onboarding
 
         ir = with_onboarding(ir)
     try:
@@ -82,7 +81,7 @@ def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
     onboarding = compiled.value.onboarding
     if onboarding is None:
         return Ok(compiled.value.ir)
-    from pytest_workrail.engine.protocol.onboarding import with_onboarding
+    from pytest_workrail.engine.protocol.step_response import with_onboarding
 
     return Ok(with_onboarding(compiled.value.ir, title=onboarding.title, prompt=onboarding.prompt))
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import LoopVariable, Profile, UnsetCondition
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import Gap, decision_gap
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
@@ -22,10 +23,10 @@ from pytest_workrail.engine.model.events import (
     NotesPayload,
 )
 from pytest_workrail.engine.model.ids import EventId, NodeId
-from pytest_workrail.engine.model.reasons import Gap, MissingContextKey, decision_gap
+from pytest_workrail.engine.model.reasons import MissingContextKey
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.projections.index import of_node
+from pytest_workrail.engine.projections.incremental import of_node
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, open_node
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err

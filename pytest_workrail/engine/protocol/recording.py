@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.confirmation import is_autonomous
 from pytest_workrail.engine.core.guidance import FixContext, fixed_members
+from pytest_workrail.engine.core.modes import is_autonomous
 from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
@@ -20,33 +20,26 @@ from pytest_workrail.engine.core.outputs import (
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
+from pytest_workrail.engine.core.reports import Validation
 from pytest_workrail.engine.core.skipped import Passed, skipped_list
 from pytest_workrail.engine.core.state import snapshot_of, state_of
-from pytest_workrail.engine.core.validation import Validation
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.events import (
     CapabilityObservedData,
     ConsequenceAppliedData,
     ConsequenceTrigger,
     ContextSetData,
-    DecisionTraceData,
     DivergenceData,
     FollowupEffect,
     NodeOutputData,
     NotesPayload,
     RunCompletedData,
-    SkippedStep,
-    TraceEntry,
     ValidationPerformedData,
     ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, SnapshotRef, child_attempt
-from pytest_workrail.engine.model.reasons import (
-    BlockerReport,
-    GapRecordedData,
-    Reason,
-    blocker_report,
-)
+from pytest_workrail.engine.model.reasons import Reason, blocker_report
 from pytest_workrail.engine.model.snapshot import (
     Block,
     ExecutionSnapshot,
@@ -54,6 +47,7 @@ from pytest_workrail.engine.model.snapshot import (
     RetryableBlock,
     TerminalBlock,
 )
+from pytest_workrail.engine.model.trace import DecisionTraceData, SkippedStep, TraceEntry
 from pytest_workrail.engine.projections.facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,

@@ -10,9 +10,9 @@ from msgspec import Struct
 from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
 from pytest_workrail.engine.core.prompts import PendingStep
 from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
+from pytest_workrail.engine.model.blockers import Blocker
 from pytest_workrail.engine.model.events import AssessmentRecordedData
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.model.reasons import Blocker
 from pytest_workrail.engine.model.words import GateKind
 from workrail_lint.base.js import Json
 

@@ -18,7 +18,6 @@ from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
     AutonomyChange,
     ContextSetData,
-    DecisionTraceData,
     EffectivePreferences,
     GitSha1,
     ObservationData,
@@ -30,20 +29,27 @@ from pytest_workrail.engine.model.events import (
     ShortString,
 )
 from pytest_workrail.engine.model.ids import Digest
+from pytest_workrail.engine.model.trace import DecisionTraceData
 from pytest_workrail.engine.model.words import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.advance_outcome import missing_context
-from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.recording import trace_data
-from pytest_workrail.engine.protocol.requests import StartRequest
+from pytest_workrail.engine.protocol.requests import StartRequest, merged
 from pytest_workrail.engine.protocol.responses import Started
-from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session, open_node
+from pytest_workrail.engine.protocol.sessions import (
+    Session,
+    SessionLoader,
+    SessionWriter,
+    Written,
+    find_node,
+    load_session,
+    open_node,
+)
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
-from pytest_workrail.engine.protocol.writer import SessionWriter, Written
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit
 from pytest_workrail.engine.store.plan import start_plan
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
 from pytest_workrail.engine.tokens.issuer import NodeAddress

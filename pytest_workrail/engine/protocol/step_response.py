@@ -7,25 +7,86 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.confirmation import waits_for_confirmation
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences, beyond_recommendation
+from pytest_workrail.engine.core.modes import (
+    DEFAULT_PREFERENCES,
+    Preferences,
+    beyond_recommendation,
+    waits_for_confirmation,
+)
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.prompts import PendingStep, Situation
 from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
-from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from pytest_workrail.engine.model.reasons import FollowupRequired, UserOnlyDependency
+from pytest_workrail.engine.model.snapshot import RetryableBlock, TerminalBlock
+from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.facts import has_recap
-from pytest_workrail.engine.projections.preferences import effective_preferences
-from pytest_workrail.engine.projections.selections import skipped_before
+from pytest_workrail.engine.projections.facts import effective_preferences, has_recap, skipped_before
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.questions import question_patch
-from pytest_workrail.engine.protocol.responses import Disclosure, NextIntent, Progress, Reference, Tokens
+from pytest_workrail.engine.protocol.responses import (
+    Blocked,
+    Disclosure,
+    Followup,
+    NextIntent,
+    Progress,
+    Reference,
+    ShownValidation,
+    Tokens,
+)
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
+from pytest_workrail.engine.tokens.short import AliasSlot
+from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+
+STEP_ID = "wr-system-onboarding"
+TITLE = "WorkRail Protocol Instructions"
+_PROMPT = """\
+You are working through a workflow, one step at a time. These rules hold for all of it:
+
+1. Do the pending step and nothing else. What comes next depends on what you submit.
+2. Submit a step with continue_workflow: the token of the last response, and in `output` the notes and artifacts \
+the step asks for. When a step asks for neither, say `intent: "advance"`. A call with nothing but a token only shows \
+the step again.
+3. A blocked response says what is missing. Correct it and use the retry token of that response; the token you used \
+before gives you the same answer again.
+4. Put values that later steps need into `context`. A null removes one.
+5. Tokens are opaque. Copy them exactly as they are.
+6. If you lose track, call continue_workflow with your last token and `intent: "rehydrate"`.
+
+Submit this step to begin."""
+
+
+def with_onboarding(ir: dict[str, Any], *, title: str = TITLE, prompt: str = _PROMPT) -> dict[str, Any]:
+    """The workflow with the onboarding step before its first own step. It is part of the hash.
+
+    A run of another engine brings the words of its own step.
+    """
+    steps: list[dict[str, Any]] = ir["steps"]
+    # Probes of required capabilities come before whatever the author wrote, and this counts as written.
+    place = next((at for at, step in enumerate(steps) if step["provenance"]["source"] != "feature"), len(steps))
+    return {**ir, "steps": [*steps[:place], _step(title, prompt), *steps[place:]]}
+
+
+def _step(title: str, prompt: str) -> dict[str, Any]:
+    return {
+        "id": STEP_ID,
+        "title": title,
+        "type": "step",
+        "prompt": prompt,
+        "confirmation": {"kind": "never"},
+        "notes": "optional",
+        "guidance": [],
+        "output": {},
+        "fragments": [],
+        "functions": [],
+        "functionCalls": [],
+        "functionReferences": [],
+        "provenance": {"source": "authored", "injected": []},
+    }
 
 
 class ResponseFormat(Struct, frozen=True):
@@ -166,3 +227,55 @@ def issue_tokens(issuer: TokenIssuer, grant: ContinueGrant) -> Ok[Tokens] | Err[
     if isinstance(marking, Err):
         return Err(from_issuer(marking.error))
     return Ok(Tokens(going_on.value, marking.value))
+
+
+def blocked_response(
+    response_format: ResponseFormat,
+    position: NodePosition,
+    shown: Progress,
+    block: RetryableBlock | TerminalBlock,
+    retry_attempt: AttemptId,
+) -> Ok[Blocked] | Err[ToolError]:
+    """The block of a node. A retryable one gives out the token of an attempt at it."""
+    retry_token: str | None = None
+    if isinstance(block, RetryableBlock):
+        issued = attempt_token(response_format.issuer, position, retry_attempt, "retry")
+        if isinstance(issued, Err):
+            return issued
+        retry_token = issued.value
+    result = None if block.validation_ref is None else facts.validation(position.events, block.validation_ref)
+    validation = None if result is None else ShownValidation(result.issues, result.suggestions)
+    return Ok(
+        Blocked(
+            shown,
+            block.blockers.blockers,
+            retry_token,
+            validation,
+            _followup(block),
+            _patch(response_format, position),
+        )
+    )
+
+
+def attempt_token(
+    issuer: TokenIssuer, position: NodePosition, attempt: AttemptId, slot: AliasSlot | None = None
+) -> Ok[str] | Err[ToolError]:
+    """The token of an attempt at a node."""
+    issued = issuer.continue_token(ContinueGrant(position.place, attempt, position.workflow_ref), slot)
+    return Err(from_issuer(issued.error)) if isinstance(issued, Err) else issued
+
+
+def _patch(response_format: ResponseFormat, position: NodePosition) -> dict[str, Json] | None:
+    match response_format.profile.answers:
+        case Answers.ENGINE:
+            return None
+        case Answers.UNION:
+            return question_patch(position.snapshot)
+
+
+def _followup(block: RetryableBlock | TerminalBlock) -> Followup | None:
+    reason = block.reason
+    if not isinstance(reason, FollowupRequired):
+        return None
+    title = f"Assessment follow-up matched {reason.assessment_id}.{reason.dimension_id} == {reason.level}"
+    return Followup(title, reason.guidance)

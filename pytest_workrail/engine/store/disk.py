@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.durable import PendingSyncs
 from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
-from pytest_workrail.engine.store.pending import PendingSyncs
 from workrail_lint.base.files import (
     check_folder,
     claim,

@@ -22,9 +22,15 @@ from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, read_snapsh
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, unique_aside, write_soon
 from pytest_workrail.engine.store.files import Files, Stamp
-from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, Truncated, ValidatedPrefix
+from pytest_workrail.engine.store.loaded import (
+    AppendPermit,
+    Complete,
+    SessionEntry,
+    SessionTruth,
+    Truncated,
+    ValidatedPrefix,
+)
 from pytest_workrail.engine.store.log import ManifestReading, Prepared
-from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.engine.store.ports import (
     ContentError,

@@ -3,16 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias, TypeVar
+from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from pytest_workrail.engine.core.profiles import RewindContext
+from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.ids import SessionId
-from pytest_workrail.engine.store.health import Health, Healthy, assess
-from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.permit import AppendPermit
-from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreError
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.projections.resume import MAX_SESSIONS_TO_SCAN, SessionSummary, summarize, with_snapshot
+from pytest_workrail.engine.store.loaded import AppendPermit, SessionTruth
+from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreCorruption, StoreError, Stores
+from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+
+
+class Healthy(Struct, frozen=True):
+    """Everything verified."""
+
+    kind: ClassVar[Literal["healthy"]] = "healthy"
+
+
+class CorruptTail(Struct, frozen=True):
+    """A prefix can be read, not continued."""
+
+    kind: ClassVar[Literal["corrupt_tail"]] = "corrupt_tail"
+    reason: CorruptionReason
+
+
+class CorruptHead(Struct, frozen=True):
+    """Nothing can be trusted."""
+
+    kind: ClassVar[Literal["corrupt_head"]] = "corrupt_head"
+    reason: CorruptionReason
+
+
+class UnknownVersion(Struct, frozen=True):
+    """Written by a later version."""
+
+    kind: ClassVar[Literal["unknown_version"]] = "unknown_version"
+    reason: CorruptionReason
+
+
+Health: TypeAlias = Healthy | CorruptTail | CorruptHead | UnknownVersion
+
+
+_HEALTHY = Ok(Healthy())
+
+
+def assess(loaded: Ok[SessionTruth] | Err[StoreError]) -> Ok[Health] | Err[StoreError]:
+    """The health of a session. A failure that says nothing about the stored bytes is passed on."""
+    match loaded:
+        case Ok(truth):
+            dag = project_dag(truth.events)
+            if isinstance(dag, Err):
+                return Ok(CorruptTail(CorruptionReason("non_contiguous_indices", dag.error.message)))
+            return _HEALTHY
+        case Err(StoreCorruption(location=location, reason=reason)):
+            if reason.code == "unknown_schema_version":
+                return Ok(UnknownVersion(reason))
+            return Ok(CorruptHead(reason) if location == "head" else CorruptTail(reason))
+        case Err(error):
+            return Err(error)
+
+
+def health_data(health: Health) -> dict[str, Json]:
+    """The health as an answer shows it."""
+    if isinstance(health, Healthy):
+        return {"kind": health.kind}
+    return {"kind": health.kind, "reason": {"code": health.reason.code, "message": health.reason.message}}
+
 
 T = TypeVar("T")
 
@@ -99,3 +159,30 @@ class Gate:
             message = f"The session can't be continued: {health.value.kind}."
             return Err(GateError("SESSION_NOT_HEALTHY", message, health=health.value))
         return loaded
+
+
+def healthy_summaries(
+    stores: Stores, *, rewind_context: RewindContext = RewindContext.RUN
+) -> Ok[list[SessionSummary]] | Err[StoreError]:
+    """The most recent healthy sessions. One that can't be read is passed over, not an error."""
+    entries = stores.sessions.list_sessions()
+    if isinstance(entries, Err):
+        return entries
+    summaries: list[SessionSummary] = []
+    for entry in entries.value[:MAX_SESSIONS_TO_SCAN]:
+        loaded = stores.sessions.load(entry.session_id)
+        if isinstance(loaded, Err):
+            continue
+        summary = summarize(
+            entry.session_id,
+            loaded.value.events,
+            modified_ms=entry.modified_ms,
+            rewind_context=rewind_context,
+        )
+        if summary is None:
+            continue
+        snapshot = stores.snapshots.get(summary.tip_snapshot)
+        if isinstance(snapshot, Ok) and snapshot.value is not None:
+            summary = with_snapshot(summary, snapshot.value)
+        summaries.append(summary)
+    return Ok(summaries)

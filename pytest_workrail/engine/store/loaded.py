@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -10,8 +10,27 @@ from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import Event, Log
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.manifest import ManifestRecord, SegmentClosed
-from pytest_workrail.engine.projections.incremental import grown, longer
-from pytest_workrail.engine.projections.index import log_index
+from pytest_workrail.engine.projections.incremental import grown, log_index, longer
+
+
+class AppendPermit:
+    """Made by the gate for one call and dead after it."""
+
+    __slots__ = ("_is_locked", "_live", "session_id")
+
+    def __init__(self, session_id: SessionId, is_locked: Callable[[], bool] = lambda: True) -> None:
+        self.session_id = session_id
+        self._live = True
+        self._is_locked = is_locked
+
+    @property
+    def is_held(self) -> bool:
+        """True while the gate call that made it lasts, as long as its lock does: a copy of this process has none."""
+        return self._live and self._is_locked()
+
+    def revoke(self) -> None:
+        """The gate call is over."""
+        self._live = False
 
 
 class SessionTruth(Struct, frozen=True):

@@ -18,8 +18,8 @@ from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import os_error_text, publish
 from pytest_workrail.engine.store.files import Files, Hold, Spare
-from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.ports import RETRY_AFTER_MS, Clock, LockBusy, LockIoError
+from pytest_workrail.engine.store.system import Holder
 from workrail_lint.base import js
 from workrail_lint.base.result import Err, Ok
 

@@ -31,7 +31,7 @@ from pytest_workrail.engine.model.manifest import (
     read_manifest_record,
     segment_path,
 )
-from pytest_workrail.engine.projections.index import log_index
+from pytest_workrail.engine.projections.incremental import log_index
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, pins_of
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation

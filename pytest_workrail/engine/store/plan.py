@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
@@ -26,7 +27,6 @@ from pytest_workrail.engine.model.events import (
     ContextSet,
     ContextSetData,
     DecisionTraceAppended,
-    DecisionTraceData,
     DivergenceData,
     DivergenceRecorded,
     EdgeCause,
@@ -56,7 +56,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import AttemptId, EventId, NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.places import collation_key
-from pytest_workrail.engine.model.reasons import GapRecordedData
+from pytest_workrail.engine.model.trace import DecisionTraceData
 from pytest_workrail.engine.model.words import EdgeCauseKind, NodeKind
 
 

@@ -9,8 +9,7 @@ from msgspec import Struct
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit, SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.plan import AppendPlan
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

@@ -10,10 +10,9 @@ from pytest_workrail.engine.model.ids import ID_BYTES, IdMint, SessionId, Snapsh
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, snapshot_from
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import bundle, log
-from pytest_workrail.engine.store.bundle import CheckedBundle, Producer
+from pytest_workrail.engine.store.bundle import BundleError, CheckedBundle, ExportFailure, ImportFailure, Producer
 from pytest_workrail.engine.store.gate import Gate, GateError
-from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.store.loaded import AppendPermit, SessionTruth
 from pytest_workrail.engine.store.plan import AppendPlan, pins_of
 from pytest_workrail.engine.store.ports import (
     Clock,
@@ -21,7 +20,6 @@ from pytest_workrail.engine.store.ports import (
     StoreError,
     Stores,
 )
-from pytest_workrail.engine.store.transfer_errors import BundleError, ExportFailure, ImportFailure
 from pytest_workrail.engine.tokens.ports import Entropy
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.js import Json

@@ -11,10 +11,17 @@ from msgspec import Struct
 
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.tokens import short
-from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, AliasSlot
-from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
-from pytest_workrail.engine.tokens.ports import AliasError, AliasIndex, Entropy, Keyring, KeyringError
-from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
+from pytest_workrail.engine.tokens.ports import (
+    AliasError,
+    AliasIndex,
+    Entropy,
+    Keyring,
+    KeyringError,
+    TokenError,
+    bad_signature,
+    invalid_format,
+)
+from pytest_workrail.engine.tokens.short import NONCE_BYTES, AliasKey, AliasRecord, AliasSlot, TokenKind
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:

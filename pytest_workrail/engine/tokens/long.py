@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest_workrail.engine.tokens import bech32m
 from pytest_workrail.engine.tokens.binary import PAYLOAD_BYTES, LongKind, Payload, pack, unpack
-from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
 from pytest_workrail.engine.tokens.keys import KeyPair
+from pytest_workrail.engine.tokens.ports import TokenError, bad_signature, invalid_format
 from workrail_lint.base.result import Err, Ok
 
 SIGNATURE_BYTES = 32

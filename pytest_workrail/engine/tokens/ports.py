@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord
 from pytest_workrail.engine.tokens.keys import KeyPair
+from pytest_workrail.engine.tokens.short import AliasKey, AliasRecord
 from workrail_lint.base.result import Err, Ok
+
+TokenErrorCode: TypeAlias = Literal[
+    "TOKEN_INVALID_FORMAT",
+    "TOKEN_UNSUPPORTED_VERSION",
+    "TOKEN_BAD_SIGNATURE",
+    "TOKEN_SCOPE_MISMATCH",
+    "TOKEN_UNKNOWN_NODE",
+    "TOKEN_WORKFLOW_HASH_MISMATCH",
+    "TOKEN_SESSION_LOCKED",
+]
+
+
+class TokenError(Struct, frozen=True):
+    """Why a token was refused."""
+
+    code: TokenErrorCode
+    message: str
+
+
+def invalid_format(message: str) -> TokenError:
+    """Not a token of the shape or kind that was asked for."""
+    return TokenError("TOKEN_INVALID_FORMAT", message)
+
+
+def bad_signature(message: str) -> TokenError:
+    """Signed by nobody we know: forged, or older than the previous key."""
+    return TokenError("TOKEN_BAD_SIGNATURE", message)
 
 
 class Entropy(Protocol):

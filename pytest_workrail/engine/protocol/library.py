@@ -1,0 +1,182 @@
+"""Inspect: one workflow before it is started, under the hash that a run of it would pin. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_workrail.engine.core.rendering import parallel_prompt
+from pytest_workrail.engine.model.places import collation_key
+from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.protocol.errors import ToolError
+from pytest_workrail.engine.protocol.ports import (
+    Found,
+    GitEnd,
+    InvalidWorkflow,
+    Tag,
+    WorkflowEntry,
+    WorkflowLibrary,
+    Workspace,
+)
+from pytest_workrail.engine.protocol.program import frozen
+from pytest_workrail.engine.protocol.requests import InspectRequest, ListRequest
+from pytest_workrail.engine.protocol.responses import Listing
+from pytest_workrail.engine.protocol.start import find_startable
+from pytest_workrail.engine.protocol.step_response import references_of
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+
+class MemoryLibrary:
+    """Workflows by id; a later one replaces an earlier one of the same id."""
+
+    def __init__(self, found: Iterable[WorkflowEntry | InvalidWorkflow] = (), tags: Sequence[Tag] = ()) -> None:
+        self._found: dict[str, WorkflowEntry | InvalidWorkflow] = {}
+        self._tags = tuple(tags)
+        for each in found:
+            self.put(each)
+
+    def put(self, found: WorkflowEntry | InvalidWorkflow) -> None:
+        """Add a workflow, or one that can't be started."""
+        self._found[found.workflow_id] = found
+
+    def put_ir(self, ir: dict[str, Any]) -> None:
+        """Add a compiled workflow of the project."""
+        self.put(WorkflowEntry(ir))
+
+    def find(self, workflow_id: str) -> Found:
+        return self._found.get(workflow_id)
+
+    def entries(self) -> Sequence[WorkflowEntry]:
+        return [found for found in self._found.values() if isinstance(found, WorkflowEntry)]
+
+    def rejects(self) -> Sequence[InvalidWorkflow]:
+        return [found for found in self._found.values() if isinstance(found, InvalidWorkflow)]
+
+    def tags(self) -> Sequence[Tag]:
+        return self._tags
+
+    def sources(self) -> Sequence[Json]:
+        return [{"kind": kind} for kind in sorted({entry.source_kind for entry in self.entries()})]
+
+
+class NoWorkspace:
+    """A workspace of which nothing is known: no repository, no bindings, no files."""
+
+    def facts(self, workspace_path: str) -> WorkspaceFacts:
+        return WorkspaceFacts()
+
+    def end(self, workspace_path: str | None) -> GitEnd:
+        return GitEnd()
+
+    def resolve(self, reference: Mapping[str, Any], workspace_path: str | None) -> str | None:
+        return None
+
+    def overrides(self, workflow_id: str, workspace_path: str | None) -> Mapping[str, str] | None:
+        return None
+
+
+_NEXT_STEP = "Call list_workflows again with `tags` set to the subjects that fit, then start one of the workflows."
+
+
+def list_workflows(
+    library: WorkflowLibrary, request: ListRequest, inject_onboarding: bool
+) -> Ok[Listing] | Err[ToolError]:
+    """What can be started. Where there are subjects, they come first and the workflows on request."""
+    entries = sorted(library.entries(), key=lambda entry: collation_key(entry.workflow_id))
+    tags = library.tags()
+    summarises = bool(tags) and request.tags is None and not request.include_sources
+    if request.tags is not None:
+        entries = [entry for entry in entries if not set(entry.tags).isdisjoint(request.tags)]
+    shown: dict[str, Json] = {"workflows": [] if summarises else [_item(entry, inject_onboarding) for entry in entries]}
+    if summarises:
+        shown["tagSummary"] = [_tag(tag, entries) for tag in tags]
+        shown["_nextStep"] = _NEXT_STEP
+    if request.include_sources:
+        shown["sources"] = list(library.sources())
+    rejects = sorted(library.rejects(), key=lambda reject: collation_key(reject.workflow_id))
+    if rejects:
+        shown["validationWarnings"] = [_reject(reject) for reject in rejects]
+    return Ok(Listing("workflows", shown))
+
+
+def _item(entry: WorkflowEntry, inject_onboarding: bool) -> Json:
+    ir = entry.ir
+    made = frozen(ir, inject_onboarding)
+    shown: dict[str, Json] = {
+        "workflowId": ir["workflowId"],
+        "name": ir["name"],
+        "description": ir["description"],
+        "version": ir["version"],
+        "workflowHash": None if isinstance(made, Err) else made.value[1],
+        "kind": "workflow",
+    }
+    if entry.visibility is not None:
+        shown["visibility"] = entry.visibility
+    if entry.staleness is not None:
+        shown["staleness"] = entry.staleness
+    if ir["examples"]:
+        shown["examples"] = ir["examples"]
+    return shown
+
+
+def _tag(tag: Tag, entries: Sequence[WorkflowEntry]) -> Json:
+    return {
+        "id": tag.tag_id,
+        "displayName": tag.display_name,
+        "count": sum(tag.tag_id in entry.tags for entry in entries),
+        "when": list(tag.when),
+        "examples": list(tag.examples),
+    }
+
+
+def _reject(reject: InvalidWorkflow) -> Json:
+    return {"workflowId": reject.workflow_id, "sourceKind": reject.source_kind, "errors": list(reject.errors)}
+
+
+def inspect_workflow(
+    library: WorkflowLibrary, workspace: Workspace, request: InspectRequest, inject_onboarding: bool
+) -> Ok[Listing] | Err[ToolError]:
+    """What a run of the workflow would pin, in short or with its first step."""
+    found = find_startable(library, request.workflow_id)
+    if isinstance(found, Err):
+        return found
+    entry = found.value
+    made = frozen(entry.ir, inject_onboarding)
+    if isinstance(made, Err):
+        return made
+    ir, workflow_hash = made.value
+    compiled: dict[str, Json] = {
+        "schemaVersion": 1,
+        "sourceKind": entry.source_kind,
+        "workflowId": ir["workflowId"],
+    }
+    if request.mode == "preview":
+        compiled |= {
+            "name": ir["name"],
+            "description": ir["description"],
+            "version": ir["version"],
+            "preview": _preview(ir["steps"][0]),
+        }
+    shown: dict[str, Json] = {
+        "workflowId": ir["workflowId"],
+        "workflowHash": workflow_hash,
+        "mode": request.mode,
+        "compiled": compiled,
+    }
+    if entry.visibility is not None:
+        shown["visibility"] = entry.visibility
+    references = references_of(ir, workspace, request.workspace_path)
+    if references:
+        shown["references"] = [reference.to_json() for reference in references]
+    if entry.staleness is not None:
+        shown["staleness"] = entry.staleness
+    return Ok(Listing("workflow", shown))
+
+
+def _preview(step: dict[str, Any]) -> Json:
+    """The first step with its texts as they were written; of a loop, the first step inside."""
+    if step["type"] == "loop":
+        step = step["body"][0]
+    prompt = parallel_prompt(step, {}) if step["type"] == "parallel" else step["prompt"]
+    return {"stepId": step["id"], "title": step["title"], "prompt": prompt}
