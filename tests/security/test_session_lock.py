@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the kerne
 HOLDER = """
 import sys
 from pathlib import Path
-from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import on_disk
 
 home = on_disk(Path(sys.argv[1]), SystemClock(), SystemEntropy()).value
