@@ -30,13 +30,13 @@ class Planted(NamedTuple):
 PLANTED = [
     Planted("workrail_lint/base/version.py", "workrail_lint.base.version", "workrail_lint.cli", "static-rooms"),
     Planted(
-        "pytest_workrail/engine/core/values.py",
+        "pytest_workrail/engine/model/places.py",
         "pytest_workrail.engine.model.places",
         "pytest_workrail.plugin",
         "dynamic-rooms",
     ),
     Planted(
-        "pytest_workrail/engine/core/values.py",
+        "pytest_workrail/engine/model/places.py",
         "pytest_workrail.engine.model.places",
         "pytest_workrail.engine.store",
         "engine-rooms",
