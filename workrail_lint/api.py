@@ -13,8 +13,7 @@ from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import builtin_systems
-from workrail_lint.systems.workrail.settings import Settings
-from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
+from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
 
 
 class Report:

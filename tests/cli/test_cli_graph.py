@@ -11,8 +11,7 @@ from cli_types import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.systems.workrail.graph.conditions import condition_text
-from workrail_lint.systems.workrail.graph.lines import fitted
+from workrail_lint.systems.workrail.graph.texts import condition_text, fitted
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow
 
 HOSTILE = '<b>"quoted" & `x` \x1b[31m {{y}} #1; -->'

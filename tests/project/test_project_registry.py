@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.identity import source_kind_of
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.systems.workrail.source_kind import source_kind_of
 from workrail_lint.systems.workrail.vocabulary import SourceKind
 from workrail_lint.systems.workrail.workflow_registry import (
     Delegation,

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from workrail_lint import Ok, compile_workflow
-from workrail_lint.systems.workrail.diff import Change, compare, describe
-from workrail_lint.systems.workrail.outline import (
+from workrail_lint.systems.workrail.diff import (
+    Change,
     Outline,
     StepOutline,
+    compare,
+    describe,
     digested,
     is_digest,
     outline,

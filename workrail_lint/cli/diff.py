@@ -19,9 +19,8 @@ from workrail_lint.project.discovery import is_wanted
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.ir import FORMAT
-from workrail_lint.systems.workrail.diff import Change, compare, describe
+from workrail_lint.systems.workrail.diff import Change, Outline, compare, describe, outline
 from workrail_lint.systems.workrail.kinds import Kind, kind_of
-from workrail_lint.systems.workrail.outline import Outline, outline
 from workrail_lint.systems.workrail.settings import Settings
 
 _COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "renamed": "yellow", "changed": "cyan"}

@@ -20,8 +20,7 @@ from workrail_lint.studio.project import project_data
 from workrail_lint.studio.workflow import Source
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling
-from workrail_lint.systems.workrail.diff import Change, compare
-from workrail_lint.systems.workrail.outline import outline
+from workrail_lint.systems.workrail.diff import Change, compare, outline
 from workrail_lint.systems.workrail.settings import Settings
 
 # What a JSON file must have to be shown, by option, and what such a file is called.

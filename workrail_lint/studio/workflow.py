@@ -12,8 +12,7 @@ from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.graph import drawing_data
-from workrail_lint.systems.workrail.graph.conditions import condition_text
-from workrail_lint.systems.workrail.graph.notes import needs_person, notes
+from workrail_lint.systems.workrail.graph.texts import condition_text, needs_person, notes
 from workrail_lint.systems.workrail.provenance import pieces
 
 Data = dict[str, Any]

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.bindings_check import check_bindings, check_bindings_text, unknown_slots
-from workrail_lint.systems.workrail.project_bindings import Drift, drifted, project_overrides
+from workrail_lint.systems.workrail.project_bindings import (
+    Drift,
+    check_bindings,
+    check_bindings_text,
+    drifted,
+    project_overrides,
+    unknown_slots,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -16,7 +16,7 @@ from workrail_lint.project.fixing import fix_text
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.example_files import as_bytes
 from workrail_lint.systems.builtin import manifests
-from workrail_lint.systems.workrail.bindings_check import check_bindings_text
+from workrail_lint.systems.workrail.project_bindings import check_bindings_text
 from workrail_lint.systems.workrail.rules import RULES as TABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.system import locate

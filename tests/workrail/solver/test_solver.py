@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_workrail.engine.core.conditions import evaluate
 from workrail_lint.systems.workrail.condition_logic import COMPARISONS, compare
 from workrail_lint.systems.workrail.solver import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Solver, Values, search
-from workrail_lint.systems.workrail.solver.texts import distinct_texts
+from workrail_lint.systems.workrail.solver.candidates import distinct_texts
 
 EXAMPLES = times(40, deep=3_000)
 MISSING = object()

@@ -16,8 +16,7 @@ from workrail_lint.rules.locate import locate
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.project_bindings import project_overrides
-from workrail_lint.systems.workrail.settings import Settings
-from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
+from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.engine_target import HashMode

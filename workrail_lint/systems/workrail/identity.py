@@ -1,12 +1,13 @@
-"""Who a workflow is: the grammar of its id, and what the place and name of its file say.
+"""Who a workflow is: the grammar of its id, what the place and name of its file say, and the kind of source it is from.
 
-Everything here is a function of ids and paths; nothing looks at a disk. It is on the path of every check, so it
-gets by without regular expressions and without the models.
+Only `source_kind_of` looks at a disk. All of it is on the path of every check, so it gets by without regular
+expressions and without the models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -218,3 +219,41 @@ def select_variant(paths: Iterable[str], flags: Collection[str] = ()) -> str:
 
 def _parts(path: str) -> list[str]:
     return path.replace("\\", "/").split("/")
+
+
+ROUTINE_PREFIX = "wr.routine-"
+# Members of the closed set of source kinds; the enum itself is not worth loading here.
+BUNDLED, CUSTOM, PROJECT, USER = "bundled", "custom", "project", "user"
+_ROOTED = f"/.workrail/{SOURCE_FOLDER}"
+
+
+def source_kind_of(path: str, bundled_ids: Callable[[], Collection[str]]) -> str:
+    """The source kind of a file on disk, when nobody configured one.
+
+    The engine's own folder is known by its routines: most of the bundled ones lie beside it under their names. Only
+    where there are routines is it worth asking which ones are bundled.
+    """
+    root = source_root(os.path.abspath(path).replace(os.sep, "/"))
+    if not root:
+        return PROJECT
+    if _has_routines(root) and _is_engine_folder(root, frozenset(bundled_ids())):
+        return BUNDLED
+    if not root.endswith(_ROOTED):
+        return PROJECT
+    home = os.path.abspath(os.path.expanduser("~")).replace(os.sep, "/")
+    return USER if root == f"{home.rstrip('/')}{_ROOTED}" else CUSTOM
+
+
+@lru_cache(maxsize=64)
+def _has_routines(root: str) -> bool:
+    return os.path.isdir(os.path.join(root, "routines"))
+
+
+@lru_cache(maxsize=64)
+def _is_engine_folder(root: str, bundled_ids: frozenset[str]) -> bool:
+    names = {f"{ident.removeprefix(ROUTINE_PREFIX)}.json" for ident in bundled_ids if ident.startswith(ROUTINE_PREFIX)}
+    try:
+        present = names.intersection(os.listdir(os.path.join(root, "routines")))
+    except OSError:
+        return False
+    return len(names) > 1 and 2 * len(present) > len(names)

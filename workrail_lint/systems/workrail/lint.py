@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workrail_lint.systems.workrail.identity import source_kind_of
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
 from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
 from workrail_lint.systems.workrail.rules.facts import facts_of
 from workrail_lint.systems.workrail.rules.prose import text_index
 from workrail_lint.systems.workrail.rules.walk import run_rules
-from workrail_lint.systems.workrail.source_kind import source_kind_of
 from workrail_lint.systems.workrail.workflow_registry import Entry, entry_of
 
 if TYPE_CHECKING:

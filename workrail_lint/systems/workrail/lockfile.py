@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
-from workrail_lint.systems.workrail.diff import Change, compare
-from workrail_lint.systems.workrail.outline import digested, outline, outline_from_json
+from workrail_lint.systems.workrail.diff import Change, compare, digested, outline, outline_from_json
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog

@@ -1,10 +1,20 @@
-"""The project's bindings file: its overrides for one workflow, and what is wrong with them."""
+"""The project's bindings file: its overrides for one workflow, and what is wrong with the file."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import quoted
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.operations import Remove
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.problems import Problem
+from workrail_lint.findings import Finding, Phase, unsafe
+from workrail_lint.systems.workrail.compiler.nodes import name_hint
+from workrail_lint.systems.workrail.identity import is_valid
 
 
 class BindingProblem(NamedTuple):
@@ -74,3 +84,140 @@ def drifted(pinned: dict[str, str], content: object, workflow_id: object) -> lis
     """
     now = project_overrides(content, workflow_id).overrides
     return [Drift(slot, value, now.get(slot)) for slot, value in pinned.items() if now.get(slot) != value]
+
+
+_SLOT = Pattern(r"[a-z][a-z0-9_]{1,63}")
+Pinned = Mapping[str, dict[str, str]]
+
+
+def check_bindings_text(
+    data: bytes | str, workflow_ids: Collection[str] = (), pinned: Pinned | None = None
+) -> tuple[JsonDocument, list[Finding]]:
+    """Read and check a bindings file; the document locates the findings."""
+    document = read_json(data, parity=True)
+    fatal = next((problem for problem in document.problems if _is_fatal(problem)), None)
+    if fatal is None:
+        return document, check_bindings(document.value, workflow_ids, pinned)
+    message = f"invalid JSON, so the engine ignores the whole file: {fatal.message}"
+    found = _finding("bindings-file-invalid", "", message)
+    found.span = document.source.span(fatal.start, fatal.end)
+    return document, [found]
+
+
+def _is_fatal(problem: Problem) -> bool:
+    """Whether the engine can't read the file; it replaces bad bytes and uses the last of duplicate members."""
+    return problem.blocking and problem.name not in ("json-duplicate-key", "json-invalid-utf8")
+
+
+def check_bindings(content: object, workflow_ids: Collection[str] = (), pinned: Pinned | None = None) -> list[Finding]:
+    """What is wrong with the content of a bindings file.
+
+    `workflow_ids` are the known workflows of the project; a member with a dot counts as one too, and so does one that
+    is a valid workflow id but not a valid slot id.
+    `pinned` holds, by workflow, the overrides that a run was started with.
+    """
+    if not isinstance(content, dict):
+        message = "the bindings file must be a JSON object; the engine ignores the whole file"
+        return [_finding("bindings-file-invalid", "", message)]
+    found = [finding for name, value in content.items() for finding in _member(name, value, workflow_ids)]
+    found += _format(content, workflow_ids)
+    for workflow_id, overrides in (pinned or {}).items():
+        found += _drift(content, workflow_id, overrides)
+    return found
+
+
+def _is_workflow(name: str, workflow_ids: Collection[str]) -> bool:
+    return name in workflow_ids or "." in name or (is_valid(name) and not _SLOT.fullmatch(name))
+
+
+def _member(name: str, value: object, workflow_ids: Collection[str]) -> Iterator[Finding]:
+    pointer = child("", name)
+    if isinstance(value, dict):
+        for slot, override in value.items():
+            if not isinstance(override, str):
+                message = (
+                    f"section {quoted(name)}: the value of slot {quoted(slot)} must be a string; the engine skips it"
+                )
+                yield _finding("bindings-value-not-string", child(pointer, slot), message)
+            elif not override:
+                yield _empty(slot, child(pointer, slot), f"section {quoted(name)}: slot")
+    elif _is_workflow(name, workflow_ids):
+        message = f"the section of workflow {quoted(name)} must be an object of slots; the engine ignores it"
+        yield _finding("bindings-section-invalid", pointer, message)
+    elif not isinstance(value, str):
+        message = f"the value of slot {quoted(name)} must be a string; the engine ignores all top-level slots"
+        yield _finding("bindings-value-not-string", pointer, message)
+
+
+def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[Finding]:
+    flat = [name for name, value in content.items() if isinstance(value, str) and not _is_workflow(name, workflow_ids)]
+    if not flat:
+        return
+    if all(isinstance(value, str) for value in content.values()):
+        message = (
+            "without sections these slots apply to every workflow; put them under the id of the workflow they are for"
+        )
+        yield _finding("bindings-flat-format", "", message)
+        yield from (_empty(name, child("", name), "slot") for name in flat if not content[name])
+    elif any(isinstance(value, dict) for value in content.values()):
+        for name in flat:
+            message = f"slot {quoted(name)} is ignored, because the file has workflow sections; move it into a section"
+            yield _finding("bindings-mixed-format", child("", name), message)
+
+
+def _empty(slot: str, pointer: str, what: str) -> Finding:
+    message = f"{what} {quoted(slot)} is set to an empty string; remove the entry to use the default"
+    found = _finding("binding-override-empty", pointer, message)
+    found.fix = unsafe("remove the entry", Remove(pointer))
+    return found
+
+
+def sections_of(content: object) -> dict[str, list[str]]:
+    """The slots that a bindings file sets, by workflow section."""
+    members = content.items() if isinstance(content, dict) else ()
+    return {
+        name: [slot for slot, override in section.items() if isinstance(override, str)]
+        for name, section in members
+        if isinstance(section, dict)
+    }
+
+
+def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Collection[str]]) -> list[Finding]:
+    """The entries of a bindings file for slots that their workflow does not have, for workflows in `declared`."""
+    found: list[Finding] = []
+    for workflow_id, slots in sections.items():
+        known = declared.get(workflow_id)
+        for slot in slots if known is not None else ():
+            if known is None or slot in known:
+                continue
+            hint = name_hint(nearest(slot, known), "declared slots", sorted(known))
+            pointer = child(child("", workflow_id), slot)
+            unknown = _finding(
+                "binding-override-unknown-slot",
+                pointer,
+                f"workflow {quoted(workflow_id)} does not declare slot {quoted(slot)}{hint}",
+            )
+            unknown.phase, unknown.on_name = Phase.REGISTRY, True
+            unknown.fix = unsafe("remove the entry", Remove(pointer))
+            found.append(unknown)
+    return found
+
+
+def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str]) -> Iterator[Finding]:
+    section = content.get(workflow_id)
+    base = child("", workflow_id) if isinstance(section, dict) else ""
+    for slot, pinned, current in drifted(overrides, content, workflow_id):
+        now = "the default" if current is None else quoted(current)
+        yield _finding(
+            "binding-drift",
+            base if current is None else child(base, slot),
+            f"slot {quoted(slot)} of workflow {quoted(workflow_id)} was {quoted(pinned)} when the run started and is "
+            f"now {now}; the run continues with {quoted(pinned)}",
+        )
+
+
+def _finding(name: str, pointer: str, message: str) -> Finding:
+    from workrail_lint.systems.workrail.rules import RULES
+
+    rule = RULES.by_name[name]
+    return Finding(rule.code, name, rule.severity, message, pointer)

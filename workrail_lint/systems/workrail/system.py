@@ -193,7 +193,7 @@ def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[s
     """What bindings files say about workflows that were looked at too, by path of the bindings file."""
     if not bindings:
         return {}
-    from workrail_lint.systems.workrail.bindings_check import unknown_slots
+    from workrail_lint.systems.workrail.project_bindings import unknown_slots
 
     declared: dict[str, set[str]] = {}
     for ident, _, _, slots, _, _ in workflows.values():
@@ -236,7 +236,7 @@ def _is_workflow(path: str, document: JsonDocument) -> bool:
 
 
 def _check_bindings(path: str, data: bytes | str) -> FileResult:
-    from workrail_lint.systems.workrail.bindings_check import check_bindings_text, sections_of
+    from workrail_lint.systems.workrail.project_bindings import check_bindings_text, sections_of
 
     document, findings = check_bindings_text(data)
     _assign_rule_facts(findings)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.suggest import edit_distance
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC
-from workrail_lint.systems.workrail.solver.attempt import Pending, is_impossible
 from workrail_lint.systems.workrail.solver.expression import (
     IMPOSSIBLE,
     POSSIBLE,
@@ -19,7 +18,9 @@ from workrail_lint.systems.workrail.solver.expression import (
     Answer,
     Comparison,
     Expression,
+    Pending,
     Values,
+    is_impossible,
     made_comparison,
 )
 

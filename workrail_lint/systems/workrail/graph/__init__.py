@@ -31,8 +31,7 @@ def render(ir: dict[str, Any], form: str, analysis: Analysis | None = None) -> s
 
 def drawing_data(ir: dict[str, Any], analysis: Analysis | None = None) -> dict[str, Any]:
     """The drawing as plain data: places, and the tree behind it."""
-    from workrail_lint.systems.workrail.graph.data import layout_data, tree_data
-    from workrail_lint.systems.workrail.graph.railway import layout
+    from workrail_lint.systems.workrail.graph.railway import layout, layout_data, tree_data
 
     blocks = structure(ir, analysis)
     return {"layout": layout_data(layout(blocks)), "tree": tree_data(blocks)}

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from workrail_lint.systems.workrail.graph.lines import clean, fitted
-from workrail_lint.systems.workrail.graph.notes import notes
+from workrail_lint.systems.workrail.graph.texts import clean, fitted, notes
 from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text
 
 _COLUMNS = 48

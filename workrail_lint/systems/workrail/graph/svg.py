@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from workrail_lint.systems.workrail.graph.flowchart import times
-from workrail_lint.systems.workrail.graph.lines import fitted, markup, pixels
-from workrail_lint.systems.workrail.graph.notes import Note, notes, step_kind
 from workrail_lint.systems.workrail.graph.railway import (
     BOLD_SIZE,
     LABEL_LINE,
@@ -19,6 +17,7 @@ from workrail_lint.systems.workrail.graph.railway import (
     Point,
     Rail,
 )
+from workrail_lint.systems.workrail.graph.texts import Note, fitted, markup, notes, pixels, step_kind
 
 _RADIUS = 9
 _STYLE = (

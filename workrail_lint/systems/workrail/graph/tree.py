@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
-from workrail_lint.systems.workrail.graph.conditions import Condition, condition_text, conjuncts, key, variables
+from workrail_lint.systems.workrail.graph.texts import Condition, condition_text, conjuncts, key, variables
 from workrail_lint.systems.workrail.model.build import condition_model
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """BD: extension points, their tokens and defaults, and the project's bindings file.
 
-Problems of the bindings file itself are detected by `workrail_lint.systems.workrail.bindings_check`.
+Problems of the bindings file itself are detected by `workrail_lint.systems.workrail.project_bindings`.
 """
 
 from __future__ import annotations

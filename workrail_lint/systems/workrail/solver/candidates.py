@@ -2,27 +2,88 @@
 
 A value is missing, a boolean, a number, a string, a list or an object. Missing values and booleans are all there.
 Numbers fall into the named ones and the gaps between them. Strings are those that are named, other spellings of named
-numbers, and what contains, begins or ends with the named parts: the readable ones here, all of them in `texts`. A list
-equals nothing and reads as any string. Only patterns, and parts of strings that numbers are written with, leave
-classes of which no representative may be known: `is_open`.
+numbers, and what contains, begins or ends with the named parts: the readable ones in `candidates`, one for each class
+in `distinct_texts`. A list equals nothing and reads as any string. Only patterns, and parts of strings that numbers
+are written with, leave classes of which no representative may be known: `is_open`.
+
+`distinct_texts` walks a finite automaton. Reading a string from left to right, all that matters is which parts have
+been seen, which could still be completed by what comes next, whether the beginning is one of those asked for, and
+whether the whole may be one of the named strings. In the order of length, that finds a shortest string for each state.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, FALSE_WORDS, TRUE_WORDS, normal_text
 from workrail_lint.systems.workrail.solver.expression import UNSET, Comparison
 
+_MAX_STATES = 4_000
+_FOREIGN_LETTERS = "~#%¤¬◊"
+
+
+class _State(NamedTuple):
+    tail: str  # the longest end of the string that a part begins with
+    seen: frozenset[str]  # of the parts
+    begun: frozenset[str]  # of the parts, those that the string begins with
+    head: str | None  # the string itself while something named begins with it; None from then on
+
+
+def distinct_texts(parts: Sequence[str], named: Sequence[str]) -> Iterator[str] | None:
+    """A string for each class that the parts and the named strings can tell apart; None when there are too many."""
+    words = [text for text in dict.fromkeys(map(normal_text, (*parts, *named))) if text]
+    letters = sorted({letter for word in words for letter in word})
+    letters.append(
+        next(letter for letter in (*_FOREIGN_LETTERS, *map(chr, range(0x2460, 0x24FF))) if letter not in letters)
+    )
+    automaton = _Automaton([part for part in map(normal_text, parts) if part], words)
+    found: dict[_State, str] = {_State("", frozenset(), frozenset(), ""): ""}
+    ready: list[str] = []
+    waiting = deque(found)
+    while waiting:
+        state = waiting.popleft()
+        text = found[state]
+        # One that begins or ends with white space is read as another one.
+        if text and js.trim(text) == text:
+            ready.append(text)
+        for letter in letters:
+            if not text and js.is_blank(letter):
+                continue
+            following = automaton.after(state, letter)
+            if following not in found:
+                if len(found) >= _MAX_STATES:
+                    return None
+                found[following] = text + letter
+                waiting.append(following)
+    return iter(ready)
+
+
+class _Automaton:
+    def __init__(self, parts: Sequence[str], words: Sequence[str]) -> None:
+        self._parts = parts
+        self._beginnings = {""} | {part[:size] for part in parts for size in range(len(part) + 1)}
+        self._heads = {word[:size] for word in words for size in range(len(word) + 1)}
+
+    def after(self, state: _State, letter: str) -> _State:
+        text = state.tail + letter
+        seen = state.seen.union(part for part in self._parts if text.endswith(part))
+        tail = next(text[at:] for at in range(len(text) + 1) if text[at:] in self._beginnings)
+        head = None if state.head is None else state.head + letter
+        if head is None or head not in self._heads:
+            return _State(tail, seen, state.begun, None)
+        return _State(tail, seen, state.begun | {head} if head in self._parts else state.begun, head)
+
+
 TEXTUAL = frozenset(("contains", "startsWith", "endsWith"))
 # With more parts than these, not all orders and not all selections are written down: those are left to `texts`.
 _MOST_ORDERED = 4
 _MOST_JOINED = 7
-_FOREIGN = ("other", "another", "further", "unrelated")
+_FOREIGN_WORDS = ("other", "another", "further", "unrelated")
 _DECIMAL = frozenset("0123456789.e+-")  # what a number is written with as a string
 _NUMERAL = frozenset("0123456789.+-abcdefinotxy")  # what a string that converts to a number is made of
 
@@ -108,7 +169,7 @@ def _foreign(taken: Iterable[str]) -> tuple[str, str]:
     def is_free(word: str) -> bool:
         return not any(word in text or text in word for text in named)
 
-    words = [word for word in (*_FOREIGN, "~", "#", "%", "§", "¤", "¬") if is_free(word)][:2]
+    words = [word for word in (*_FOREIGN_WORDS, "~", "#", "%", "§", "¤", "¬") if is_free(word)][:2]
     number = 0
     while len(words) < 2:
         words += [chr(0x2460 + number)] if is_free(chr(0x2460 + number)) else []

@@ -14,6 +14,7 @@ from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WOR
 from workrail_lint.systems.workrail.solver.candidates import (
     TEXTUAL,
     candidates,
+    distinct_texts,
     is_numeric,
     is_open,
     is_open_for_numbers,
@@ -32,7 +33,6 @@ from workrail_lint.systems.workrail.solver.expression import (
     comparisons_in,
     read,
 )
-from workrail_lint.systems.workrail.solver.texts import distinct_texts
 
 MAX_TRIES = 50_000
 _EMPTY: Mapping[str, Any] = {}

@@ -1,0 +1,222 @@
+"""The words of a drawing: conditions, what a step asks for beyond its prompt, and lines that fit into a box."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from html import escape
+from typing import Any, NamedTuple
+
+from workrail_lint.systems.workrail.condition_logic import comparisons
+
+MOST_LINES = 6
+_ELLIPSIS = "…"
+# Hundredths of the font size that a letter takes, larger than in any usual font, so that texts fit on every machine.
+_NARROW, _NORMAL, _CAPITAL, _BROAD, _FULL = 32, 56, 68, 92, 100
+_NARROW_LETTERS = frozenset("ijl.,:;'|!()[]")
+_BROAD_LETTERS = frozenset("mwMW@%—")
+
+Width = Callable[[str], int]
+
+
+def clean(text: str) -> str:
+    """One line without anything that moves a cursor."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def markup(text: str) -> str:
+    """Text for HTML and SVG. What can't be printed is left out: XML forbids most of it."""
+    return escape(clean(text))
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(2 if c in "mwMW@%" or unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def pixels(text: str, size: int) -> int:
+    """How wide a text is at a font size, rounded up."""
+    return -(-sum(map(_letter, text)) * size // 100)
+
+
+@lru_cache(maxsize=4096)
+def _letter(letter: str) -> int:
+    if letter in _NARROW_LETTERS:
+        return _NARROW
+    if letter in _BROAD_LETTERS:
+        return _BROAD
+    if unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0x2E80:
+        return _FULL
+    return _CAPITAL if letter.isupper() else _NORMAL
+
+
+def fitted(text: str, room: int, width: Width = columns, most: int = MOST_LINES) -> list[str]:
+    """Lines that take at most so much room. A text that needs too many lines ends with an ellipsis."""
+    lines, line, used, blank = [], "", 0, width(" ")
+    for word in clean(text).split(" "):
+        for piece in _pieces(word, room, width):
+            taken = width(piece)
+            if line and used + blank + taken > room:
+                lines.append(line)
+                line, used = piece, taken
+            else:
+                line, used = (f"{line} {piece}", used + blank + taken) if line else (piece, taken)
+            if len(lines) > most:
+                break
+    lines.append(line)
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    while last and width(f"{last} {_ELLIPSIS}") > room:
+        last = last.rpartition(" ")[0] or last[:-1]
+    return [*lines[: most - 1], f"{last} {_ELLIPSIS}".lstrip()]
+
+
+def _pieces(word: str, room: int, width: Width) -> list[str]:
+    """A word, cut where it is longer than a line."""
+    if width(word) <= room:
+        return [word]
+    pieces, piece, used = [], "", 0
+    for character in word:
+        taken = width(character)
+        if piece and used + taken > room:
+            pieces.append(piece)
+            piece, used = "", 0
+        piece, used = piece + character, used + taken
+    return [*pieces, piece]
+
+
+Condition = dict[str, Any]
+
+_WORDS = {
+    "equals": "is",
+    "not_equals": "is not",
+    "gt": ">",
+    "gte": ">=",
+    "lt": "<",
+    "lte": "<=",
+    "contains": "contains",
+    "startsWith": "starts with",
+    "endsWith": "ends with",
+    "matches": "matches",
+    "in": "is one of",
+}
+_DEEPEST = 8
+_BARE = re.compile(r"[A-Za-z][\w.-]*")
+_LITERALS = frozenset(("true", "false", "null"))
+
+
+def condition_text(condition: Any, depth: int = 0) -> str:
+    """A condition in words, as the engine reads it: the first member it knows decides. Deep ones are cut short."""
+    if not isinstance(condition, dict) or not condition:
+        return "always" if depth == 0 else "never"
+    if depth > _DEEPEST:
+        return "…"
+    if "var" in condition:
+        return f"{condition['var']} {comparison_text(condition)}"
+    for name, of_none in (("and", "always"), ("or", "never")):
+        if name in condition:
+            parts = [_operand(child, depth, len(condition[name])) for child in condition[name]]
+            return f" {name} ".join(parts) or of_none
+    return f"not ({condition_text(condition['not'], depth + 1)})" if "not" in condition else "always"
+
+
+def comparison_text(condition: Condition) -> str:
+    """What a comparison asks of its variable: `is full`, `> 3`, `is truthy`."""
+    named = comparisons(condition)
+    if not named:
+        return "is truthy"
+    literal = condition[named[0]]
+    values = literal if named[0] == "in" and isinstance(literal, list) else [literal]
+    return f"{_WORDS[named[0]]} {', '.join(map(_value_text, values)) or 'nothing'}"
+
+
+def _value_text(value: Any) -> str:
+    """A value as short as it can be without reading like another one."""
+    if isinstance(value, str) and _BARE.fullmatch(value) and value not in _LITERALS:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _operand(condition: Any, depth: int, siblings: int) -> str:
+    """One of several conditions, in brackets where it could be read as a part of its neighbours."""
+    text = condition_text(condition, depth + 1)
+    bare = siblings == 1 or not isinstance(condition, dict) or "var" in condition
+    return text if bare or not ("and" in condition or "or" in condition) else f"({text})"
+
+
+def conjuncts(condition: Any) -> list[Condition]:
+    """The conditions that all have to hold, from left to right."""
+    found: list[Condition] = []
+    pending = [condition]
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, dict) or not part:
+            continue
+        if "var" not in part and isinstance(part.get("and"), list):
+            pending.extend(reversed(part["and"]))
+        else:
+            found.append(part)
+    return found
+
+
+def variables(condition: Any) -> set[str]:
+    """The names that a condition reads."""
+    found: set[str] = set()
+    pending = [condition]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, list):
+            pending.extend(part)
+        elif isinstance(part, dict):
+            name = part.get("var")
+            if isinstance(name, str):
+                found.add(name)
+            else:
+                pending.extend(part.values())
+    return found
+
+
+def key(condition: Condition) -> str:
+    """Equal for conditions that are the same to the letter."""
+    return json.dumps(condition, sort_keys=True)
+
+
+class Note(NamedTuple):
+    """One thing about a step. `kind`: gate, contract, assessment, fragments, delegation."""
+
+    kind: str
+    text: str
+
+
+def notes(step: dict[str, Any]) -> list[Note]:
+    """The notes of a step, its condition left out: drawings show it as a branch."""
+    found = []
+    confirmation = step["confirmation"]
+    if confirmation["kind"] != "never":
+        who = "a person" if needs_person(confirmation) else "the coordinator"
+        when = f" if {condition_text(confirmation['condition'])}" if "condition" in confirmation else ""
+        found.append(Note("gate", f"confirmed by {who}{when}"))
+    output = step.get("output", {})
+    if "contract" in output:
+        found.append(Note("contract", f"submits {output['contract']['ref']}"))
+    if "assessments" in output:
+        found.append(Note("assessment", f"assessed: {', '.join(output['assessments']['refs'])}"))
+    if step.get("fragments"):
+        count = len(step["fragments"])
+        found.append(Note("fragments", f"{count} conditional {'text' if count == 1 else 'texts'}"))
+    return found
+
+
+def needs_person(confirmation: dict[str, Any]) -> bool:
+    """Whether a person confirms: always, unless the author named the coordinator for it."""
+    return confirmation["gate"] == "human_approval" or not confirmation.get("explicit", False)
+
+
+def step_kind(step: dict[str, Any]) -> str:
+    """Who wrote a step: authored, template, virtual (made by the compiler) or normalized (the design form)."""
+    source: str = step["provenance"]["source"]
+    return source
