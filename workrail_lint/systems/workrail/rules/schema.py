@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Remove, Rename, Replace
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import did_you_mean, message_of, nearest_member, shown
-from workrail_lint.findings import Fix, Severity, unsafe
+from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace, elsewhere, other_step_shapes
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.findings import Finding
-
 
 _CONNECTIVES = ("and", "or", "not")
 _COMPOSITIONS = ("Composition", "AllCriteria", "AnyCriteria", "NotCriteria")
