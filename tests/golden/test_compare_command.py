@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
