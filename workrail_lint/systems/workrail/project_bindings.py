@@ -33,6 +33,7 @@ class Overrides(NamedTuple):
 
 
 _NOTHING = Overrides({}, ())
+_NO_OBJECT = "the bindings file must be a JSON object; the engine ignores the whole file"
 
 
 def project_overrides(content: object, workflow_id: object) -> Overrides:
@@ -44,8 +45,7 @@ def project_overrides(content: object, workflow_id: object) -> Overrides:
     if content is None or not isinstance(workflow_id, str) or not workflow_id:
         return _NOTHING
     if not isinstance(content, dict):
-        message = "the bindings file must be a JSON object; the engine ignores the whole file"
-        return Overrides({}, (BindingProblem("bindings-file-invalid", "", message),))
+        return Overrides({}, (BindingProblem("bindings-file-invalid", "", _NO_OBJECT),))
     if workflow_id in content:
         return _section(content[workflow_id], child("", workflow_id))
     if content and all(isinstance(value, str) for value in content.values()):
@@ -117,8 +117,7 @@ def check_bindings(content: object, workflow_ids: Collection[str] = (), pinned: 
     `pinned` holds, by workflow, the overrides that a run was started with.
     """
     if not isinstance(content, dict):
-        message = "the bindings file must be a JSON object; the engine ignores the whole file"
-        return [_finding("bindings-file-invalid", "", message)]
+        return [_finding("bindings-file-invalid", "", _NO_OBJECT)]
     found = [finding for name, value in content.items() for finding in _member(name, value, workflow_ids)]
     found += _format(content, workflow_ids)
     for workflow_id, overrides in (pinned or {}).items():

@@ -36,16 +36,20 @@ class StepPlace(Place):
             return ""
         label = self._step_label(self.tokens[: self.part_length])
         if self.part_length == 4:
-            outer = self.value(self.tokens[:2])
-            ident = outer.get("id") if isinstance(outer, dict) else None
+            ident = self._object(self.tokens[:2]).get("id")
             label += f" (in loop {shown(ident)})" if isinstance(ident, str) else ""
         return label
 
     def _step_label(self, tokens: list[str]) -> str:
-        step = self.value(tokens)
-        ident = step.get("id") if isinstance(step, dict) else None
-        kind = "loop" if isinstance(step, dict) and step.get("type") == "loop" else "step"
+        step = self._object(tokens)
+        ident = step.get("id")
+        kind = "loop" if step.get("type") == "loop" else "step"
         return f"{kind} {shown(ident)}" if isinstance(ident, str) else f"{kind} number {int(tokens[-1]) + 1}"
+
+    def _object(self, tokens: list[str]) -> dict[str, Any]:
+        """Return the object at a place; an empty one if something else is there."""
+        value = self.value(tokens)
+        return value if isinstance(value, dict) else {}
 
 
 @cache

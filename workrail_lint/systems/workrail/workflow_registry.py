@@ -93,11 +93,11 @@ def entry_of(
 
 
 def _delegations(document: dict[str, Any]) -> Iterator[Delegation]:
-    for pointer, step in _steps(document):
-        delegations = step.get("parallelDelegations")
-        for index, item in enumerate(delegations if isinstance(delegations, list) else ()):
-            target = item.get("workflowId") if isinstance(item, dict) else None
-            if step.get("type") == "parallel" and isinstance(target, str) and target:
+    parallel = ((pointer, step) for pointer, step in _steps(document) if step.get("type") == "parallel")
+    for pointer, step in parallel:
+        for index, item in _objects(step.get("parallelDelegations")):
+            target = item.get("workflowId")
+            if isinstance(target, str) and target:
                 yield Delegation(f"{pointer}/parallelDelegations/{index}/workflowId", target, tuple(_given(item)))
 
 
@@ -109,18 +109,20 @@ def _given(delegation: dict[str, Any]) -> Iterator[str]:
 
 
 def _steps(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every step with its place, whatever shape the document is in."""
-    steps = document.get("steps")
-    for index, step in enumerate(steps if isinstance(steps, list) else ()):
-        if not isinstance(step, dict):
-            continue
+    """Yield each step with its place, whatever shape the document is in."""
+    for index, step in _objects(document.get("steps")):
         yield f"/steps/{index}", step
         body = step.get("body")
         if isinstance(body, dict):
             yield f"/steps/{index}/body", body
-        for position, inner in enumerate(body if isinstance(body, list) else ()):
-            if isinstance(inner, dict):
-                yield f"/steps/{index}/body/{position}", inner
+        for position, inner in _objects(body):
+            yield f"/steps/{index}/body/{position}", inner
+
+
+def _objects(value: object) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each object of a list with its index."""
+    if isinstance(value, list):
+        yield from ((index, item) for index, item in enumerate(value) if isinstance(item, dict))
 
 
 def registry_findings(
