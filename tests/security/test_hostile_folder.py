@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from effort import times
 from test_hostile_git import git
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
@@ -218,7 +219,10 @@ def value_of(argument: Argument) -> str:
 
 
 def command_lines(program: Program, name: str) -> Iterator[list[str]]:
-    """Yield each action of a command: bare, with an argument, and with every option that no command before it has."""
+    """Yield each action of a command: bare, with an argument, and with the options that no command before it has.
+
+    Each line is a process, so every day has one in six of the options, and the deep ring has all.
+    """
     known: set[Argument] = set()
     for command in commands(program):
         for action in command.actions or (command,):
@@ -229,11 +233,12 @@ def command_lines(program: Program, name: str) -> Iterator[list[str]]:
             if command.name == name:
                 yield words
                 yield [*words, *arguments]
-                for option in options:
+                for option in options[:: times(6, deep=1)]:
                     value = [value_of(option)] if option.metavar else []
                     yield [*words, *arguments, option.names[-1], *value]
 
 
+@pytest.mark.search
 @pytest.mark.parametrize(
     ("program", "command"),
     [(program, command) for program in (LINT_PROGRAM, TEST_PROGRAM) for command in program.commands],
