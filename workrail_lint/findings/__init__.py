@@ -129,7 +129,7 @@ class Finding:
         path: str = "",
         span: Span | None = None,
         fix: Fix | None = None,
-        help: str | None = None,  # noqa: A002 - the name of the field in every output format
+        help: str | None = None,
         details: dict[str, object] | None = None,
         on_name: bool = False,
     ) -> None:

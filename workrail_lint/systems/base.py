@@ -67,7 +67,7 @@ class Setting:
         is_path: bool = False,
         problem: str | None = None,
         option: str | None = None,
-        help: str = "",  # noqa: A002 - the name in a manifest
+        help: str = "",
     ) -> None:
         self.kind = kind  # or list, bool, table of lists, table of str
         self.choices = choices

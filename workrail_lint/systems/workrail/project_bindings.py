@@ -17,19 +17,25 @@ from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.identity import is_valid
 
 
-class BindingProblem(NamedTuple):
+class BindingProblem:
     """A problem that makes the engine ignore a part of the file, with a warning."""
 
-    name: str
-    pointer: str
-    message: str
+    __slots__ = ("message", "name", "pointer")
+
+    def __init__(self, name: str, pointer: str, message: str) -> None:
+        self.name = name
+        self.pointer = pointer
+        self.message = message
 
 
-class Overrides(NamedTuple):
+class Overrides:
     """Slot to value for one workflow, and the problems found."""
 
-    overrides: dict[str, str]
-    problems: tuple[BindingProblem, ...]
+    __slots__ = ("overrides", "problems")
+
+    def __init__(self, overrides: dict[str, str], problems: tuple[BindingProblem, ...]) -> None:
+        self.overrides = overrides
+        self.problems = problems
 
 
 _NOTHING = Overrides({}, ())

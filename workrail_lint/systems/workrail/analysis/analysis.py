@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.systems.workrail.analysis import domains
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
@@ -40,12 +40,15 @@ _EMPTY: dict[str, Values] = {}
 _tuple = tuple.__new__
 
 
-class KnownDomain(NamedTuple):
+class KnownDomain:
     """All that is said about the values of a variable, taken together."""
 
-    values: tuple[Any, ...]
-    kind: str
-    statement: Domain  # the first one that closes it
+    __slots__ = ("kind", "statement", "values")
+
+    def __init__(self, values: tuple[Any, ...], kind: str, statement: Domain) -> None:
+        self.values = values
+        self.kind = kind
+        self.statement = statement  # the first one that closes it
 
 
 class Analysis:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
@@ -20,24 +20,40 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 
 
-class LoopFacts(NamedTuple):
+class LoopFacts:
     """What the analysis needs of a loop."""
 
-    step: int  # index of the loop step
-    kind: str  # for, forEach, while, until
-    variables: dict[str, str]  # name to iteration, item or index
-    items: str | None
-    condition: Condition | None  # the context condition that decides it
-    surely_entered: bool
+    __slots__ = ("condition", "items", "kind", "step", "surely_entered", "variables")
+
+    def __init__(
+        self,
+        step: int,
+        kind: str,
+        variables: dict[str, str],
+        items: str | None,
+        condition: Condition | None,
+        surely_entered: bool,
+    ) -> None:
+        self.step = step  # index of the loop step
+        self.kind = kind  # for, forEach, while, until
+        self.variables = variables  # name to iteration, item or index
+        self.items = items
+        self.condition = condition  # the context condition that decides it
+        self.surely_entered = surely_entered
 
 
-class Flow(NamedTuple):
+class Flow:
     """Steps, and the compiled node of each; loops by id; the authored steps by pointer."""
 
-    steps: list[Step]
-    nodes: list[Node]
-    loops: dict[str, LoopFacts]
-    authored: dict[str, model.Step]
+    __slots__ = ("authored", "loops", "nodes", "steps")
+
+    def __init__(
+        self, steps: list[Step], nodes: list[Node], loops: dict[str, LoopFacts], authored: dict[str, model.Step]
+    ) -> None:
+        self.steps = steps
+        self.nodes = nodes
+        self.loops = loops
+        self.authored = authored
 
 
 _tuple = tuple.__new__

@@ -118,13 +118,16 @@ class Mention(NamedTuple):
     field: str
 
 
-class Example(NamedTuple):
+class Example:
     """Under which values something happens, or that it can't."""
 
-    pointer: str
-    kind: str  # step, fragment, gate, loop exit
-    verdict: str  # possible, impossible, unknown
-    assignment: dict[str, Any] | None  # the values; a variable that is unset has UNSET_TEXT
+    __slots__ = ("assignment", "kind", "pointer", "verdict")
+
+    def __init__(self, pointer: str, kind: str, verdict: str, assignment: dict[str, Any] | None) -> None:
+        self.pointer = pointer
+        self.kind = kind  # step, fragment, gate, loop exit
+        self.verdict = verdict  # possible, impossible, unknown
+        self.assignment = assignment  # the values; a variable that is unset has UNSET_TEXT
 
 
 UNSET_TEXT = "(unset)"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
@@ -179,41 +179,72 @@ MEMBERS = (
 )
 
 
-class Feature(NamedTuple):
+class Feature:
     """Texts appended to every step that is written in prompt blocks."""
 
-    id: str
-    title: str
-    summary: str
-    phase: CatalogPhase
-    constraints: tuple[PromptValue, ...]
-    procedure: tuple[PromptValue, ...]
-    verify: tuple[PromptValue, ...]
-    config_schema: dict[str, Any] | None
+    __slots__ = ("config_schema", "constraints", "id", "phase", "procedure", "summary", "title", "verify")
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        summary: str,
+        phase: CatalogPhase,
+        constraints: tuple[PromptValue, ...],
+        procedure: tuple[PromptValue, ...],
+        verify: tuple[PromptValue, ...],
+        config_schema: dict[str, Any] | None,
+    ) -> None:
+        self.id = id
+        self.title = title
+        self.summary = summary
+        self.phase = phase
+        self.constraints = constraints
+        self.procedure = procedure
+        self.verify = verify
+        self.config_schema = config_schema
 
 
-class Ref(NamedTuple):
+class Ref:
     """A text that a prompt block can include by name."""
 
-    id: str
-    title: str
-    summary: str
-    phase: CatalogPhase
-    text: str
-    placements: tuple[str, ...]
+    __slots__ = ("id", "phase", "placements", "summary", "text", "title")
+
+    def __init__(
+        self, id: str, title: str, summary: str, phase: CatalogPhase, text: str, placements: tuple[str, ...]
+    ) -> None:
+        self.id = id
+        self.title = title
+        self.summary = summary
+        self.phase = phase
+        self.text = text
+        self.placements = placements
 
 
-class Contract(NamedTuple):
+class Contract:
     """A contract pack: the artifact a step can be required to submit."""
 
-    id: str
-    artifact_kind: str
-    title: str
-    summary: str
-    phase: CatalogPhase
-    runtime_validated: bool
-    schema: dict[str, Any]
-    example: dict[str, Any]
+    __slots__ = ("artifact_kind", "example", "id", "phase", "runtime_validated", "schema", "summary", "title")
+
+    def __init__(
+        self,
+        id: str,
+        artifact_kind: str,
+        title: str,
+        summary: str,
+        phase: CatalogPhase,
+        runtime_validated: bool,
+        schema: dict[str, Any],
+        example: dict[str, Any],
+    ) -> None:
+        self.id = id
+        self.artifact_kind = artifact_kind
+        self.title = title
+        self.summary = summary
+        self.phase = phase
+        self.runtime_validated = runtime_validated
+        self.schema = schema
+        self.example = example
 
     @property
     def mode(self) -> str:
@@ -221,12 +252,15 @@ class Contract(NamedTuple):
         return str(self.schema.get("x-objectMode", "open"))
 
 
-class Capability(NamedTuple):
+class Capability:
     """Something an agent session may or may not be able to do."""
 
-    id: str
-    title: str
-    summary: str
+    __slots__ = ("id", "summary", "title")
+
+    def __init__(self, id: str, title: str, summary: str) -> None:
+        self.id = id
+        self.title = title
+        self.summary = summary
 
 
 PLACEMENTS = ("goal", "constraints", "procedure", "verify")

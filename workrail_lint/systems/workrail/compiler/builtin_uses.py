@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import numbered
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import StandardStep, Step, SynthesisConfig, Workflow
 
 
-class Use(NamedTuple):
+class Use:
     """A builtin named by the definition."""
 
-    kind: str  # "feature", "ref", "template" or "contract"
-    id: str
-    pointer: str
+    __slots__ = ("id", "kind", "pointer")
+
+    def __init__(self, kind: str, id: str, pointer: str) -> None:
+        self.kind = kind  # "feature", "ref", "template" or "contract"
+        self.id = id
+        self.pointer = pointer
 
 
 def builtin_uses(workflow: Workflow) -> list[Use]:

@@ -40,18 +40,24 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import Workflow
 
 
-class Resolved(NamedTuple):
+class Resolved:
     """After C6: templates, bindings, features, refs and blocks are gone."""
 
-    nodes: Nodes
-    bound: Bound
+    __slots__ = ("bound", "nodes")
+
+    def __init__(self, nodes: Nodes, bound: Bound) -> None:
+        self.nodes = nodes
+        self.bound = bound
 
 
-class Executable(NamedTuple):
+class Executable:
     """After C12: virtual steps expanded, loops and their bodies indexed."""
 
-    nodes: Nodes
-    lookup: LoopIndex
+    __slots__ = ("lookup", "nodes")
+
+    def __init__(self, nodes: Nodes, lookup: LoopIndex) -> None:
+        self.nodes = nodes
+        self.lookup = lookup
 
 
 class Passed(NamedTuple):

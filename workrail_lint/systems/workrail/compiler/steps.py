@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest_id
@@ -69,14 +69,17 @@ def _contract_pointer(node: Node) -> str:
     return node.place
 
 
-class AssessmentProblem(NamedTuple):
+class AssessmentProblem:
     """A problem of a step's assessments: its code and name, the message, and its place."""
 
-    code: str
-    name: str
-    message: str
-    pointer: str
-    details: dict[str, object]
+    __slots__ = ("code", "details", "message", "name", "pointer")
+
+    def __init__(self, code: str, name: str, message: str, pointer: str, details: dict[str, object]) -> None:
+        self.code = code
+        self.name = name
+        self.message = message
+        self.pointer = pointer
+        self.details = details
 
 
 Levels = dict[str, set[str]]

@@ -40,11 +40,14 @@ RESERVED_KEY = "__proto__"
 _Resolve: TypeAlias = Callable[[str, str], str]
 
 
-class Bound(NamedTuple):
+class Bound:
     """What the pass found: the slots that were used, and those that the project overrides."""
 
-    resolved: dict[str, str]
-    overrides: dict[str, str]
+    __slots__ = ("overrides", "resolved")
+
+    def __init__(self, resolved: dict[str, str], overrides: dict[str, str]) -> None:
+        self.resolved = resolved
+        self.overrides = overrides
 
 
 class _UnknownSlot(Exception):  # noqa: N818 - control flow inside this module

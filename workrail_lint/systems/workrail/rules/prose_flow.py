@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -24,12 +24,15 @@ _LIST_NUMBER = Pattern(  # at the start of a line
 _PREFIX = Pattern(r"\s*(?:step|phase|stage)\s*\d{1,3}(?:\.\d{1,2})?[a-z]?\s*[:.)—–-]*\s*", 2)
 
 
-class NumberedStep(NamedTuple):
+class NumberedStep:
     """A step whose title or id has a number, and its title without it."""
 
-    kind: str  # step, phase or stage
-    number: str
-    title: str
+    __slots__ = ("kind", "number", "title")
+
+    def __init__(self, kind: str, number: str, title: str) -> None:
+        self.kind = kind  # step, phase or stage
+        self.number = number
+        self.title = title
 
 
 @lru_cache(maxsize=4)
