@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
@@ -221,30 +221,17 @@ class Ref:
         self.placements = placements
 
 
-class Contract:
+class Contract(NamedTuple):
     """A contract pack: the artifact a step can be required to submit."""
 
-    __slots__ = ("artifact_kind", "example", "id", "phase", "runtime_validated", "schema", "summary", "title")
-
-    def __init__(
-        self,
-        id: str,
-        artifact_kind: str,
-        title: str,
-        summary: str,
-        phase: CatalogPhase,
-        runtime_validated: bool,
-        schema: dict[str, Any],
-        example: dict[str, Any],
-    ) -> None:
-        self.id = id
-        self.artifact_kind = artifact_kind
-        self.title = title
-        self.summary = summary
-        self.phase = phase
-        self.runtime_validated = runtime_validated
-        self.schema = schema
-        self.example = example
+    id: str
+    artifact_kind: str
+    title: str
+    summary: str
+    phase: CatalogPhase
+    runtime_validated: bool
+    schema: dict[str, Any]
+    example: dict[str, Any]
 
     @property
     def mode(self) -> str:
