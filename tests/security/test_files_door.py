@@ -75,7 +75,7 @@ def opened(nodes: list[ast.AST]) -> Iterator[str]:
             owner = called.value
             if isinstance(owner, ast.Name) and owner.id in ("os", "io", "shutil") and called.attr in OF_OS:
                 yield f"{owner.id}.{called.attr}"
-            elif called.attr == "replace" and len(node.args) == 1:  # of a path; that of a text takes two
+            elif called.attr == "replace" and len(node.args) == 1 and not node.keywords:  # of a path
                 yield ".replace"
             elif called.attr in OF_PATHS or (
                 called.attr in ("open", "read_bytes") and not (isinstance(owner, ast.Name) and owner.id == "files")
