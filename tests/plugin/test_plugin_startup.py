@@ -83,7 +83,7 @@ NOT_FOR_A_RUN = (
     *("pydantic", "pydantic_core", "jsonschema", "regex", "yaml", "hypothesis", "mcp", "multiprocessing"),
     *("workrail_lint.systems.team.scenario", "workrail_lint.systems.blocks.scenario"),
     *("pytest_workrail.systems", "pytest_workrail.explore", "pytest_workrail.sessions", "pytest_workrail.mcp"),
-    *("pytest_workrail.strategies", "pytest_workrail.lifecycle", "pytest_workrail.engine.store.bundle"),
+    *("pytest_workrail.strategies", "pytest_workrail.lifecycle"),
 )
 
 
