@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import re
 
 from pytest_workrail.locks.sabotage import breaks
 from workrail_lint.base.result import Err, Ok
@@ -110,13 +111,21 @@ def completed_keys_may_stand_anyhow(original):
     return lambda text: next(numbers)
 
 
-@breaks(
-    "step-instance-key-delimiter-safe",
-    at=("pytest_workrail.engine.model.places:is_safe_id", "pytest_workrail.engine.model.places:is_step_id"),
-)
+@breaks("step-instance-key-delimiter-safe", at=READ)
 def ids_may_hold_delimiters(original):
     """An id may hold the characters that separate the parts of a key."""
-    return lambda text: original(text) or any(character in text for character in "@/:")
+
+    def repair(value):
+        if isinstance(value, list):
+            return [repair(item) for item in value]
+        if isinstance(value, dict):
+            return {
+                name: re.sub("[@/:]", "-", inner) if name in ("loopId", "stepId") else repair(inner)
+                for name, inner in value.items()
+            }
+        return value
+
+    return after(original, repair)
 
 
 @breaks("step-instance-key-format", at="pytest_workrail.engine.model.places:step_key")

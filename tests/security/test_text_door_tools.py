@@ -242,12 +242,13 @@ def test_an_editor_gets_text_and_markdown_that_is_text(shown: Callable[..., str]
 def test_an_editor_shows_a_catalog_as_text(shown: Callable[..., str]) -> None:
     from tests.server.opened import opened
     from workrail_lint.server.hover import hover
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
+    from workrail_lint.systems.workrail.catalog.catalog import Ref, load_core
 
     document = opened({**WORKFLOW, "steps": [{"id": "a", "title": "A", "promptBlocks": {"goal": [REFERENCE]}}]})
     catalog = load_core()
     ref = catalog.refs[REFERENCE["refId"]]
-    evil = SimpleNamespace(refs={ref.id: ref._replace(title=MARKDOWN, summary=MARKDOWN, text=MARKDOWN)}, contracts={})
+    hostile = Ref(ref.id, MARKDOWN, MARKDOWN, ref.phase, MARKDOWN, ref.placements)
+    evil = SimpleNamespace(refs={ref.id: hostile}, contracts={})
     assert document.is_workflow
     document.project.settings = SimpleNamespace(catalog=evil)
     found = hover(document, document.text.index(ref.id) + 2)
