@@ -6,7 +6,7 @@ Only conditions that the engine evaluates in full are judged. Three truths: only
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.suggest import edit_distance
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC
@@ -149,11 +149,14 @@ _MANY_QUESTIONS = 100
 _SHORT_PART = 5
 
 
-class Near(NamedTuple):
+class Near:
     """A name that is near another; `close` unless it only begins or ends with the other."""
 
-    name: str
-    close: bool
+    __slots__ = ("close", "name")
+
+    def __init__(self, name: str, close: bool) -> None:
+        self.name = name
+        self.close = close
 
 
 class _Name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
@@ -39,11 +39,14 @@ def may_precede(analysis: Analysis, made: Definition, use: Use) -> bool:
     return a.loop is not None and a.loop == b.loop
 
 
-class _Detour(NamedTuple):
+class _Detour:
     """How a run gets to a use without a definition: past a step whose condition fails, or in a way that is unknown."""
 
-    condition: Condition | None
-    surely_set: frozenset[str] = frozenset()
+    __slots__ = ("condition", "surely_set")
+
+    def __init__(self, condition: Condition | None, surely_set: frozenset[str] = frozenset()) -> None:
+        self.condition = condition
+        self.surely_set = surely_set
 
 
 def surely_precedes(analysis: Analysis, made: Definition, use: Use) -> bool:

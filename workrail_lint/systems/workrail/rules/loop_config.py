@@ -19,7 +19,6 @@ from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.loop_facts import artifact_source, move_inline, number_of_rounds
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace
-from workrail_lint.systems.workrail.vocabulary import LoopType
 
 # The schema's bounds of maxIterations and count.
 _LIMIT = 1000
@@ -45,6 +44,8 @@ class LoopTypeInvalid(LoopRule):
     describes = (("LoopType", "enum"), ("LoopType", "type"))
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
+        from workrail_lint.systems.workrail.vocabulary import LoopType  # here, because few loops have a wrong type
+
         return Description.of(outside_set(violation, place, [member.value for member in LoopType]))
 
     def examples(self) -> Iterable[Example]:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
@@ -22,11 +22,14 @@ ARTIFACT, CONTEXT = "artifact_contract", "context_variable"
 _MOST_NEXT = 20
 
 
-class Decision(NamedTuple):
+class Decision:
     """A place in a loop body that submits the loop's decision."""
 
-    step: Step
-    contract: str  # pointer of the contract, or of the template call that adds it
+    __slots__ = ("contract", "step")
+
+    def __init__(self, step: Step, contract: str) -> None:
+        self.step = step
+        self.contract = contract  # pointer of the contract, or of the template call that adds it
 
 
 class LoopVariables:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -409,13 +409,16 @@ def _leading_name() -> re.Pattern[str]:
     return re.compile(r"[a-zA-Z0-9_$]+")
 
 
-class _Use(NamedTuple):
+class _Use:
     """Variables in a text of a body step."""
 
-    step: Step
-    field: str
-    pointer: str
-    expressions: dict[str, list[str]]  # by the name they start with
+    __slots__ = ("expressions", "field", "pointer", "step")
+
+    def __init__(self, step: Step, field: str, pointer: str, expressions: dict[str, list[str]]) -> None:
+        self.step = step
+        self.field = field
+        self.pointer = pointer
+        self.expressions = expressions  # by the name they start with
 
 
 class LoopVariableDocName(LoopRule):

@@ -7,7 +7,7 @@ as outside its domain or never true. So the judgements are made in order, and ea
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
@@ -22,14 +22,17 @@ _STRUCTURES = (dict, list)
 _FAR = 1e15  # beyond a bound that is farther away there may be no number
 
 
-class Verdict(NamedTuple):
+class Verdict:
     """One finding of one rule."""
 
-    rule: str
-    severity: Severity
-    pointer: str
-    message: str
-    unset: str = ""  # the variable that nothing in the file sets
+    __slots__ = ("message", "pointer", "rule", "severity", "unset")
+
+    def __init__(self, rule: str, severity: Severity, pointer: str, message: str, unset: str = "") -> None:
+        self.rule = rule
+        self.severity = severity
+        self.pointer = pointer
+        self.message = message
+        self.unset = unset  # the variable that nothing in the file sets
 
 
 class Judge:
