@@ -22,7 +22,7 @@ from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import ActionParser, Parser
 
 _PROGRAM = "workrail-test golden"
 _COMMANDS = {
@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
 def parser() -> Parser:
     parser = Parser("golden", "Pending changes of goldens, each change once.", "workrail-test")
     parser.epilog = _EPILOG
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=ActionParser)
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         decides = name in ("accept", "reject")
@@ -98,12 +98,6 @@ def parser() -> Parser:
         if name == "migrate":
             command.add_argument("--dry-run", action="store_true", help="only say what would be done")
     return parser
-
-
-class _Subparser(Parser):
-    def __init__(self, prog: str, description: str = "", **_others: Any) -> None:
-        program, _, command = prog.rpartition(" ")
-        super().__init__(command, description, program)
 
 
 def _goldens_of(path: Path) -> Path:

@@ -17,7 +17,7 @@ from pytest_workrail.sessions.summary import Summary
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import ActionParser, Parser
 
 PROGRAM = "workrail-test sessions"
 _COMMANDS = {
@@ -108,7 +108,7 @@ def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:
     """Return all commands, with options for those that are called: a list must not wait for those of the others."""
     parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
     parser.epilog = _EPILOG
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=ActionParser)
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name not in arguments:
@@ -248,12 +248,6 @@ def _count(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number")
     return int(text)
-
-
-class _Subparser(Parser):
-    def __init__(self, prog: str, description: str = "", **_others: Any) -> None:
-        program, _, command = prog.rpartition(" ")
-        super().__init__(command, description, program)
 
 
 def shown_path(path: str) -> str:

@@ -9,7 +9,7 @@ from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import ActionParser, Parser, add_inputs
 from workrail_lint.systems.workrail.catalog.render import (
     document_text,
     export_text,
@@ -42,19 +42,12 @@ def main(arguments: list[str]) -> int:
     return OK
 
 
-class _ActionParser(Parser):
-    """The parser of one action. argparse passes the full command as `prog`."""
-
-    def __init__(self, prog: str, description: str) -> None:
-        super().__init__(prog.removeprefix("workrail-lint "), description)
-
-
 def parser() -> Parser:
     made = Parser(
         "catalog", "List, show, export or import the builtins: features, refs, templates, contract packs, capabilities."
     )
     made.set_defaults(output_format="text")
-    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_ActionParser)
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=ActionParser)
     added = {
         name: actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
         for name, text in (

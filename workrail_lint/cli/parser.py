@@ -55,6 +55,14 @@ class Parser(argparse.ArgumentParser):
             previous = options.get(argument)
 
 
+class ActionParser(Parser):
+    """The parser of one action. argparse passes the whole command as `prog`, and more options with each version."""
+
+    def __init__(self, prog: str, description: str = "", **_others: object) -> None:
+        program, _, command = prog.rpartition(" ")
+        super().__init__(command, description, program)
+
+
 class Suggesting(argparse._StoreAction):
     """An argument with values that shells complete. Others are refused by the command, which knows what is meant."""
 
