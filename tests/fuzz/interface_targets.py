@@ -3,6 +3,7 @@ are formatted and drawn."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -121,6 +122,8 @@ def _server() -> tuple[Any, list[Any]]:
     from workrail_lint.server.protocol import make_server
 
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
+    # What the server puts off needs a loop, which never runs here; before Python 3.14, asyncio made one by itself.
+    asyncio.set_event_loop(asyncio.new_event_loop())
     project = open_project(arguments(), "workflows/a.json")
     server = make_server(lambda _path: project)
     sent: list[Any] = []
