@@ -70,7 +70,7 @@ def read_bytes(path: str, limit: int = MAX_FILE_BYTES, *, offset: int = 0, follo
 
 
 def _read_up_to(handle: int, expected: int, limit: int) -> bytes:
-    """What a file holds, which may be more than its size says: some grow, some are made up by the kernel."""
+    """Return what a file holds, which may be more than its size says: some grow, some are made up by the kernel."""
     if expected >= limit:
         return bytes(limit)  # too much in any case
     parts = [os.read(handle, expected + 1)]
@@ -88,7 +88,7 @@ def read_shipped(path: str) -> bytes:
 
 
 def state_of(path: str, *, with_content: bool = False) -> str:
-    """What is at a path and where its links lead, for those who remember what they concluded from it."""
+    """Return what is at a path and where its links lead, for those who remember what they concluded from it."""
     try:
         there = os.path.lexists(path)
         kind = "file" if os.path.isfile(path) else "folder" if os.path.isdir(path) else "other" if there else "nothing"
@@ -428,7 +428,7 @@ def _locked(handle: int) -> bool | None:
 
 
 def matches(path: str, root: str, patterns: list[str]) -> bool:
-    """Whether a path matches one of the patterns, as a whole or by one of its parts."""
+    """Return whether a path matches one of the patterns, as a whole or by one of its parts."""
     if not patterns:
         return False
     from fnmatch import fnmatchcase  # here, because most projects have no pattern

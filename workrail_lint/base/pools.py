@@ -29,7 +29,7 @@ def forked_pool(jobs: int) -> Pool:
 
 
 def can_spawn() -> bool:
-    """Whether a fresh Python would heed the variables. After `python -E` it would not."""
+    """Return whether a fresh Python would heed the variables. After `python -E` it would not."""
     return bool(sys.flags.safe_path or not sys.flags.ignore_environment)
 
 

@@ -56,7 +56,7 @@ def _one_edit_away(name: str) -> set[str]:
 
 
 def hint(name: str, known: Collection[str], what: str = "known") -> str:
-    """What a message about an unknown name ends with: the name that was meant, or all there are."""
+    """Return what a message about an unknown name ends with: the name that was meant, or all there are."""
     meant = nearest(name, known)
     return f"; did you mean '{meant}'?" if meant else f" ({what}: {', '.join(known)})"
 

@@ -223,7 +223,7 @@ def exit_code(findings: list[Finding], strict: bool) -> int:
 def make_project_plan(
     args: Namespace, config: Config, *, complete: bool, has: Callable[[str], bool] | None = None
 ) -> Plan:
-    """How the files of a project are checked; `has` says whether a path is one of them."""
+    """Return how the files of a project are checked; `has` says whether a path is one of them."""
     baseline = args.baseline or config.file("baseline")
     request = Request(
         _split(args.select),

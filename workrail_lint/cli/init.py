@@ -152,7 +152,7 @@ def _created(directory: str, files: list[scaffold.NewFile]) -> set[str]:
 
 
 def _lacking(path: str, wanted: str) -> str:
-    """What an existing file says about the lines that it would have had."""
+    """Return what an existing file says about the lines that it would have had."""
     read = read_file(path)
     present = read.value.decode(errors="replace").splitlines() if isinstance(read, Ok) else []
     lacking = [line for line in wanted.splitlines() if not line.startswith("#") and line not in present]

@@ -176,8 +176,7 @@ def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]]
 def _history(
     name: str, files: list[Any], sources: list[Source], config: Config, active: Settings
 ) -> tuple[dict[str, list[Change] | None], dict[str, int]]:
-    """What changed since a revision, by the path that is shown; None for a workflow that was not there. And when each
-    file was last committed."""
+    """Return the changes since a revision by path, None for a new workflow, and when each file was last committed."""
     from workrail_lint.cli.revision import Revision
 
     revision = Revision(name, config.root, files[0].path)

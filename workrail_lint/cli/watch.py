@@ -55,7 +55,7 @@ class Changes:
 
 
 def difference(before: list[Finding], now: list[Finding]) -> Difference:
-    """What is new, changed and gone. A finding is the same if its rule, place and message are."""
+    """Return the new, changed and gone findings. A finding is the same if its rule, place and message are."""
     new, _, gone = _matched(before, now, _identity)
     new, changed, gone = _matched(gone, new, lambda finding: _identity(finding)[:-1])
     return Difference(new, changed, gone)

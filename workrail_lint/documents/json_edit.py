@@ -67,7 +67,7 @@ def apply_fixes(text: str, fixes: list[tuple[Edit, ...]]) -> tuple[str, list[boo
 
 
 def _is_free(edit: Edit, taken: list[Edit]) -> bool:
-    """Whether an edit overlaps none of those that were taken, which are sorted by both of their ends."""
+    """Return whether an edit overlaps none of those that were taken, which are sorted by both of their ends."""
     at = bisect_left(taken, edit.end, key=_start)
     if at > 0 and taken[at - 1].end > edit.start:
         return False
@@ -89,7 +89,7 @@ def difference(old: str, new: str) -> Edit | None:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items two sequences begin with alike."""
+    """Return how many items two sequences begin with alike."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -293,7 +293,7 @@ def _from_the_end(operations: tuple[Operation, ...]) -> list[Operation]:
 
 
 def _are_apart(operations: list[Operation]) -> bool:
-    """Whether the order of operations does not matter, because none changes what another one reads."""
+    """Return whether the order of operations does not matter, because none changes what another one reads."""
     if len(operations) == 1 or all(isinstance(op, Cut | Respell) for op in operations):
         return True
     if any(isinstance(op, Cut | Respell) for op in operations):

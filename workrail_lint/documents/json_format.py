@@ -89,7 +89,7 @@ def _first_doubt(text: str) -> tuple[int, int] | None:
 
 
 def _is_hollow(glue: str) -> bool:
-    """Whether a text contains an empty container with whitespace inside, which should be `{}` or `[]`."""
+    """Return whether a text contains an empty container with whitespace inside, which should be `{}` or `[]`."""
     packed = glue.replace(" ", "").replace("\n", "")
     return packed.count("{}") + packed.count("[]") != glue.count("{}") + glue.count("[]")
 
@@ -126,7 +126,7 @@ def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
 
 
 def _is_strings(line: str, start: int) -> bool:
-    """Whether a line that ends in a string is one string, or a name and one, of which the first begins before `start`.
+    """Return whether a line is one string, or a name and a string, of which the first begins before `start`.
 
     May say no to a line with escapes that is.
     """
@@ -140,7 +140,7 @@ def _is_strings(line: str, start: int) -> bool:
 
 
 def _item(body: str) -> int | None:
-    """How many levels a member or element opens (0 or 1), or None when there is more or less than one of them."""
+    """Return how many levels a member or element opens (0 or 1); None unless there is exactly one of them."""
     value = body
     if body[:1] == '"':
         end = _string_end(body)
@@ -168,7 +168,7 @@ def _string_end(text: str) -> int:
 
 
 def _one_line(value: str) -> bool:
-    """Whether a text is exactly one list or object, short enough for one line."""
+    """Return whether a text is exactly one list or object, short enough for one line."""
     try:
         return len(value) <= _WIDTH and skip_value(value, 0) == len(value)
     except (ValueError, StopIteration):
@@ -246,7 +246,7 @@ def _whole_lines(text: str) -> list[str] | None:
 
 
 def _has_gap(body: str) -> bool:
-    """Whether an item may end in an empty list or object with space inside."""
+    """Return whether an item may end in an empty list or object with space inside."""
     inside = body.rstrip(",")[:-1]
     return inside[-1:] in (" ", "\t") and inside.rstrip(" \t")[-1:] in ("[", "{")
 

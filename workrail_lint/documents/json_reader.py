@@ -90,7 +90,7 @@ class JsonDocument:
 
     @property
     def is_plain(self) -> bool:
-        """Whether an ordinary encoder is known to write the value in canonical form."""
+        """Return whether an ordinary encoder is known to write the value in canonical form."""
         return self.plain_numbers and "".join(set[str]().union(*self._objects)).isascii()
 
     def node(self, pointer: str) -> NodeSpan | None:
@@ -241,7 +241,10 @@ def _reject(_: str) -> js.Json:
 
 
 def _is_often_in(text: str, bracket: str, most: int) -> bool:
-    """Whether a bracket occurs more than `most` times. Few containers can't be deep, and most documents have few."""
+    """Return whether a bracket occurs more than `most` times.
+
+    Few containers can't be deep, and most documents have few.
+    """
     at = text.find(bracket) if most >= 0 else 0
     while at >= 0 and most > 0:
         most -= 1
@@ -250,7 +253,7 @@ def _is_often_in(text: str, bracket: str, most: int) -> bool:
 
 
 def deeper_than(value: object, limit: int) -> bool:
-    """Whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
+    """Return whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
     level: list[object] = [value]
     for _ in range(limit + 1):
         below: list[object] = []

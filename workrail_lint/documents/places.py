@@ -43,7 +43,7 @@ def relative_to(root: str, path: str) -> str:
 
 
 def place_matches(pattern: str, path: str, pointer: str) -> bool:
-    """Whether `file#/steps/plan/prompt` (both halves may contain `*`) names a place or a parent of it."""
+    """Return whether `file#/steps/plan/prompt` (both halves may contain `*`) names a place or a parent of it."""
     file, _, wanted = pattern.partition("#")
     if not file_matches(file, path):
         return False
@@ -59,7 +59,7 @@ def place_matches(pattern: str, path: str, pointer: str) -> bool:
 
 
 def file_matches(pattern: str, path: str) -> bool:
-    """Whether the first half of a place names a file, by its path or the end of it."""
+    """Return whether the first half of a place names a file, by its path or the end of it."""
     if path == pattern or path.endswith(f"/{pattern}"):
         return True
     from fnmatch import fnmatchcase

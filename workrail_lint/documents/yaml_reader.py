@@ -65,7 +65,7 @@ def plain_value(text: str) -> js.Json:
 
 
 def is_non_finite(text: str) -> bool:
-    """Whether this is a number that JSON does not have, by name or by size."""
+    """Return whether this is a number that JSON does not have, by name or by size."""
     if _NON_FINITE.fullmatch(text):
         return True
     number = _number(text)
@@ -82,7 +82,7 @@ def _number(text: str) -> int | float | None:
 
 
 def ambiguity(text: str) -> Ambiguity | None:
-    """What to say about a plain scalar that YAML 1.1 and YAML 1.2 read differently."""
+    """Return what to say about a plain scalar that YAML 1.1 and YAML 1.2 read differently."""
     if _OLD_BOOLEAN.fullmatch(text):
         return Ambiguity(
             "yaml-ambiguous-boolean",

@@ -148,7 +148,7 @@ class Finding:
 
     @property
     def suggestion(self) -> str | None:
-        """What was probably meant, if exactly one valid name is close."""
+        """Return what was probably meant, if exactly one valid name is close."""
         suggestion = self.details.get("suggestion")
         return suggestion if isinstance(suggestion, str) else None
 
@@ -165,6 +165,6 @@ class Finding:
 
 
 def unreadable(problem: Unreadable) -> Finding:
-    """The finding about a file that can't be read; its code comes from the rule of that name."""
+    """Return the finding about a file that can't be read; its code comes from the rule of that name."""
     name = "file-not-readable"
     return Finding(name, name, Severity.ERROR, problem.message, phase=Phase.READ, path=problem.path)

@@ -76,11 +76,11 @@ class Cache:
             self.entries = _load(self.path)
 
     def content_key(self, data: bytes) -> str:
-        """What stands for a content; "" when nothing is kept."""
+        """Return what stands for a content; "" when nothing is kept."""
         return content_key(data) if self.path is not None else ""
 
     def get(self, name: str, content: str, path: str | None = None) -> Known | None:
-        """What is known about a file with this content, unless another file that decided has changed.
+        """Return what is known about a file with this content, unless another file that decided has changed.
 
         What is kept under another name than its path is about the path that is given.
         """
@@ -144,7 +144,7 @@ def encoded(content: str, result: FileResult, system: int) -> bytes | None:
 
 
 def decoded(path: str, line: bytes) -> Known:
-    """What a line that `encoded` made says about a path."""
+    """Return what a line that `encoded` made says about a path."""
     return _known(path, *_parts(line))
 
 
@@ -181,7 +181,7 @@ def _known(path: str, entry: Entry, operations: bytes) -> Known:
 
 
 def _user_key(*, make: bool) -> bytes | None:
-    """What this user signs with; None when there is none, or when somebody else could know it."""
+    """Return the key that this user signs with; None if there is none, or if someone else could know it."""
     folder = user_folder()
     if folder is None:
         return None
@@ -233,7 +233,7 @@ def _prune(folder: str, root: str) -> None:
 
 
 def _is_entry(value: Any) -> bool:
-    """Whether a value has the shape that `encoded` gives an entry, so that nothing further on trips over it."""
+    """Return whether a value has the shape that `encoded` gives an entry, so that nothing further on trips over it."""
     if type(value) is not list or len(value) != 5:
         return False
     content, findings, _, system, others = value

@@ -125,7 +125,7 @@ def _folder(path: str) -> str:
 
 
 def _mentions_table(path: str) -> bool:
-    """Whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
+    """Return whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
     read = read_file(path, _MAX_BYTES)
     if isinstance(read, Err):
         return False
@@ -177,7 +177,7 @@ def allowed_keys(table: dict[str, Any]) -> Ok[dict[str, Setting]] | Err[str]:
 
 
 def problems(table: dict[str, Any], keys: dict[str, Setting]) -> Iterator[tuple[str, str]]:
-    """What is wrong with each key, by key."""
+    """Yield what is wrong with each key, by key."""
     for key, value in table.items():
         problem = _problem(key, value, keys)
         if problem is not None:

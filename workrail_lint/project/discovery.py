@@ -145,7 +145,7 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
 
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:
-    """Whether a path leads into one of the folders, with all links on the way followed."""
+    """Return whether a path leads into one of the folders, with all links on the way followed."""
     real = os.path.realpath(path)
     return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in folders)
 
@@ -153,7 +153,7 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 def is_wanted(
     path: str, top: str, *, include: list[str], exclude: list[str], root: str, suffixes: tuple[str, ...] = (".json",)
 ) -> bool:
-    """Whether a walk from `top`, which is above the path, would find it if it existed."""
+    """Return whether a walk from `top`, which is above the path, would find it if it existed."""
     wanted = _Wanted(include, exclude, root, suffixes, None)
     folder = os.path.dirname(path)
     while os.path.normpath(folder) != os.path.normpath(top) and folder:

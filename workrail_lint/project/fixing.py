@@ -54,7 +54,7 @@ def fix_once(text: str, findings: Iterable[Finding], *, unsafe: bool) -> Fixed:
 
 
 def _are_new_names(fix: Fix, given: set[str]) -> bool:
-    """Whether a fix gives no member a name that another fix gives its neighbour; `given` collects them.
+    """Return whether a fix gives no member a name that another fix gives its neighbour; `given` collects them.
 
     Of two misspellings of one name only one can be fixed; the author must decide about the other.
     """
@@ -70,5 +70,5 @@ def _are_new_names(fix: Fix, given: set[str]) -> bool:
 
 
 def is_applicable(finding: Finding, *, unsafe: bool) -> bool:
-    """Whether a finding has a fix that may be applied."""
+    """Return whether a finding has a fix that may be applied."""
     return finding.fix is not None and (unsafe or finding.fix.safety is Safety.SAFE)

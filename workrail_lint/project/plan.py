@@ -105,7 +105,7 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
 
 
 def _is_inside(folder: str, root: str) -> bool:
-    """Whether a folder, which need not be there, lies in another one, and no link leads to it."""
+    """Return whether a folder, which need not be there, lies in another one, and no link leads to it."""
     real, top = os.path.realpath(folder), os.path.realpath(root)
     return real.startswith(os.path.join(top, "")) and real == os.path.join(top, os.path.relpath(folder, root))
 

@@ -107,7 +107,7 @@ def _loaded(name: str) -> object:
 
 
 def _declares_itself(name: str) -> bool:
-    """Whether the source of a module says that it is a plugin. Nothing of it is run to find out."""
+    """Return whether the source of a module says that it is a plugin. Nothing of it is run to find out."""
     path: Any = None
     origin: str | None = None
     parts = name.split(".")

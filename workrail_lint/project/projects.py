@@ -32,7 +32,7 @@ class Project:
                 self._files[key] = file
 
     def has(self, path: str) -> bool:
-        """Whether a path is one of the files."""
+        """Return whether a path is one of the files."""
         whole = os.path.abspath(path)
         return any(os.path.abspath(file.path) == whole for file in self._files.values())
 

@@ -120,7 +120,7 @@ def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> 
 
 
 def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Finding]:
-    """What the cross-file rules say about the only file, from the cache if it has that: nothing is loaded then."""
+    """Return the cross-file findings of the only file, if possible from the cache, without loading anything."""
     assert file.system is not None
     assert plan.cache is not None
     name = f"{file.path}\0{'whole' if plan.complete else 'part'}"

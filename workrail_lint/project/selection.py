@@ -92,7 +92,7 @@ class Selection:
 
     @property
     def is_default(self) -> bool:
-        """Whether no rule was selected or ignored."""
+        """Return whether no rule was selected or ignored."""
         return self._select == [ALL] and not self._ignore and not self._extra
 
     @cached_property
@@ -127,7 +127,7 @@ class Selection:
         return found
 
     def applies(self, finding: Finding) -> bool:
-        """Whether a finding is reported; one about an unreadable text always is."""
+        """Return whether a finding is reported; one about an unreadable text always is."""
         if finding.phase is Phase.READ and finding.severity is Severity.ERROR:
             return True
         if not self._is_active(finding):
@@ -152,11 +152,11 @@ class Selection:
         return self._default_on[key]
 
     def ignores(self, finding: Finding) -> bool:
-        """Whether a finding is ignored by name; findings about the configuration need not be selected."""
+        """Return whether a finding is ignored by name; findings about the configuration need not be selected."""
         return pattern_matches(finding.code, finding.name, self._ignore)
 
     def runs_all(self, patterns: list[str]) -> bool:
-        """Whether every rule that the patterns name and that is on by default is active."""
+        """Return whether every rule that the patterns name and that is on by default is active."""
         return self.is_default or all(
             rule.name in self.active for rule in self.rules if rule.default_on and _names(rule, patterns)
         )
@@ -183,7 +183,7 @@ def _names(rule: RuleInfo, patterns: list[str]) -> bool:
 
 
 def pattern_matches(code: str, name: str, patterns: list[str]) -> bool:
-    """Whether one of the patterns names a rule."""
+    """Return whether one of the patterns names a rule."""
     return any(pattern in (ALL, name) or (pattern.isupper() and code.startswith(pattern)) for pattern in patterns)
 
 

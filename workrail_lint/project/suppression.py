@@ -123,7 +123,7 @@ class Suppressions:
         return [selection.adjusted(finding) for finding, _ in found]
 
     def _was_checked(self, entry: Suppression, seen: _Seen) -> bool:
-        """Whether the file of an entry was checked, or no longer exists."""
+        """Return whether the file of an entry was checked, or no longer exists."""
         if seen.has(entry.file):
             return True
         return not any(char in entry.file for char in "*?[") and not os.path.exists(os.path.join(self.root, entry.file))

@@ -35,7 +35,7 @@ def render(name: str, data: ReportData) -> str:
 
 
 def render_statistics(name: str, data: ReportData) -> str:
-    """How many findings each rule has: a table, or JSON if the format is JSON."""
+    """Return how many findings each rule has: a table, or JSON if the format is JSON."""
     from workrail_lint.report import statistics
 
     return statistics.as_json(data) if name in ("json", "jsonl") else statistics.as_table(data)

@@ -136,7 +136,7 @@ class ReportData:
 
     @property
     def hidden(self) -> str:
-        """How many findings are not shown, and how to see them; "" when all are."""
+        """Return how many findings are not shown, and how to see them; "" when all are."""
         levels = [item.finding.severity for item in self.findings if item.finding.severity.rank > self.least.rank]
         parts = [counted(levels.count(level), level.value) for level in Severity if level in levels]
         return f"{listed(parts)} hidden; show them with --severity info" if parts else ""
@@ -157,7 +157,7 @@ class ReportData:
         )
 
     def fails(self, finding: Finding) -> bool:
-        """Whether a finding makes the run fail."""
+        """Return whether a finding makes the run fail."""
         return finding.severity is Severity.ERROR or (self.strict and finding.severity is Severity.WARNING)
 
     def help(self, finding: Finding) -> str:

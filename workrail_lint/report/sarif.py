@@ -127,7 +127,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _is_native(path: str) -> bool:
-    """Whether the lone surrogates of a path represent bytes of a file name."""
+    """Return whether the lone surrogates of a path represent bytes of a file name."""
     try:
         path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -59,7 +59,7 @@ def frame(source: SourceText, span: Span, width: int, style: Style, colour: str)
 
 
 def cells(text: str) -> int:
-    """How many terminal cells a printable text takes."""
+    """Return how many terminal cells a printable text takes."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
@@ -103,7 +103,7 @@ def _split(pieces: list[str], start: int, end: int) -> tuple[list[str], list[str
 
 
 def _is_plain(text: str) -> bool:
-    """Whether every character takes one cell, as in nearly all lines."""
+    """Return whether every character takes one cell, as in nearly all lines."""
     return text.isascii() and text.isprintable()
 
 

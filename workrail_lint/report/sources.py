@@ -76,7 +76,7 @@ class Sources:
         return [Reported(finding, self.edits, (reasons or {}).get(id(finding))) for finding in findings]
 
     def edits(self, finding: Finding) -> Edits:
-        """What the fix of a finding changes in the text; nothing when there is no fix or it can't be applied."""
+        """Return what the fix of a finding changes in the text; nothing when there is no fix or it can't be applied."""
         document = self.document(finding.path) if finding.fix is not None else None
         if document is None or finding.fix is None:
             return ()

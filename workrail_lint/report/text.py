@@ -67,7 +67,7 @@ def style_link(text: str, address: str) -> str:
 
 
 def closing(summary: Summary, style: Style, hidden: str = "") -> str:
-    """What was found, how much of it is hidden, and what can be fixed automatically."""
+    """Return what was found, how much of it is hidden, and what can be fixed automatically."""
     files = counted(summary.files, "file")
     if not summary.findings:
         lines = [style(f"No findings in {files}.", "green")]
@@ -129,7 +129,7 @@ class Terminal(NamedTuple):
 
 
 def terminal_of(stream: TextIO | None) -> Terminal:
-    """What the stream can show; None means a file."""
+    """Return what the stream can show; None means a file."""
     if stream is None or not stream.isatty():
         return Terminal(stream is not None and uses_colour(stream), None, _WIDTH)
     colour = uses_colour(stream)

@@ -59,7 +59,7 @@ class Describers(Generic[R]):
 
 
 def _keys(violation: Violation) -> Iterator[tuple[str, ...]]:
-    """The keys that fit a violation, the most specific first."""
+    """Yield the keys that fit a violation, the most specific first."""
     shape, keyword, member = violation.shape, violation.keyword, violation.member
     yield shape, keyword, member
     yield ANY, keyword, member

@@ -25,7 +25,7 @@ _WIDTH = 116
 
 
 def as_bytes(content: Any) -> bytes:
-    """A document as it stands on disk: text as it is, a value as indented JSON."""
+    """Return a document as it stands on disk: text as it is, a value as indented JSON."""
     if isinstance(content, bytes):
         return content
     text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -33,7 +33,7 @@ def as_bytes(content: Any) -> bytes:
 
 
 def as_shown(content: Any) -> bytes:
-    """A document as a page shows it: a value that is not a workflow has its smaller parts on one line each."""
+    """Return a document as a page shows it: a value that is not a workflow has its smaller parts on one line each."""
     if isinstance(content, str | bytes) or (isinstance(content, dict) and "steps" in content):
         return as_bytes(content)
     return f"{_laid_out(content, '', 0, top=True)}\n".encode("utf-8", "surrogatepass")
@@ -54,7 +54,7 @@ def _laid_out(value: Any, indent: str, used: int, *, top: bool = False) -> str:
 
 
 def essentials(example: Example) -> Example:
-    """The example without the members that any workflow has and that do not matter here, for a page to show."""
+    """Return the example without the members that any workflow has and that do not matter here, for a page to show."""
     versions = [value for value in (example.bad, example.good, example.fixed) if value is not None]
     if not all(isinstance(value, dict) and "steps" in value for value in versions):
         return example
@@ -71,12 +71,12 @@ def essentials(example: Example) -> Example:
 
 
 def has_file(example: Example) -> bool:
-    """False for an example about a file that is not there."""
+    """Return whether the document of an example is on disk; False for an example about a missing file."""
     return "missing" not in example.options
 
 
 def remarks(example: Example) -> list[str]:
-    """What no file shows: how the check is run, and what else is the case."""
+    """Return what no file shows: how the check is run, and what else is the case."""
     found = []
     if arguments(example):
         found.append(f"Found with `{' '.join(arguments(example))}`.")
@@ -89,7 +89,7 @@ def remarks(example: Example) -> list[str]:
 
 
 def side_files(example: Example) -> dict[str, bytes]:
-    """The files beside the document: those the example names, and those its options stand for."""
+    """Return the files beside the document: those the example names, and those its options stand for."""
     files = {path: as_bytes(content) for path, content in example.files.items()}
     options = example.options
     settings: dict[str, Any] = {}
@@ -116,17 +116,17 @@ def side_files(example: Example) -> dict[str, bytes]:
 
 
 def shown_files(example: Example) -> tuple[dict[str, bytes], list[str]]:
-    """The files beside the document as a page shows them, and the paths of those it only names."""
+    """Return the files beside the document as a page shows them, and the paths of those it only names."""
     shown = {path: as_shown(example.files.get(path, data)) for path, data in side_files(example).items()}
     named = [path for path, data in shown.items() if path.endswith(".md") and data.count(b"\n") > _MOST_PROSE]
     return {path: data for path, data in shown.items() if path not in named}, named
 
 
 def found_at(example: Example) -> str:
-    """The path that the finding is about: the document, unless it shows at another place of its folder."""
+    """Return the path that the finding is about: the document, unless it shows at another place of its folder."""
     return str(example.options.get("found_at", example.path))
 
 
 def arguments(example: Example) -> list[str]:
-    """What has to be said on the command line to see the finding."""
+    """Return what has to be said on the command line to see the finding."""
     return ["--engine-parity"] if example.options.get("engine_parity") else []

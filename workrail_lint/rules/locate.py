@@ -50,7 +50,7 @@ def locate(
 
 
 def nearest_span(document: Located, finding: Finding) -> Span | None:
-    """The span of the place, or of the nearest one above it that exists."""
+    """Return the span of the place, or of the nearest one above it that exists."""
     pointer = finding.pointer
     while True:
         span = document.locate(pointer, finding.on_name and pointer == finding.pointer)
@@ -76,7 +76,7 @@ def reader_finding(
     severity: Severity | None = None,
     cut: bool = True,
 ) -> Finding:
-    """A slip under the rule that speaks for it (none: under its own name), with the fix that cuts it out.
+    """Return a slip under the rule that speaks for it (none: under its own name), with the fix that cuts it out.
 
     `start` is where the part of the text begins that was read by itself; without `cut` there is no fix.
     """

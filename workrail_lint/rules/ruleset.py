@@ -82,8 +82,8 @@ class Collector:
         self.findings.append(finding)
         return finding
 
-    def taken(self) -> list[Finding]:
-        """What was reported; where there was more, the last finding of its rule says how many."""
+    def finish(self) -> list[Finding]:
+        """Return the findings and start anew; where there was more, the last finding of its rule says how many."""
         for key, count in self._counts.items():
             if self._most is not None and count > self._most:
                 self._last[key].message += f" (and {count - self._most} more like this)"
@@ -160,11 +160,11 @@ class RuleSet(Generic[R]):
                     self.asked.append((rule, report))
 
     def calls(self, hook: str) -> list[tuple[Callable[..., object], Reporter]]:
-        """What is to be called for a hook, each with the reporter to hand to it."""
+        """Return the methods to call for a hook, each with the reporter to pass to it."""
         return self.hooks.get(hook, [])
 
-    def that_apply(self, applies: Callable[[R], bool]) -> Calls:
-        """The calls of each hook, without the rules that do not apply to a document."""
+    def applicable_calls(self, applies: Callable[[R], bool]) -> Calls:
+        """Return the calls of each hook, without the rules that do not apply to a document."""
         refusing = {report for rule, report in self.asked if not applies(rule)}
         if not refusing:
             return self.hooks
@@ -172,7 +172,7 @@ class RuleSet(Generic[R]):
 
 
 def overrides(rule: Rule, base: type[Rule], member: str) -> bool:
-    """Whether a rule has a method of its own where its base has an empty one."""
+    """Return whether a rule has a method of its own where its base has an empty one."""
     return member in _overridden(type(rule), base)
 
 
@@ -180,7 +180,7 @@ _KNOWN: dict[tuple[type, type], frozenset[str]] = {}
 
 
 def _overridden(rule: type[Rule], base: type[Rule]) -> frozenset[str]:
-    """The members of a base that a rule has of its own; every run asks for the same classes."""
+    """Return the members of a base that a rule has of its own; every run asks for the same classes."""
     if (rule, base) not in _KNOWN:
         names = (name for name in dir(base) if getattr(rule, name, None) is not getattr(base, name, None))
         _KNOWN[rule, base] = frozenset(names)
@@ -227,7 +227,7 @@ class LazyRules(Generic[R]):
     def for_document(
         self, present: set[str] | None = None, has: Callable[[tuple[str, ...]], bool] | None = None
     ) -> RuleSet[R]:
-        """The rules for a document with some members and facts, and (`has`) some words; None for all rules."""
+        """Return the rules for a document with some members and facts, and (`has`) some words; None for all rules."""
         chosen: RuleSet[R] = RuleSet((), self._base, collector=self._collector)
         hooks = chosen.hooks
         for group in self._groups:

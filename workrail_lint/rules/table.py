@@ -126,7 +126,7 @@ class RuleInfo:
 
 
 def info_of(rule: Rule, module: str = "", hooks: frozenset[str] = _NO_HOOKS, mends: bool = False) -> RuleInfo:
-    """The metadata of a rule at hand."""
+    """Return the metadata of a rule at hand."""
     # A plugin may say less about its rules than we do about ours.
     origin, summary, why = (getattr(rule, name, "") for name in ("origin", "summary", "why"))
     texts = RuleTexts(origin, summary, why, rule.fix, rule.fix_safety)
@@ -146,7 +146,7 @@ def info_of(rule: Rule, module: str = "", hooks: frozenset[str] = _NO_HOOKS, men
 
 
 def row_of(info: RuleInfo) -> list[object]:
-    """A row of the table."""
+    """Return a row of the table."""
     needs = None if info.needs is None else sorted(info.needs)
     return [
         info.code,
@@ -174,7 +174,7 @@ class RuleTable(Generic[R]):
 
     @cached_property
     def infos(self) -> tuple[RuleInfo, ...]:
-        """The metadata of every rule, by code."""
+        """Return the metadata of every rule, by code."""
         kept: dict[str, frozenset[str]] = {}  # most rules have one of a few sets
 
         def names(found: list[str]) -> frozenset[str]:
@@ -212,25 +212,28 @@ class RuleTable(Generic[R]):
         return {info.name: info for info in self.infos}
 
     def rules_in(self, module: str) -> tuple[R, ...]:
-        """One instance of every rule that a module defines, in its order."""
+        """Return one instance of every rule that a module defines, in its order."""
         if module not in self._modules:
             found = import_module(f"{self.package}.{module}")
             self._modules[module] = tuple(cast("R", cls()) for cls in rule_classes(vars(found), found.__name__))
         return self._modules[module]
 
     def rule(self, name: str) -> R:
-        """The rule of a name."""
+        """Return the rule of a name."""
         if name not in self._rules:
             self._rules |= {rule.name: rule for rule in self.rules_in(self.by_name[name].module)}
         return self._rules[name]
 
     def rules(self, infos: Iterable[RuleInfo] | None = None) -> tuple[R, ...]:
-        """The rules of some rows, or all of them, in their order."""
+        """Return the rules of some rows, or all of them, in their order."""
         return tuple(self.rule(info.name) for info in (self.infos if infos is None else infos))
 
 
 def rule_classes(members: dict[str, object], module: str) -> list[type[Rule]]:
-    """The rules that a module defines itself: those it lists in `RULES`, else all classes with a code of their own."""
+    """Return the rules that a module defines itself.
+
+    Those it lists in `RULES`, else all classes with a code of their own.
+    """
     listed = members.get("RULES")
     if isinstance(listed, tuple):
         return list(listed)

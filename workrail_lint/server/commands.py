@@ -67,7 +67,7 @@ async def run(arguments: list[str]) -> Ran:
 
 
 def coverage_of(data: Any) -> dict[str, tuple[int, int]]:
-    """How many goals of each step scenarios show, and how many it has, from the report of `generate`."""
+    """Return how many goals of each step scenarios show, and how many it has, from the report of `generate`."""
     found: dict[str, tuple[int, int]] = {}
     for workflow in data.get("workflows", ()):
         known = list(workflow.get("known", ()))

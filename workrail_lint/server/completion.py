@@ -125,7 +125,7 @@ def completions(document: OpenDocument, offset: int, read: Read = lambda path: N
 
 
 def _tokens(known: OpenDocument) -> Iterator[tuple[str, str]]:
-    """What can be in double braces: variables, and the slots that bindings fill."""
+    """Yield what can be in double braces: variables, and the slots that bindings fill."""
     yield from _variables(known, dotted=True)
     points = known.at(("extensionPoints",))
     for point in points if isinstance(points, list) else ():

@@ -72,7 +72,7 @@ def is_valid(text: str) -> bool:
 
 
 def findings(path: str, text: str, project: Project) -> list[Finding]:
-    """What keeps a configuration from being used; then what the last look at the project said about its entries."""
+    """Return why a configuration can't be used, then what the last look at the project said about its entries."""
     source = SourceText(text)
     found: list[Finding] = []
 
@@ -195,7 +195,7 @@ def cursor_at(path: str, text: str, offset: int) -> Cursor | None:
 
 
 def suggestions(path: str, text: str, offset: int, project: Project) -> Iterator[tuple[str, str, str, int, int]]:
-    """What fits at a cursor: label, meaning, text, and the offsets of what it replaces."""
+    """Yield what fits at a cursor: label, meaning, text, and the offsets of what it replaces."""
     cursor = cursor_at(path, text, offset)
     if cursor is None:
         return
@@ -230,7 +230,7 @@ def suggestions(path: str, text: str, offset: int, project: Project) -> Iterator
 
 
 def meaning(path: str, text: str, offset: int, project: Project) -> tuple[str, int, int] | None:
-    """What is under a cursor: a rule, or a key."""
+    """Return what is under a cursor: a rule, or a key."""
     word = _word_at(text, offset)
     if word is not None:
         start, end = word

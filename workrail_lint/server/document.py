@@ -70,7 +70,7 @@ class OpenDocument:
 
     @cached_property
     def tree(self) -> JsonDocument | YamlDocument | None:
-        """What has values and their places; None for prose."""
+        """Return what has values and their places; None for prose."""
         if self.is_json:
             return self.json
         return read_yaml(self.text) if self.path.endswith((".yaml", ".yml")) else None
@@ -96,7 +96,7 @@ class OpenDocument:
         return _SCHEMAS.get(self.kind or "", self.kind) == "workflow"
 
     def findings_of(self, text: str) -> list[Finding]:
-        """What the project's rules say about a text under this path."""
+        """Return what the project's rules say about a text under this path."""
         if self.kind == CONFIGURATION:
             from workrail_lint.server.configuration import findings
 
@@ -130,7 +130,7 @@ class OpenDocument:
 
     @cached_property
     def analysis(self) -> Analysis | None:
-        """What is known about variables; for a workflow that does not compile, as far as that goes."""
+        """Return what is known about variables; for a workflow that does not compile, as far as that goes."""
         from workrail_lint.systems.workrail.analysis.analysis import analyse
         from workrail_lint.systems.workrail.model.build import workflow_model
 

@@ -215,7 +215,7 @@ class Lens(NamedTuple):
 
 
 def lenses(document: OpenDocument, coverage: dict[str, tuple[int, int]] | None) -> list[Lens]:
-    """What can be done with a workflow, and above each step how many of its goals scenarios show, if that is known."""
+    """Return the commands of a workflow and, if known, above each step how many of its goals scenarios show."""
     if not document.is_workflow or document.compiled.compiled is None:
         return []
     path = document.path

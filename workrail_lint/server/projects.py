@@ -76,7 +76,7 @@ class Project:
         return None
 
     def findings(self, path: str, text: str) -> list[Finding] | None:
-        """What `check` says about a text under a path; None if it is not a document."""
+        """Return what `check` says about a text under a path; None if it is not a document."""
         data = text.encode("utf-8", "surrogatepass")
         claim = self.claim(path, data)
         if claim is None:
@@ -125,13 +125,13 @@ class Project:
         self.about_configuration = [finding for finding in conclusion.outcome.findings if finding.path == own]
 
     def records(self) -> Iterator[tuple[str, object]]:
-        """What each file says about itself to the others, with its path."""
+        """Yield what each file says about itself to the others, with its path."""
         for records in self._records:
             yield from records.items()
 
 
 def is_document(config: Config, path: str) -> bool:
-    """Whether `check` would look at a path; of files outside of the project it says nothing."""
+    """Return whether `check` would look at a path; of files outside of the project it says nothing."""
     root, whole = os.path.abspath(config.root), os.path.abspath(path)
     if not whole.startswith(os.path.join(root, "")):
         return True

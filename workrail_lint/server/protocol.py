@@ -161,7 +161,7 @@ class Server(LanguageServer):
             await asyncio.sleep(0)
 
     def _publish_configuration(self, project: Project) -> None:
-        """What is wrong with a configuration shows even if it is not open; without it nothing else is right."""
+        """Publish the problems of a configuration even if it is not open."""
         path = project.config.path
         if path is None or uri_of(path) in self.documents:
             return
@@ -251,7 +251,7 @@ def _at(server: Server, params: Any) -> tuple[OpenDocument, Positions, int]:
 
 
 def _add_reading(server: Server) -> None:
-    """What an editor shows."""
+    """Register what an editor shows."""
 
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', "{", ".", ":", ",", "["])
@@ -404,7 +404,7 @@ def _add_navigation(server: Server) -> None:
 
 
 def _add_writing(server: Server) -> None:
-    """What an editor changes."""
+    """Register what an editor changes."""
 
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
@@ -450,7 +450,7 @@ def _add_writing(server: Server) -> None:
 
 
 def _add_commands(server: Server) -> None:
-    """What a lens or the extension asks for."""
+    """Register the commands of lenses and of the extension."""
 
     async def performed(command: str, path: str) -> dict[str, Any]:
         project = server.project_of(path)

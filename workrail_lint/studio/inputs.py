@@ -59,7 +59,7 @@ RUNS: Shape = {"runs": list}  # each is looked at when it is drawn
 
 
 def fits(value: Any, shape: Shape) -> bool:
-    """Whether a JSON value has a shape."""
+    """Return whether a JSON value has a shape."""
     match shape:
         case dict():
             return isinstance(value, dict) and all(_has(value, name, inner) for name, inner in shape.items())

@@ -176,7 +176,7 @@ def catalog_data(catalog: Catalog, workflows: Sequence[Data]) -> list[Data]:
 
 
 def _steps(routine: Data, *, is_used: bool) -> list[Data]:
-    """What a template puts in place of its call, without the prompts where nothing uses it: pages stay small."""
+    """Return what a template puts in place of its call, without the prompts where nothing uses it: pages stay small."""
     shown = ("id", "title", "prompt") if is_used else ("id", "title")
     steps = [step for step in routine.get("steps", ()) if isinstance(step, dict)]
     return [{name: str(step.get(name, "")) for name in shown} for step in steps]

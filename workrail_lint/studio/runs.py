@@ -53,7 +53,7 @@ def _tip(turns: list[Data]) -> int:
 
 
 def _gaps(listed: Any) -> list[Data]:
-    """What a run left open, with the reason in one word."""
+    """Return what a run left open, with the reason in one word."""
     found = [gap for gap in listed if isinstance(gap, dict)] if isinstance(listed, list) else []
     return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in found]
 
@@ -124,7 +124,7 @@ class _Story:
         return self._branch[parent]
 
     def _round(self, pending: Data | None, parent: int | None, is_new: bool) -> int | None:
-        """How often the way to here has come to this step, counted from one."""
+        """Return how often the way to here has come to this step, counted from one."""
         if pending is None:
             return None
         at = parent
@@ -137,7 +137,7 @@ class _Story:
         return 1
 
     def _prompt(self, pending: Data | None) -> list[list[str | None]] | None:
-        """What the agent read: the author's text, and the engine's sections by name."""
+        """Return what the agent read: the author's text, and the engine's sections by name."""
         if pending is None or not isinstance(pending.get("prompt"), str | list):
             return None
         if pending["prompt"] and all(isinstance(piece, list) and len(piece) == 2 for piece in pending["prompt"]):
@@ -169,7 +169,7 @@ def _member(data: Data, name: str) -> Data:
 
 
 def _context(request: Data) -> Data | None:
-    """What a call set: the goal of the run, and the variables it names."""
+    """Return what a call set: the goal of the run, and the variables it names."""
     given = request.get("context") or request.get("initialContext")
     goal = {"goal": request["goal"]} if "goal" in request else {}
     return {**goal, **(given if isinstance(given, dict) else {})} or None

@@ -37,11 +37,11 @@ class RunSettings:
 
     @property
     def fingerprints(self) -> bool:
-        """Whether findings are to be compared with a baseline, or written to one."""
+        """Return whether findings are to be compared with a baseline, or written to one."""
         return bool(self.options.get("fingerprints"))
 
     def cache_facts(self) -> dict[str, object]:
-        """What of this decides about findings, for the key of the cache."""
+        """Return what of this decides about findings, for the key of the cache."""
         return {"options": self.options, "workspace": self.workspace}
 
 
@@ -82,7 +82,7 @@ class Setting:
         return tuple(self.choices)
 
     def problem_with(self, value: object) -> str | None:
-        """What is wrong with a value of the right type."""
+        """Return what is wrong with a value of the right type."""
         if self.allowed and value not in self.allowed:
             return f"must be one of {', '.join(self.allowed)}, not {value!r}"
         if self.problem is None:
@@ -104,7 +104,7 @@ class ScenarioKind:
         self.generator = generator  # the module that generates them, where that is not the search for workflows
 
     def findings(self, value: dict[str, Json], folder: str, settings: RunSettings) -> Iterable[Finding]:
-        """What is wrong with a scenario beyond its shape."""
+        """Return what is wrong with a scenario beyond its shape."""
         check: Callable[[dict[str, Json], str, RunSettings], Iterable[Finding]] = resolved(self.check)
         return check(value, folder, settings)
 
@@ -126,14 +126,14 @@ class System(ABC):
 
     @abstractmethod
     def rules(self) -> Sequence[RuleInfo]:
-        """What is known about every rule, by code."""
+        """Return what is known about every rule, by code."""
 
     @abstractmethod
     def rule(self, name: str) -> Rule:
         """A rule itself, for its examples."""
 
     def may_claim(self, path: str) -> bool:
-        """Whether it is worth opening a file, by its name alone."""
+        """Return whether a file is worth opening, by its name alone."""
         return path.endswith(self.suffixes)
 
     @abstractmethod
@@ -149,19 +149,19 @@ class System(ABC):
         return self.check(path, data, kind, settings)
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
-        """What only shows when all files of a run are seen together; `complete` when that is all there are."""
+        """Return what only shows when all files of a run are seen together; `complete` when that is all there are."""
         return []
 
     def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
-        """What the files' own checks found, where seeing all files makes a difference to it."""
+        """Return what the files' own checks found, where seeing all files makes a difference to it."""
         return found
 
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
-        """What breaks the schema of a JSON document, in the author's words; nothing, where no one else asks for it."""
+        """Return the violations of a JSON document's schema as findings; empty where no one else asks for them."""
         return []
 
     def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
-        """What `compile` makes of one of the `compiled_kinds`; there are none unless a system says so."""
+        """Return what `compile` makes of one of the `compiled_kinds`; there are none unless a system says so."""
         return Err([])
 
 
@@ -176,7 +176,7 @@ class Compiled:
 
 
 def resolved(name: str) -> Any:
-    """What a `module:attribute` stands for; the caller knows its type."""
+    """Return what a `module:attribute` stands for; the caller knows its type."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -232,7 +232,7 @@ UNSET_VARIABLE = "unsetVariable"
 
 
 def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> bool:
-    """Whether a finding is about a variable of which nothing in its file sets it, and another file does; by path."""
+    """Return whether a finding is about a variable that only another file sets (`given`: by path)."""
     return finding.path in given and finding.details.get(UNSET_VARIABLE) in given[finding.path]
 
 

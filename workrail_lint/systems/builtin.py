@@ -17,7 +17,7 @@ _NAMES = ("scenario", "team", "blocks", "workrail")
 
 @cache
 def manifests() -> tuple[Manifest, ...]:
-    """What each system says of itself before it is needed."""
+    """Return what each system says of itself before it is needed."""
     folder = os.path.dirname(__file__)
     return tuple(read_manifest(os.path.join(folder, name)) for name in _NAMES)
 

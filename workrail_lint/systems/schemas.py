@@ -49,7 +49,7 @@ def load_schema(kind: str) -> dict[str, Any]:
 
 @cache
 def schema_walk(kind: str) -> SchemaWalk:
-    """What the schema of a document kind says about places. Raises KeyError for a kind that has none."""
+    """Return what the schema of a document kind says about places. Raises KeyError for a kind that has none."""
     from workrail_lint.documents.schema.walk import SchemaWalk
 
     return SchemaWalk(load_schema(kind))

@@ -46,7 +46,7 @@ class Pattern:
         return f"Pattern({self.source!r}, {self.flags!r})"
 
     def search(self, text: str, timeout: float = DEFAULT_TIMEOUT) -> Ok[bool] | Err[Literal["timeout"]]:
-        """Whether the pattern is found; the search gives up after `timeout` seconds."""
+        """Return whether the pattern is found; the search gives up after `timeout` seconds."""
         if self._compiled is None:
             import regex
 

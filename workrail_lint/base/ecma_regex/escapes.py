@@ -154,7 +154,7 @@ class CharacterReader:
         return int(digits, 8)
 
     def unicode_escape(self, points: bool) -> int | None:
-        """What follows `\\u`: four digits and, with `points`, also braces and surrogate pairs."""
+        """Return what follows `\\u`: four digits and, with `points`, also braces and surrogate pairs."""
         if points and self.take("{"):
             end = self.source.find("}", self.at)
             digits = self.source[self.at : end]

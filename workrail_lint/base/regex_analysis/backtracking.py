@@ -177,7 +177,7 @@ class _Automaton:
         ]
 
     def has_double_edge(self) -> bool:
-        """Whether a loop has a step that can be taken in two ways."""
+        """Return whether a loop has a step that can be taken in two ways."""
         return any(
             self.edges[source][target] > 1 and self.sets[target]
             for source, targets in enumerate(self._inner())
@@ -185,7 +185,7 @@ class _Automaton:
         )
 
     def is_exponential(self) -> bool:
-        """Whether some position comes back to itself in two ways over one text."""
+        """Return whether some position comes back to itself in two ways over one text."""
         if self.has_empty_rounds or self.has_double_edge():
             return True
         inner = self._inner()
@@ -211,7 +211,7 @@ class _Automaton:
         return False
 
     def is_unanchored(self, whole: _Part) -> bool:
-        """Whether a loop starts the pattern, with nothing before it, and must be followed by the end of the text."""
+        """Return whether a loop starts the pattern and must be followed by the end of the text."""
         inner = {target for source, ways in enumerate(self.edges) for target in ways if target != source}
         return any(
             place in self.edges[place] and self.sets[place] != EVERYTHING and self.ends.intersection(self.edges[place])
@@ -220,7 +220,7 @@ class _Automaton:
         )
 
     def is_polynomial(self, final: list[int]) -> bool:
-        """Whether two loops of one character each follow each other, share a character, and can fail after."""
+        """Return whether two loops of one character each follow each other, share a character, and can fail after."""
         for source, ways in enumerate(self.edges):
             if source not in ways:
                 continue

@@ -39,7 +39,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def overlap(a: Ranges, b: Ranges) -> bool:
-    """Whether two sorted sets share a character."""
+    """Return whether two sorted sets share a character."""
     i = j = 0
     while i < len(a) and j < len(b):
         if a[i][1] < b[j][0]:

@@ -83,7 +83,7 @@ def together(checks: list[Check]) -> Check | None:
 
 
 def are_strings(values: list[Any], shortest: int, longest: int) -> bool:
-    """Whether all values are strings of these lengths."""
+    """Return whether all values are strings of these lengths."""
     if not _STRINGS.issuperset(map(type, values)):
         return False
     if longest == UNBOUNDED and shortest < 2:
@@ -93,7 +93,7 @@ def are_strings(values: list[Any], shortest: int, longest: int) -> bool:
 
 
 def search(pattern: str) -> Test:
-    """Whether a pattern is found in a string; a pattern costs more to compile than a document to check."""
+    """Return whether a pattern is found in a string; a pattern costs more to compile than a document to check."""
     search: Callable[[str], object] | None = None
 
     def test(text: str) -> bool:

@@ -149,7 +149,7 @@ def _place(root: Any, path: list[pointer.Token], orders: dict[int, dict[str, int
 
 
 def _holds(check: Check | None, value: object) -> bool:
-    """Whether a check passes, for keywords that need only the result."""
+    """Return whether a check passes, for keywords that need only the result."""
     worklist = [(check, value)]
     while worklist:
         check, value = worklist.pop()
@@ -233,7 +233,7 @@ class _Compiler:
         return known[target]
 
     def _is_closed(self, target: str) -> bool:
-        """Whether a definition refers to no other one, so that it can't be part of a longer cycle."""
+        """Return whether a definition refers to no other one, so that it can't be part of a longer cycle."""
         stack: list[Any] = [pointer.resolve(self._root, target[1:])]
         while stack:
             part = stack.pop()

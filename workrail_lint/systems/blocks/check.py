@@ -82,11 +82,11 @@ def _document_findings(document: BlockDocument) -> list[Finding]:
     levels = _levels(document.options)
     rules.collector.begin(levels=levels, phase=Phase.SCHEMA)
     _describe_violations(document, rules.collector)
-    found += rules.collector.taken()
+    found += rules.collector.finish()
     rules.collector.begin(levels=levels)
     for check, report in rules.calls("check_document"):
         check(document, report)
-    return found + rules.collector.taken()
+    return found + rules.collector.finish()
 
 
 def _read_findings(document: BlockDocument) -> list[Finding]:
@@ -127,11 +127,11 @@ def check_unit(unit: Unit) -> list[Finding]:
     rules.collector.begin(levels=_levels(unit.options), phase=Phase.REGISTRY)
     for check, report in rules.calls("check_unit"):
         check(unit, report)
-    return rules.collector.taken()
+    return rules.collector.finish()
 
 
 def check_trace(value: dict[str, Any], options: BlockOptions | None = None) -> list[Finding]:
-    """What the trace of a run shows, for a driver that has it in memory."""
+    """Return what the trace of a run shows, for a driver that has it in memory."""
     from workrail_lint.systems.blocks.documents import TRACE_FILE
 
     document = JsonDocument("")

@@ -117,7 +117,7 @@ def _looks_like_output(data: bytes, signs: int) -> bool:
 
 
 def _has_members(data: bytes, *names: str) -> bool:
-    """Whether the root really has members of these names; words inside other values do not make a definition."""
+    """Return whether the root really has members of these names; words inside other values do not make a definition."""
     from workrail_lint.documents.json_reader import read_json
 
     document = read_json(data)
@@ -127,7 +127,7 @@ def _has_members(data: bytes, *names: str) -> bool:
 
 
 def is_rejected(name: str) -> bool:
-    """Whether a name is that of an output that was set aside."""
+    """Return whether a name is that of an output that was set aside."""
     return name.startswith("block-") and name.endswith(f".json{REJECTED_SUFFIX}")
 
 

@@ -163,7 +163,7 @@ class Expression:
         self.variables = variables  # the names it asks for, each once, in order
 
     def holds(self, variables: Mapping[str, Json]) -> bool:
-        """Whether it is true for these variables; one that is not among them counts as false."""
+        """Return whether it is true for these variables; one that is not among them counts as false."""
         return js.truthy(_value(self._root, variables, self._language))
 
 
@@ -181,7 +181,7 @@ def parse_expression(text: str, language: Language = CONTRACT) -> Ok[Expression]
 
 
 def holds(text: object, variables: Mapping[str, Json], language: Language = CONTRACT) -> bool:
-    """Whether an expression is true; a missing or invalid one is not."""
+    """Return whether an expression is true; a missing or invalid one is not."""
     if not isinstance(text, str):
         return False
     parsed = parse_expression(text, language)

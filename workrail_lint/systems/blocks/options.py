@@ -30,7 +30,7 @@ class BlockOptions(NamedTuple):
 
     @property
     def language(self) -> Language:
-        """What expressions are written in."""
+        """Return what expressions are written in."""
         return STUDIO if self.studio else CONTRACT
 
     @property

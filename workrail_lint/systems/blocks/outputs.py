@@ -24,7 +24,7 @@ class Rejection(NamedTuple):
 
     @property
     def faults(self) -> int:
-        """How many violations the synthetic output speaks of."""
+        """Return how many violations the synthetic output speaks of."""
         return max(1, len(self.violations))
 
 
@@ -62,7 +62,7 @@ def _tidied(path: Any) -> Any:
 
 
 def synthetic_summary(node_id: str, reason: Synthetic, *, violations: int = 1, exit_code: int | None = None) -> str:
-    """What an output says that was written in a block's place."""
+    """Return what an output says that was written in a block's place."""
     match reason:
         case Synthetic.MISSING:
             return f"No output file was written by block {node_id}."
@@ -115,7 +115,7 @@ class Discrepancy(NamedTuple):
 
 
 def discrepancy(output: Output, detected: Iterable[str]) -> Discrepancy | None:
-    """How the files an output lists differ from those that were seen to change; None when they do not."""
+    """Return how the files an output lists differ from those that were seen to change; None when they do not."""
     listed, seen = set(reported(output)), {normalized(path) for path in detected}
     if listed == seen:
         return None

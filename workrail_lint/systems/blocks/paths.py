@@ -26,7 +26,7 @@ _DRIVE = Pattern(r"[A-Za-z]:")
 
 
 def is_safe_id(value: object) -> bool:
-    """Whether a value can be part of a file name as it is."""
+    """Return whether a value can be part of a file name as it is."""
     return isinstance(value, str) and _SAFE_ID.fullmatch(value) is not None
 
 
@@ -36,7 +36,7 @@ def output_name(node_id: str) -> str:
 
 
 def is_rel_path(path: str) -> bool:
-    """Whether a string is a path in the workspace, in the one spelling in which paths are compared."""
+    """Return whether a string is a path in the workspace, in the one spelling in which paths are compared."""
     if path == "." or "\\" in path or path.startswith("./") or _DRIVE.match(path) is not None:
         return False
     return all(segment not in ("", "..") for segment in path.split("/"))
@@ -52,12 +52,12 @@ def normalized(path: str) -> str:
 
 
 def is_below_output(path: str) -> bool:
-    """Whether a normalized path belongs to the output folder, which no restriction concerns."""
+    """Return whether a normalized path belongs to the output folder, which no restriction concerns."""
     return path == OUTPUT_FOLDER or path.startswith(f"{OUTPUT_FOLDER}/")
 
 
 def is_agents_path(path: str) -> bool:
-    """Whether an agent may write to a path at all: below the workspace, and neither git's nor what is recorded."""
+    """Return whether an agent may write to a path: below the workspace, not git's, and not recorded."""
     names = path.split("/")
     # Some file systems ignore case, some drop dots and blanks at the end of a name or what follows a colon, and
     # some have short names for long ones.
@@ -71,7 +71,7 @@ def lane_folder(isolation: str, lane: int) -> str:
 
 
 def is_allowed(path: str, patterns: list[str]) -> bool:
-    """Whether restrictions let a normalized path be edited. No pattern means no restriction."""
+    """Return whether restrictions let a normalized path be edited. No pattern means no restriction."""
     kept = [pattern for pattern in patterns if pattern.strip()]
     return not kept or is_below_output(path) or any(glob_matches(pattern, path) for pattern in kept)
 
@@ -83,7 +83,7 @@ _Token = str | tuple[bool, tuple[tuple[str, str], ...]]  # a character, "*", "?"
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Whether a pattern covers a whole path; the time grows with the product of their lengths at most."""
+    """Return whether a pattern covers a whole path; the time grows with the product of their lengths at most."""
     segments = _segments(pattern)
     names = path.split("/")
     # Row by row: `reached[j]` says whether the pattern so far covers the first j names.

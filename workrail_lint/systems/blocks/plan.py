@@ -211,7 +211,7 @@ _SETTLED = (NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED)
 def transition_holds(
     transition: Transition, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json], language: Language
 ) -> bool:
-    """Whether a transition applies, given the status of nodes and the values of variables."""
+    """Return whether a transition applies, given the status of nodes and the values of variables."""
     status = statuses.get(transition.source, NodeStatus.PENDING)
     match transition.kind:
         case ConditionType.ALWAYS.value:
@@ -229,12 +229,12 @@ def transition_holds(
 def node_runs(
     definition: StudioWorkflow, node: str, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]
 ) -> bool:
-    """Whether a node runs once it is reached: nothing leads to it, or one transition that does holds."""
+    """Return whether a node runs once it is reached: nothing leads to it, or one transition that does holds."""
     incoming = definition.incoming[node]
     language = definition.language
     return not incoming or any(transition_holds(edge, statuses, variables, language) for edge in incoming)
 
 
 def isolation(*, is_repository: bool, has_head: bool, is_clean: bool) -> Isolation:
-    """How lanes are kept apart. A worktree of the head commit would hide edits that are not committed yet."""
+    """Return how lanes are kept apart. A worktree of the head commit would hide edits that are not committed yet."""
     return Isolation.GIT_WORKTREE if is_repository and has_head and is_clean else Isolation.TEMP_COPY

@@ -106,7 +106,7 @@ def without_revision(recorded: str) -> str:
 
 
 def difference(expected: list[Section], recorded: str) -> Difference | None:
-    """How a recorded prompt differs from the sections it should consist of; None when it does not."""
+    """Return how a recorded prompt differs from the sections it should consist of; None when it does not."""
     whole = joined(expected)
     if recorded == whole or recorded.startswith(whole + _FEEDBACK):
         return None
@@ -136,7 +136,7 @@ def _place(text: str, recorded: str, start: int) -> int:
 
 
 def _absent(section: Section, recorded: str) -> str:
-    """Whether a section that is not there word for word is there in some other wording, or with other line ends."""
+    """Return how a section that is not there word for word is there: in other words, with other line ends, or not."""
     heads = {Part.RESTRICTION: _RESTRICTION, Part.RULES: f"{_RULES}\n", Part.CHECKLIST: f"{_CHECKLIST}\n"}
     head = heads.get(section.part, section.text.partition("\n")[0])
     return "text" if head in recorded.replace("\r\n", "\n") else "missing"

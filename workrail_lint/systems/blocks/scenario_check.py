@@ -62,7 +62,7 @@ def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = 
 
 
 def run_options(block: Mapping[str, Any], settings: Mapping[str, object]) -> BlockOptions:
-    """How the definitions of a scenario are judged and run: its own profile, else that of its project."""
+    """Return how the definitions of a scenario are judged and run: its own profile, else that of its project."""
     usual = RunProfile.STUDIO if block_options(settings).studio else RunProfile.CONTRACT
     profile = BlockProfile(block.get("profile", usual.value))
     return BlockOptions(extended=block.get("deliverables") == Profile.EXTENDED.value, profile=profile)
@@ -229,7 +229,7 @@ def _outside(pointer: str, path: str) -> Finding:
 
 
 def is_repository_path(path: str) -> bool:
-    """Whether a file can exist before the first block, which excludes the output folder."""
+    """Return whether a file can exist before the first block, which excludes the output folder."""
     return is_agents_path(path) and path.split("/")[0] != OUTPUT_FOLDER and _fits_a_disk(path)
 
 

@@ -74,7 +74,7 @@ class FanIn:
 
     @property
     def choices(self) -> dict[str, str]:
-        """What a person decided, as far as the recorded conflicts show."""
+        """Return what a person decided, as far as the recorded conflicts show."""
         made = {}
         for _, item in objects(self.result.get("conflicts")):
             path = item.get("conflictingFile")
@@ -83,7 +83,7 @@ class FanIn:
         return made
 
     def planned(self) -> Merge | None:
-        """What the merge had to do."""
+        """Return what the merge had to do."""
         return None if self.strategy is None else merge(self.strategy, self.outputs, self.order, self.choices)
 
     @property

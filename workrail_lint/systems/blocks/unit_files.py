@@ -125,7 +125,7 @@ def _workflow(
 
 
 def _own_entries(folder: str) -> list[str]:
-    """What a folder of the unit holds; nothing when it is only a link to a folder elsewhere."""
+    """Return what a folder of the unit holds; nothing when it is only a link to a folder elsewhere."""
     return [] if os.path.islink(folder) else _entries(folder)
 
 
@@ -149,7 +149,7 @@ def _read(path: str, kind: BlockKind) -> dict[str, Any]:
 
 
 def regular_bytes(path: str) -> bytes | None:
-    """What a regular file of a sensible size holds; None for anything else, which is not even opened."""
+    """Return what a regular file of a sensible size holds; None for anything else, which is not even opened."""
     try:
         return read_bytes(path, MAX_BYTES, follow=False)
     except OSError:

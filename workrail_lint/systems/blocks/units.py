@@ -23,7 +23,7 @@ class Tree(Protocol):
     """The workspace that outputs speak of, where it can be looked at."""
 
     def holds(self, path: str) -> bool:
-        """Whether a path below the workspace exists."""
+        """Return whether a path below the workspace exists."""
         ...
 
     def way_out(self, path: str) -> str | None:
@@ -118,13 +118,13 @@ class Unit:
 
     @property
     def hides_blocks(self) -> bool:
-        """Whether blocks of definitions that are not at hand may have left files."""
+        """Return whether blocks of definitions that are not at hand may have left files."""
         return self.definition is not None and any(
             node.control is ControlType.SUB_WORKFLOW for node in self.definition.nodes
         )
 
     def status(self, node: str) -> str | None:
-        """What a node's output says about how it ended; None when it says nothing."""
+        """Return what a node's output says about how it ended; None when it says nothing."""
         file = self.outputs.get(node)
         status = file.value.get("status") if file is not None and isinstance(file.value, dict) else None
         return status if isinstance(status, str) else None
@@ -160,7 +160,7 @@ class Unit:
         return False
 
     def _is_certain(self, node: str) -> bool:
-        """Whether transitions alone decide if a block ran: no loop and no condition has a say."""
+        """Return whether transitions alone decide if a block ran: no loop and no condition has a say."""
         definition = self.definition
         assert definition is not None
         decided_elsewhere = node in definition.body_of or node in definition.branches

@@ -278,7 +278,7 @@ def members(closed_set: type[Enum]) -> tuple[str, ...]:
 
 
 def is_member(closed_set: type[Enum], value: object) -> bool:
-    """Whether a JSON value is one of a closed set's words."""
+    """Return whether a JSON value is one of a closed set's words."""
     return isinstance(value, str) and value in closed_set._value2member_map_
 
 
@@ -307,6 +307,6 @@ TELEMETRY_PATH = "/telemetry"
 
 
 def time_limit_ms(attempt: int, timeout_seconds: float | None = None) -> float:
-    """How long an attempt (counted from 0) may take: later ones get more time, up to twice as much."""
+    """Return how long an attempt (counted from 0) may take: later ones get more time, up to twice as much."""
     base = BLOCK_TIME_LIMIT_MS if timeout_seconds is None else timeout_seconds * 1000
     return base * min(1 + 0.5 * attempt, 2)

@@ -35,7 +35,7 @@ def type_in_words(name: str) -> str:
 
 
 def field_at(pointer: str) -> str:
-    """How a message names the value at a pointer: `'tags'`, or `every item of 'tags'`."""
+    """Return how a message names the value at a pointer: `'tags'`, or `every item of 'tags'`."""
     tokens = pointer.split("/")
     is_item = tokens[-1].isdigit() and len(tokens) > 2
     return f"every item of {shown(tokens[-2])}" if is_item else shown(tokens[-1])

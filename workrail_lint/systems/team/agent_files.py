@@ -72,7 +72,7 @@ class Sample:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is meant as an output and can't be read."""
+        """Return whether it is meant as an output and can't be read."""
         is_meant = '"status"' in self._text and ('"gates"' in self._text or '"next"' in self._text)
         return self.is_fenced and is_meant and (bool(self.document.problems) or not self.document.readable)
 
@@ -132,7 +132,7 @@ class AgentFile(Document):
 
     @property
     def name(self) -> Quote | None:
-        """What the front matter calls the agent."""
+        """Return what the front matter calls the agent."""
         return self._quoted("/name", self._members.get("name"))
 
     @property

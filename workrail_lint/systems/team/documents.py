@@ -135,7 +135,7 @@ def kind_by_name(path: str) -> TeamKind | None:
 
 
 def is_artifact_name(path: str) -> bool:
-    """Whether a path without a session prefix names a file of a session folder."""
+    """Return whether a path without a session prefix names a file of a session folder."""
     head, _, rest = path.removeprefix("./").partition("/")
     return head in SIDE_FOLDERS if rest else head in ARTIFACTS
 
@@ -201,7 +201,10 @@ def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> T
 
 
 def _is_of_a_team(path: str, data: bytes, disk: bool) -> bool:
-    """Whether instructions of an agent are those of a team; other tools keep theirs in folders of the same name."""
+    """Return whether instructions of an agent are those of a team.
+
+    Other tools keep theirs in folders of the same name.
+    """
     if not data.startswith(b"---"):
         return False
     if any(sign in data for sign in _AGENT_SIGNS):
@@ -214,7 +217,7 @@ def _is_of_a_team(path: str, data: bytes, disk: bool) -> bool:
 
 
 def _has_sign(kind: TeamKind, data: bytes) -> bool:
-    """Whether the bytes of a file bear out its name. Others keep a state somewhere in a status.json, too."""
+    """Return whether the bytes of a file bear out its name. Others keep a state somewhere in a status.json, too."""
     if not any(sign in data for sign in _SIGNS.get(kind, ())):
         return False
     if kind is not K.STATUS:

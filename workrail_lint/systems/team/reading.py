@@ -170,6 +170,6 @@ def _object_extents(text: str) -> list[tuple[int, int]]:
 
 
 def _is_reply(text: str) -> bool:
-    """Whether an object is a reply, not a part of a broken one or of the prose around it."""
+    """Return whether an object is a reply, not a part of a broken one or of the prose around it."""
     value = json.loads(text)
     return isinstance(value, dict) and len(value.keys() & {"status", "summary", "artifacts", "gates", "next"}) > 1

@@ -160,7 +160,7 @@ def review_verdict(summary: object) -> str:
 
 
 def may_write(agent: AgentName, path: str, session: str | None, *, is_exact: bool = False) -> bool:
-    """Whether an agent may write a path. If the session is unknown, every session folder counts as its own.
+    """Return whether an agent may write a path. If the session is unknown, every session folder counts as its own.
 
     In an output a bare `spec.md` means that of the session; as an exact path it is a file of the repository.
     """

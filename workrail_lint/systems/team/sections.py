@@ -116,7 +116,7 @@ class Sections:
         return found
 
     def aliases(self, section: Section) -> tuple[str, ...]:
-        """What a heading may say to open a section: what the contract has, and what the settings add."""
+        """Return what a heading may say to open a section: what the contract has, and what the settings add."""
         return (*section.aliases, *self._aliases.get(section.name.casefold(), ()))
 
     def find(self, section: Section) -> list[int]:
@@ -136,11 +136,11 @@ class Sections:
         return self.document.headings[index].title
 
     def has_content(self, index: int) -> bool:
-        """Whether a section has a non-blank line that is not a heading."""
+        """Return whether a section has a non-blank line that is not a heading."""
         return any(line.says_something for line in self.document.body(index))
 
     def item_count(self, index: int) -> int:
-        """How many items a section lists: entries of its outermost list, else rows of a table, else headings."""
+        """Return how many items a section lists: entries of its outermost list, else rows of a table, else headings."""
         body = self.document.body(index)
         indents = [len(match[1]) for line in body if line.kind == "text" and (match := _ITEM.match(line.text))]
         if indents:

@@ -119,7 +119,7 @@ class Sessions:
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
-    """What changes when a file does."""
+    """Return what changes when a file does."""
     try:
         found = os.stat(path)
     except OSError:
@@ -146,7 +146,7 @@ def list_files(folder: str) -> list[str]:
 
 
 def leads_out(path: str, folder: str) -> bool:
-    """Whether a file is a link to a place outside its session folder."""
+    """Return whether a file is a link to a place outside its session folder."""
     if not os.path.islink(path):
         return False
     inside = os.path.realpath(folder) + os.sep

@@ -120,7 +120,7 @@ def agents_of(state: WorkflowState, mode: Mode) -> tuple[AgentName, ...]:
 
 
 def is_correction(agent: object, task_id: object) -> bool:
-    """Whether a dispatch in APPROVE_DESIGN is a correction, the only one allowed there."""
+    """Return whether a dispatch in APPROVE_DESIGN is a correction, the only one allowed there."""
     return agent in CORRECTORS and task_id == META
 
 
@@ -207,7 +207,7 @@ ANSWER_TARGETS = (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY, S.FIX_BUILD)
 
 
 def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
-    """Whether one state may come directly after another, for whatever event. Resuming is not a transition."""
+    """Return whether one state may come directly after another, for whatever event. Resuming is not a transition."""
     if target is S.BLOCKED:
         return state not in TERMINAL_STATES
     if state is S.ASK_USER:
@@ -271,7 +271,7 @@ def needs_security(task: dict[str, Any], sensitive: Iterable[str] = ()) -> bool:
 
 
 def advised_strategy(tasks: list[dict[str, Any]]) -> Strategy:
-    """What the question at REVIEW_STRATEGY recommends."""
+    """Return what the question at REVIEW_STRATEGY recommends."""
     risky = any(set(strings_of(task.get("risk_flags"))) - {RiskFlag.NONE.value} for task in tasks)
     chained = any(len(items_of(task.get("depends_on"))) > 1 for task in tasks)
     return Strategy.PER_BATCH if len(tasks) >= 5 or risky or chained else Strategy.SINGLE_FINAL
@@ -288,7 +288,7 @@ _ARTIFACTS = {
 
 
 def rank(state: object, returns_to: object = None) -> int | None:
-    """How far along the full path a state is; None for BLOCKED and for unknown states.
+    """Return how far along the full path a state is; None for BLOCKED and for unknown states.
 
     ASK_USER is as far as the state it returns to, a repair loop as far as the state it repairs.
     """

@@ -51,7 +51,7 @@ class TeamSystem(System):
         return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
-        """Whether a file can be ours at all, by its name; any JSON can, by its shape."""
+        """Return whether a file can be ours at all, by its name; any JSON can, by its shape."""
         return path.endswith(".json") or kind_by_name(path) is not None
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:

@@ -279,7 +279,7 @@ def words(members: type[Enum]) -> tuple[str, ...]:
 
 
 def is_member(value: object, members: type[Enum]) -> TypeGuard[str]:
-    """Whether a value of any type is a word of a closed set."""
+    """Return whether a value of any type is a word of a closed set."""
     return type(value) is str and value in members._value2member_map_
 
 
@@ -328,7 +328,7 @@ def is_bare_command(value: object) -> TypeGuard[str]:
 
 
 def is_date(text: str) -> bool:
-    """Whether `2026-02-30` is a day."""
+    """Return whether `2026-02-30` is a day."""
     from datetime import date
 
     try:

@@ -107,7 +107,7 @@ _TYPES = {
 
 
 def field_problem(violation: Violation) -> str:
-    """What is wrong with a field: missing, blank or of another type."""
+    """Return what is wrong with a field: missing, blank or of another type."""
     if violation.keyword == "required":
         return f"{child(violation.pointer, violation.member)} is missing"
     if violation.keyword == "type":

@@ -138,13 +138,13 @@ def _check_definition(
 
 
 def _is_expanded_id(violation: Violation) -> bool:
-    """Whether the schema only minds the id of a step that a template was expanded into, such as `smoke.start`."""
+    """Return whether the violation is only about the id of an expanded step, such as `smoke.start`."""
     is_step_id = violation.shape.endswith("Step") and violation.pointer.endswith("/id")
     return is_step_id and isinstance(violation.value, str) and _EXPANDED_ID.match(violation.value) is not None
 
 
 def _prevents_compiling(finding: Finding) -> bool:
-    """Whether a finding means that there is no compiled workflow; one that can't be started still is one."""
+    """Return whether a finding means that there is no compiled workflow; one that can't be started still is one."""
     return finding.severity is Severity.ERROR and finding.phase is not Phase.START and prevents_compiling(finding)
 
 

@@ -41,7 +41,7 @@ def lenient_equal(a: object, b: object) -> bool:
 
 @lru_cache(maxsize=2048)
 def normal_text(text: str) -> str:
-    """What is left of a text when a condition compares it: case and surrounding space do not count."""
+    """Return what is left of a text when a condition compares it: case and surrounding space do not count."""
     return js.lower(js.trim(text))
 
 
@@ -51,7 +51,7 @@ def comparisons(condition: dict[str, Any]) -> list[str]:
 
 
 def compare(name: str, value: object, operand: Any) -> bool | None:
-    """What the engine answers to one comparison; None where it has no answer, and the whole condition is false.
+    """Return what the engine answers to one comparison; None where it has no answer, and the whole condition is false.
 
     Without a name the value is asked for its truth. A missing value is None.
     """

@@ -20,7 +20,7 @@ _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependencie
 
 
 def problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with a schema, each with the pointer of its place inside it."""
+    """Return what is wrong with a schema, each with the pointer of its place inside it."""
     found = _shape_problems(schema)
     return found or list(_other_problems(schema))
 

@@ -212,7 +212,7 @@ def _ident(step: StepOutline, inside: _Inside) -> str:
 
 
 def _content(step: StepOutline, inside: _Inside, without: str = "") -> str:
-    """What a step does, with its own id taken out, and what the steps in it do when it is a loop."""
+    """Return what a step does, with its own id taken out, and what the steps in it do when it is a loop."""
     facets = {name: _renamed(value, step.id, "") for name, value in step.facets.items() if name != without}
     body = [(inner.id, inner.facets) for inner in (() if step.parent else inside.get(step.id, ()))]
     return json.dumps([facets, body], sort_keys=True)

@@ -38,7 +38,7 @@ class EngineDefect(NamedTuple):
 
     @property
     def is_marked(self) -> bool:
-        """Whether runs mark the places where it strikes."""
+        """Return whether runs mark the places where it strikes."""
         return self.outcome not in ("log", "none") and "always" not in self.decided
 
 

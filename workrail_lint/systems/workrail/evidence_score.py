@@ -81,7 +81,7 @@ class Leaf:
         return 0 if self.conditional else POINTS[self.leaf_class]
 
     def is_like(self, other: Leaf) -> bool:
-        """Whether two rules check the same thing; what they say when they fail does not count."""
+        """Return whether two rules check the same thing; what they say when they fail does not count."""
         mine, theirs = (
             {name: value for name, value in leaf.rule.items() if name != "message"} for leaf in (self, other)
         )
@@ -106,7 +106,7 @@ def classify(rule: dict[str, Any]) -> tuple[LeafClass, int]:
 
 
 def text_class(text: str) -> LeafClass:
-    """What it proves that a text occurs in the answer."""
+    """Return what it proves that a text occurs in the answer."""
     text = js.trim(text)
     if not text:
         return LeafClass.VACUOUS
@@ -118,7 +118,7 @@ def text_class(text: str) -> LeafClass:
 
 
 def is_flag(text: str) -> bool:
-    """Whether a text only says that something is done."""
+    """Return whether a text only says that something is done."""
     if len(text) > 200:
         return False
     return any(pattern.fullmatch(text) for pattern in _FLAGS)
@@ -178,7 +178,7 @@ def _regex(pattern: object, flags: object) -> tuple[LeafClass, int]:
 
 
 def _says_done(words: tuple[str, ...]) -> bool:
-    """Whether the only words of a pattern are those that say something is done."""
+    """Return whether the only words of a pattern are those that say something is done."""
     return bool(words) and all(_DONE_WORD.fullmatch(word) for word in words)
 
 
@@ -193,7 +193,7 @@ _ANNOTATIONS = frozenset(("$comment", "$id", "$schema", "default", "description"
 
 
 def schema_class(schema: object) -> LeafClass:
-    """What it proves that an answer is JSON of a certain shape."""
+    """Return what it proves that an answer is JSON of a certain shape."""
     if not isinstance(schema, dict) or schema.keys() <= _ANNOTATIONS:
         return LeafClass.VACUOUS
     declared = schema.get("properties")
@@ -217,7 +217,7 @@ def _is_flag_property(schema: object) -> bool:
 
 
 def _is_filled_in(schema: object) -> bool:
-    """Whether a property can't be satisfied by an empty value."""
+    """Return whether a property can't be satisfied by an empty value."""
     if not isinstance(schema, dict):
         return False
     match schema.get("type"):

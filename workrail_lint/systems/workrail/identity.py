@@ -74,7 +74,7 @@ def _consists_of(text: str, characters: str) -> bool:
 
 
 def is_valid(ident: str) -> bool:
-    """Whether the schema accepts an id. It asks for two characters in a segment, where the policy takes one."""
+    """Return whether the schema accepts an id. It asks for two characters in a segment, where the policy takes one."""
     parsed = parse(ident) if MIN_LENGTH <= len(ident) <= MAX_LENGTH else None
     return parsed is not None and (not parsed.namespace or min(map(len, parsed)) > 1)
 

@@ -51,7 +51,7 @@ def kind_of(path: str, value: object) -> Kind:
 
 
 def _is_loaded(path: str, ident: object) -> bool:
-    """Whether the engine takes a file for a workflow by its place and id alone, and then fails for all it lacks.
+    """Return whether the engine takes a file for a workflow by its place and id alone, and then fails for all it lacks.
 
     Other tools keep files in folders of that name too, so only an id that says whose it is counts.
     """
@@ -82,7 +82,7 @@ def is_routine(path: str, ident: object) -> bool:
 
 
 def in_routines_folder(path: str) -> bool:
-    """Whether a file stands where routines are loaded from; only those are ever injected."""
+    """Return whether a file stands where routines are loaded from; only those are ever injected."""
     folders = _folders(path)
     while _SOURCE_FOLDER in folders:  # what lies above a source says nothing about the files in it
         folders = folders[folders.index(_SOURCE_FOLDER) + 1 :]
@@ -94,6 +94,6 @@ def _folders(path: str) -> list[str]:
 
 
 def may_be_ours(path: str, text: str) -> bool:
-    """Whether a file that can't be parsed was meant as a workflow, and is not some other tool's dialect."""
+    """Return whether a file that can't be parsed was meant as a workflow, and is not some other tool's dialect."""
     folders = path.replace("\\", "/").split("/")
     return "workflows" in folders or "routines" in folders or '"steps"' in text

@@ -34,7 +34,7 @@ def lint(
     rules: LazyRules[WorkflowRule],
     is_routine: bool,
 ) -> list[Finding]:
-    """What the rules find in a document, given what was found before."""
+    """Return what the rules find in a document, given what was found before."""
     checked.source_kind = _source_kind(path, settings)
     workflow = WorkflowContext(
         checked.document,
@@ -64,7 +64,7 @@ def lint(
 
 
 def entry_for(path: str, checked: CheckedDocument, settings: Settings) -> Entry | None:
-    """What other files need to know about a checked document."""
+    """Return what other files need to know about a checked document."""
     kind = checked.source_kind or _source_kind(path, settings)
     return entry_of(path, checked.document.value, kind, checked.mentions)
 

@@ -65,7 +65,7 @@ class Staleness(str, Enum):
 
 
 def staleness(ident: str, validated: object, current: int) -> Staleness | None:
-    """How old the validation of a workflow is; None for ids that are not judged."""
+    """Return how old the validation of a workflow is; None for ids that are not judged."""
     if is_test(ident):
         return None
     if validated is None:

@@ -102,7 +102,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def differences(lock: Lockfile, compiled: dict[str, CompiledWorkflow], asked: set[str] | None) -> list[Difference]:
-    """What no longer is as it was pinned, by path. `asked` restricts the look to some paths."""
+    """Return what no longer is as it was pinned, by path. `asked` restricts the look to some paths."""
     found: list[Difference] = []
     for path in sorted(compiled.keys() | lock.workflows.keys()):
         if asked is not None and path not in asked:

@@ -111,12 +111,12 @@ def check_bindings_text(
 
 
 def _is_fatal(problem: Problem) -> bool:
-    """Whether the engine can't read the file; it replaces bad bytes and uses the last of duplicate members."""
+    """Return whether the engine can't read the file; it replaces bad bytes and uses the last of duplicate members."""
     return problem.blocking and problem.name not in ("json-duplicate-key", "json-invalid-utf8")
 
 
 def check_bindings(content: object, workflow_ids: Collection[str] = (), pinned: Pinned | None = None) -> list[Finding]:
-    """What is wrong with the content of a bindings file.
+    """Return what is wrong with the content of a bindings file.
 
     `workflow_ids` are the known workflows of the project; a member with a dot counts as one too, and so does one that
     is a valid workflow id but not a valid slot id.

@@ -89,7 +89,7 @@ def _compile_finding(value: dict[str, Any], folder: str, errors: list[Finding]) 
 
 
 def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
-    """What contradicts itself inside the file."""
+    """Yield what contradicts itself inside the file."""
     for index, declared in enumerate(value.get("declares", ())):
         pointer = child("/declares", index)
         if declared.get("reason") != "user_only_dependency":
@@ -174,7 +174,7 @@ def _turns(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Finding]:
-    """What a scenario says about steps that the workflow does not have."""
+    """Yield what a scenario says about steps that the workflow does not have."""
     from workrail_lint.base.suggest import nearest_id
 
     steps = [step["id"] for top in ir["steps"] for step in (top.get("body", ()) if top["type"] == "loop" else (top,))]

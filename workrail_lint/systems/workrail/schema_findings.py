@@ -94,7 +94,7 @@ def _described(violation: Violation, definition: dict[str, Any]) -> _Described:
 
 
 def _is_composition(violation: Violation) -> bool:
-    """Whether a list of validation rules holds a composition."""
+    """Return whether a list of validation rules holds a composition."""
     return (
         violation.shape == "ValidationRule"
         and violation.keyword == "additionalProperties"
@@ -131,7 +131,7 @@ def _step_ids(definition: dict[str, Any]) -> Iterator[str]:
 
 
 def _untyped_steps(items: list[_Described]) -> list[_Described]:
-    """What says "this is a loop" or "this is parallel" on a step without a type is one mistake in the step."""
+    """Return what says "this is a loop" or "this is parallel" on a step without a type is one mistake in the step."""
     unknown: dict[str, set[str]] = {}
     for violation, _, _, _ in items:
         if violation.shape == "StandardStep" and violation.keyword == "additionalProperties":

@@ -170,7 +170,7 @@ def _entries(records: dict[str, Any]) -> list[Entry]:
 
 
 def _registry_findings(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
-    """What the records of workflows show about each other, by path; the findings have no spans yet."""
+    """Return what the records of workflows show about each other, by path; the findings have no spans yet."""
     if len(records) <= 1 and all(not d and not m and not i.startswith("wr.") for i, _, d, _, m, _ in records.values()):
         return {}  # a single workflow that refers to no other can't clash
     from workrail_lint.systems.workrail.workflow_registry import registry_findings
@@ -190,7 +190,7 @@ def _registry_findings(records: dict[str, Any], settings: Settings, complete: bo
 
 
 def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[str, list[Finding]]:
-    """What bindings files say about workflows that were looked at too, by path of the bindings file."""
+    """Return what bindings files say about workflows that were looked at too, by path of the bindings file."""
     if not bindings:
         return {}
     from workrail_lint.systems.workrail.project_bindings import unknown_slots

@@ -281,7 +281,7 @@ class _Registry:
     # ------------------------------------------------------------------------------------ what prompts name
 
     def _judged_mention(self, entry: Entry, mention: Mention) -> Finding | None:
-        """Whether a prompt names a workflow that an agent can start."""
+        """Return whether a prompt names a workflow that an agent can start."""
         pointer, target, is_name = mention
         # Bundled workflows are there at run time even when only a project's own were looked at.
         judged = self.complete and (self.has_bundled_source or not (is_name or identity.is_reserved(target)))
@@ -391,7 +391,7 @@ def _other_source(root: str) -> str | None:
 
 
 def _circular_part(targets: _Graph) -> _Graph:
-    """What is left of a graph without everything that only leads into cycles or out of them."""
+    """Return what is left of a graph without everything that only leads into cycles or out of them."""
     left = {ident: {target for target in found if target in targets} for ident, found in targets.items()}
     for _ in range(2):
         sources: _Graph = {ident: set() for ident in left}

@@ -33,7 +33,7 @@ class GraphNode(Node):
 
     @property
     def control(self) -> ControlType | None:
-        """What kind of control it is; None for an agent and for a control that does not say."""
+        """Return what kind of control it is; None for an agent and for a control that does not say."""
         written = self.config.block_type
         return ControlType(written) if is_member(ControlType, written) else None
 
@@ -56,7 +56,7 @@ class GraphNode(Node):
 
     @property
     def asks(self) -> bool:
-        """Whether a person is asked after its block."""
+        """Return whether a person is asked after its block."""
         return self.config.gate_mode == "gate"
 
     @property
@@ -187,7 +187,7 @@ class DefinitionNode(Node):
         return frozenset(names)
 
     def strategy_of(self, group: ParallelGroup) -> MergeStrategy:
-        """How a group's lanes are merged: as written, else by what the lanes do."""
+        """Return how a group's lanes are merged: as written, else by what the lanes do."""
         if group.merge_strategy is not None:
             return MergeStrategy(group.merge_strategy)
         types = [node.block_type for ident in group.lanes if (node := self.by_id.get(ident)) is not None]

@@ -43,7 +43,7 @@ class BlockDocument:
 
     @cached_property
     def violations(self) -> list[Violation]:
-        """What the document breaks of its schema."""
+        """Return what the document breaks of its schema."""
         return validator(self.kind, self.options.extended).violations(self.value) if self.kind in WITH_SCHEMA else []
 
     @cached_property

@@ -149,7 +149,7 @@ class DeliverablesKindUnexpected(OutputRule):
 
 
 def _unexpected(value: dict[str, Any], expected: BlockType | None, extended: bool) -> str | None:
-    """What is wrong with the kind, for the type that the block should have, else for the type that it names."""
+    """Return what is wrong with the kind, for the type that the block should have, else for the type that it names."""
     written, kind = value.get("blockType"), _kind(value.get("deliverables"))
     block_type = expected or (BlockType(written) if is_member(BlockType, written) else None)
     if kind is None or block_type is None or kind not in kinds_of_profile(extended):

@@ -189,7 +189,7 @@ class PreviousOutputMissing(FolderRule):
 
     @staticmethod
     def _has_folder(unit: Unit) -> bool:
-        """Whether outputs were looked for; a record alone does not show that."""
+        """Return whether outputs were looked for; a record alone does not show that."""
         return bool(unit.folder.path)
 
     def examples(self) -> Iterator[Example]:
@@ -406,7 +406,7 @@ class RanDespiteCondition(FolderRule):
 
 
 def _can_hold(unit: Unit, found: Transition) -> bool:
-    """Whether a transition may have held, judged by the output of its source."""
+    """Return whether a transition may have held, judged by the output of its source."""
     assert unit.definition is not None
     source = unit.definition.by_id[found.source]
     open_question = source.is_control or found.source in unit.definition.body_of or unit.plan is None

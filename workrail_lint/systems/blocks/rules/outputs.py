@@ -244,7 +244,7 @@ _WORD = Pattern(r"\w")
 
 
 def sentences(text: str) -> int:
-    """How many sentences a string has."""
+    """Return how many sentences a string has."""
     count = start = 0
     for match in _SENTENCE_END.finditer(text):
         before = text[start : match.start()]

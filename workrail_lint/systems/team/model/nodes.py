@@ -13,7 +13,7 @@ class TaskNode(Node):
 
     @property
     def label(self) -> str:
-        """How a message names it."""
+        """Return how a message names it."""
         return self.id or f"task {self.index}"
 
     @property
@@ -30,5 +30,5 @@ class CriterionNode(Node):
 
     @property
     def label(self) -> str:
-        """How a message names it."""
+        """Return how a message names it."""
         return self.id if is_text(self.id) else f"criterion {self.index}"

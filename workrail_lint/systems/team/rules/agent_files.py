@@ -53,7 +53,7 @@ class AgentFileName(TeamRule):
 
 
 def _output(agent: str, file: str, status: str = "OK|BLOCKED|FAIL", **members: Any) -> dict[str, Any]:
-    """What an agent of the session would show as its output."""
+    """Return what an agent of the session would show as its output."""
     following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The next step."}
     artifacts = {"files_to_create_or_update": [f".agents-work/<session>/{file}"], "files_changed": [], "notes": []}
     return samples.agent_output(status, artifacts, next=following, **members)

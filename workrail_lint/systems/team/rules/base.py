@@ -79,7 +79,7 @@ class Document:
 
     @cached_property
     def violations(self) -> list[Violation]:
-        """What the document breaks of its schema, if its kind has one."""
+        """Return what the document breaks of its schema, if its kind has one."""
         return validator(self.kind).violations(self.value) if self.kind in WITH_SCHEMA else []
 
     @property
@@ -124,7 +124,7 @@ class Decision:
 
     @property
     def label(self) -> str:
-        """How a message names it."""
+        """Return how a message names it."""
         return self.id or f"decision {self.index}"
 
     @property

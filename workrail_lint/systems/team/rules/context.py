@@ -204,7 +204,7 @@ class ContextFileAbsent(TeamRule):
 
 
 def _exists(parts: tuple[str, str], session: Session) -> bool:
-    """Whether an artifact is there: of the session itself, or of another one beside it."""
+    """Return whether an artifact is there: of the session itself, or of another one beside it."""
     name, inner = parts
     if name == session.name:
         return inner in session.files

@@ -52,7 +52,7 @@ def timestamps(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def gate_of(value: dict[str, Any]) -> dict[str, Any]:
-    """What is tracked about APPROVE_DESIGN."""
+    """Return what is tracked about APPROVE_DESIGN."""
     return members_of(members_of(value.get("gate_tracking")).get("APPROVE_DESIGN"))
 
 

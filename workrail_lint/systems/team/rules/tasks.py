@@ -47,7 +47,7 @@ _TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
 
 
 def lacks(task: Task, name: str) -> bool:
-    """Whether a field is missing or blank; another rule reports a scalar in place of a list."""
+    """Return whether a field is missing or blank; another rule reports a scalar in place of a list."""
     return is_lacking(name, task.raw.get(name))
 
 
@@ -61,7 +61,7 @@ def _index(violation: Violation) -> int:
 
 
 def is_lacking(name: str, value: object) -> bool:
-    """Whether the value of a field is no value."""
+    """Return whether the value of a field is no value."""
     if name in ("goal", "title"):
         return not is_text(value)
     return value is None or value == [] or (type(value) is str and not is_text(value))

@@ -67,7 +67,7 @@ _PATHS: dict[TeamKind, tuple[str, ...]] = {
 
 
 def lowered(rule: Rule | RuleInfo, severity: Severity, profile: Profile) -> Severity:
-    """How bad a finding is under a profile."""
+    """Return how bad a finding is under a profile."""
     if profile is Profile.LEGACY and rule.code in _LEGACY_INFO:
         return Severity.INFO
     if profile is not Profile.STRICT and rule.origin == DECIDED and severity is Severity.ERROR:
@@ -116,10 +116,10 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         case K.AGENT_FILE:
             assert isinstance(document, AgentFile)
             each("check_agent_file", document)
-            return [*rules.collector.taken(), *_sample_findings(rules, document)]
+            return [*rules.collector.finish(), *_sample_findings(rules, document)]
         case kind if kind in MARKDOWN:
             each("check_markdown", document, Sections(document.reader, document.options.aliases))
-    return rules.collector.taken()
+    return rules.collector.finish()
 
 
 @cache
@@ -144,7 +144,10 @@ def _describe_violations(collector: Collector, document: Document, without: tupl
 
 
 def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]:
-    """What is wrong with the outputs that instructions show; what fixes an output can't mend the text around it."""
+    """Return what is wrong with the outputs that instructions show.
+
+    What fixes an output can't mend the text around it.
+    """
     found: list[Finding] = []
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
@@ -154,7 +157,7 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
             if report.rule.code not in _SAID_OF_FILES:
                 check(output, report)
         heading = file.reader.heading_of(sample.start)
-        for finding in rules.collector.taken():
+        for finding in rules.collector.finish():
             finding.span = finding.span or nearest_span(sample.document, finding)
             finding.fix = None
             finding.pointer = f"#{heading.title}" if heading is not None else ""
@@ -168,7 +171,7 @@ def run_unit(rules: RuleSet[TeamRule], unit: Unit) -> list[Finding]:
     _begin(rules, unit.options)
     for check, report in rules.calls("check_session"):
         check(unit, report)
-    return rules.collector.taken()
+    return rules.collector.finish()
 
 
 def run_trace(rules: RuleSet[TeamRule], trace: Trace, options: TeamOptions) -> list[Finding]:
@@ -176,7 +179,7 @@ def run_trace(rules: RuleSet[TeamRule], trace: Trace, options: TeamOptions) -> l
     _begin(rules, options)
     for check, report in rules.calls("check_trace"):
         check(trace, report)
-    return rules.collector.taken()
+    return rules.collector.finish()
 
 
 def _begin(rules: RuleSet[TeamRule], options: TeamOptions, source: SourceText | None = None) -> None:

@@ -142,7 +142,7 @@ class Analysis:
             number += 1
 
     def is_set(self, name: str) -> bool:
-        """Whether there is one."""
+        """Return whether a definition of the variable exists."""
         return self._of(name).setter(0) is not None
 
     def _of(self, name: str) -> Said:
@@ -163,7 +163,7 @@ class Analysis:
         return found
 
     def is_given(self, name: str) -> bool:
-        """Whether the engine or a known caller sets the variable."""
+        """Return whether the engine or a known caller sets the variable."""
         return name in _GIVEN or name in self._given or name.startswith(_GIVEN_PREFIX)
 
     def given(self, name: str) -> Definition | None:
@@ -172,11 +172,11 @@ class Analysis:
         return Definition(name, None, "", (0, 0), "given", ENGINE, "", None, Origin("", AUTHORED))
 
     def is_of_loop(self, name: str) -> bool:
-        """Whether some loop has a variable of that name."""
+        """Return whether some loop has a variable of that name."""
         return name in self._loop_definitions
 
     def in_scope(self, name: str, use: Use) -> bool:
-        """Whether the name is a variable of the loop around the use (or of the loop whose condition it is)."""
+        """Return whether the name is a variable of the loop around the use (or of the loop whose condition it is)."""
         loop = self.steps[use.step].loop
         if loop is None and use.kind == "loop":
             loop = self.steps[use.step].id
@@ -203,7 +203,7 @@ class Analysis:
         return {}
 
     def values(self, names: Iterable[str], surely_set: frozenset[str] = frozenset()) -> dict[str, Values]:
-        """What the variables may hold by what the texts say."""
+        """Return what the variables may hold by what the texts say."""
         found: dict[str, Values] = {}
         for name in names:
             known = self.domain(name)
@@ -237,7 +237,7 @@ class Analysis:
         surely_set: frozenset[str] = frozenset(),
         unset: str = "",
     ) -> bool:
-        """Whether it is certain that there is none."""
+        """Return whether it is certain that no solution exists."""
         return impossible(*self._question(positive, negative, within_domains, surely_set, unset))
 
     def _question(
@@ -271,7 +271,7 @@ def _known_domain(statements: list[Domain]) -> KnownDomain | None:
 
 
 def surely_set_before(analysis: Analysis, name: str, step: Step) -> bool:
-    """Whether an unconditional step outside loops, before this one, is told to set the variable."""
+    """Return whether an unconditional step outside loops, before this one, is told to set the variable."""
     for made in analysis.each_setter(name):
         if made.step is None:
             return True
@@ -294,7 +294,7 @@ def analyse(
     is_routine: bool = False,
     given: frozenset[str] = frozenset(),
 ) -> Analysis:
-    """What can be known about a workflow. One that does not compile is followed as far as the passes get."""
+    """Return what can be known about a workflow. One that does not compile is followed as far as the passes get."""
     routine = is_routine or _is_routine(workflow, path)
     if compiled is not None:
         return Analysis(
@@ -325,7 +325,7 @@ _MISSING_TEXT = ("UNKNOWN_TEMPLATE", "TEMPLATE_EXPAND_FAILED", "UNKNOWN_FEATURE"
 
 
 def _is_routine(workflow: Workflow, path: str) -> bool:
-    """Whether others call the workflow and set variables that can't be seen here."""
+    """Return whether others call the workflow and set variables that can't be seen here."""
     folders = path.replace("\\", "/").split("/")[:-1]
     if "routines" in folders or "internal" in folders:
         return True

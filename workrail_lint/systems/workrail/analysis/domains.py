@@ -158,12 +158,12 @@ def _has(said: str, words: tuple[str, ...]) -> bool:
 
 
 def _may_begin_with_number(said: str) -> bool:
-    """Whether there is a digit, after at most a quote and a sign where no article comes first."""
+    """Return whether there is a digit, after at most a quote and a sign where no article comes first."""
     return any(map(str.isdecimal, said if said.startswith(_ARTICLES) else said[:3]))
 
 
 def _ends(rest: str, at: int) -> bool:
-    """Whether a value is over: nothing follows, or a mark."""
+    """Return whether a value is over: nothing follows, or a mark."""
     following = rest[at:].lstrip()
     return not following or following[0] in ".,;:)>]*`—–" or following.startswith(("--", "->"))
 

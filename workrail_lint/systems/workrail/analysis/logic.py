@@ -115,7 +115,7 @@ def satisfy(
 def impossible(
     positive: Sequence[Node | None], negative: Sequence[Node | None] = (), values: Mapping[str, Values] = _EMPTY
 ) -> bool:
-    """Whether it is certain that there is none, which is mostly known without a search."""
+    """Return whether it is certain that no solution exists, which is mostly known without a search."""
     pending: Pending = None
     for node in reversed(negative):
         pending = pending if node is None else (node, False, pending)
@@ -126,14 +126,14 @@ def impossible(
 
 
 def exclusive(first: Condition | None, second: Condition | None) -> bool:
-    """Whether no context satisfies both conditions; false wherever that is not certain."""
+    """Return whether no context satisfies both conditions; false wherever that is not certain."""
     if first is None or second is None or not first.raw or not second.raw:
         return False
     return impossible((parse(first), parse(second)))
 
 
 def implies(first: Condition | None, second: Condition | None) -> bool:
-    """Whether the second condition holds whenever the first does; false wherever that is not certain."""
+    """Return whether the second condition holds whenever the first does; false wherever that is not certain."""
     if first is None or second is None or not first.raw or not second.raw:
         return False
     return impossible((parse(first),), (parse(second),))
@@ -171,7 +171,7 @@ class _Name:
         self._limit = 1 if len(name) < 5 else 2 if len(name) < 12 else 3
 
     def distance(self, other: str, folded: str) -> tuple[bool, int] | None:
-        """How far the other name is, and whether it only begins or ends with this one; None if it is not near."""
+        """Return how far the other name is, and whether it only begins or ends with this one; None if not near."""
         name, limit = self._name, self._limit
         if other == name or len(other) > _LONG:
             return None

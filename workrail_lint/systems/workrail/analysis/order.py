@@ -20,13 +20,13 @@ def before(a: Step, b: Step) -> bool:
 
 
 def conditions_at(analysis: Analysis, use: Use) -> tuple[Condition, ...]:
-    """What holds when a use is reached."""
+    """Return what holds when a use is reached."""
     conditions = analysis.steps[use.step].conditions
     return conditions if use.when is None else (use.when, *conditions)
 
 
 def may_precede(analysis: Analysis, made: Definition, use: Use) -> bool:
-    """Whether the definition can have happened when the use is reached."""
+    """Return whether the definition can have happened when the use is reached."""
     if made.step is None:
         return True
     a, b = analysis.steps[made.step], analysis.steps[use.step]
@@ -50,7 +50,7 @@ class _Detour:
 
 
 def surely_precedes(analysis: Analysis, made: Definition, use: Use) -> bool:
-    """Whether the definition happened before the use in every run."""
+    """Return whether the definition happened before the use in every run."""
     return _detour(analysis, made, use) is None
 
 
@@ -84,7 +84,7 @@ def _detour(analysis: Analysis, made: Definition, use: Use) -> _Detour | None:
 
 
 def covered(analysis: Analysis, made: list[Definition], use: Use) -> bool:
-    """Whether the definitions together happen in every run that reaches the use, as the branches of an if do."""
+    """Return whether the definitions together happen in every run that reaches the use, as the branches of an if do."""
     b = analysis.steps[use.step]
     reached = conditions_at(analysis, use)
     branches: list[Node] = []
@@ -109,7 +109,7 @@ def covered(analysis: Analysis, made: list[Definition], use: Use) -> bool:
 
 
 def exclusive(analysis: Analysis, a: Step, b: Step) -> bool:
-    """Whether no run has both steps, as long as the variables keep their values."""
+    """Return whether no run has both steps, as long as the variables keep their values."""
     return analysis.impossible((*a.conditions, *b.conditions), within_domains=True)
 
 

@@ -88,7 +88,7 @@ class Reading(NamedTuple):
 
 
 def is_plain_word(name: str) -> bool:
-    """Whether a name could as well be an English word: it has neither an inner capital nor an underscore."""
+    """Return whether a name could as well be an English word: it has neither an inner capital nor an underscore."""
     return "_" not in name and name[1:].lower() == name[1:]
 
 
@@ -101,12 +101,12 @@ def folded(text: str) -> str:
 
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:
-    """Whether a text has one of the words, in any case and also as a part of another."""
+    """Return whether a text has one of the words, in any case and also as a part of another."""
     return any(map(folded(text).__contains__, words))
 
 
 def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
-    """What the text does with the name at these offsets; None when it is an ordinary word or a token there."""
+    """Return what the text does with the name at these offsets; None when it is an ordinary word or a token there."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end < 0:
@@ -191,13 +191,13 @@ def _is_bullet(mark: str) -> bool:
 
 
 def _is_assigned(rest: str) -> bool:
-    """Whether a name is followed by `=` or `:=`, but not by `==` or `=>`."""
+    """Return whether a name is followed by `=` or `:=`, but not by `==` or `=>`."""
     following = rest.lstrip().removeprefix(":")
     return following[:1] == "=" and following[1:2] not in ("=", ">")
 
 
 def _is_marked(text: str, line_start: int, start: int, before: str, after: str) -> bool:
-    """Whether an everyday word stands there as the name of a variable."""
+    """Return whether an everyday word stands there as the name of a variable."""
     last, following = before[-1:], after[:1]
     if last in ("`", "'", '"') and last == following:
         return True
@@ -244,7 +244,7 @@ def _starts_condition(clause: str) -> bool:
 
 
 def _verb_strength(clause: str, most: int) -> str | None:
-    """Whether the last verb of the clause is about the name that follows it: stated, listed or None."""
+    """Return whether the last verb of the clause is about the name that follows it: stated, listed or None."""
     found = _WORD.findall(clause.lower()) if clause.isascii() else [word.lower() for word in _WORD.findall(clause)]
     if _VERBS.isdisjoint(found):
         return None
@@ -263,7 +263,7 @@ def _verb_strength(clause: str, most: int) -> str | None:
 
 
 def _is_governed(text: str, line_start: int) -> bool:
-    """Whether the bullets that the line belongs to follow a heading that speaks of setting things."""
+    """Return whether the bullets that the line belongs to follow a heading that speaks of setting things."""
     end = line_start - 1
     own = _indent(text, line_start)
     blank = False

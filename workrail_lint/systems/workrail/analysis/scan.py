@@ -38,7 +38,7 @@ _tuple = tuple.__new__
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name has letters, digits, `_`, `$` and `-` only, and begins with a letter, `_` or `$`."""
+    """Return whether a name has letters, digits, `_`, `$` and `-` only, and begins with a letter, `_` or `$`."""
     return name.isascii() and name[:1] != "-" and name.replace("$", "_").replace("-", "_").isidentifier()
 
 
@@ -70,7 +70,7 @@ class Said:
 
     @property
     def definitions(self) -> list[Definition]:
-        """What sets the variable, or may set it."""
+        """Return what sets the variable, or may set it."""
         self._read_until(len(self._places))
         return self._definitions
 
@@ -89,7 +89,7 @@ class Said:
 
     @property
     def statements(self) -> list[Domain]:
-        """What is said about the values."""
+        """Return what is said about the values."""
         if self._statements is None:
             self._statements = self._read_statements()
         return self._statements
@@ -176,7 +176,7 @@ class Scanner:
             at = shapes.find(b"aA", match.end())
 
     def said(self, name: str) -> Said:
-        """What the texts say about a name."""
+        """Return what the texts say about a name."""
         places: list[_Place] = []
         if not is_identifier(name):
             return Said(name, [], places)  # no prompt can ask for it by such a name
@@ -190,7 +190,7 @@ class Scanner:
         return Said(name, [texts[number] for number in texts.outputs.get(name, ())], places)
 
     def occurs(self, word: str) -> bool:
-        """Whether an agent reads the word, in any case."""
+        """Return whether an agent reads the word, in any case."""
         # Mostly it is there as it is written, and then the texts need not be made lower case.
         if any(self.texts.at(place)[0].delivered for place in _places_of(word, self.whole)):
             return True

@@ -131,7 +131,7 @@ class Texts:
         self._sources += [(step, source, via, pointer, place)] * len(groups)
 
     def _add_bindings(self, workflow: Workflow) -> None:
-        """What the slots hold that texts take in."""
+        """Add the values of slots that texts use."""
         slots: dict[str, tuple[str, str]] = {}
         for point in workflow.extension_points:
             slots.setdefault(point.slot_id, (point.pointer, point.default))
@@ -194,7 +194,7 @@ class Texts:
 
     @cached_property
     def read(self) -> list[str]:
-        """What agents and callers read."""
+        """Return what agents and callers read."""
         found: list[str] = []
         for (strings, field, _, _), source in zip(self._groups, self._sources, strict=True):
             if field in CALLER_FIELDS if source[0] is None else field != _GUIDANCE:
@@ -203,7 +203,7 @@ class Texts:
 
     @cached_property
     def read_in_step(self) -> dict[int, list[str]]:
-        """What agents read, by step."""
+        """Return what agents read, by step."""
         found: dict[int, list[str]] = {}
         for (strings, field, _, _), (step, _, via, _, _) in zip(self._groups, self._sources, strict=True):
             if step is not None and field != _GUIDANCE:
@@ -245,7 +245,7 @@ def _feature_texts(workflow: Workflow, catalog: Catalog) -> list[Group]:
 
 @lru_cache(maxsize=512)
 def _may_name_variables(text: str) -> bool:
-    """Whether a text that goes into every step has anything like the name of a variable."""
+    """Return whether a text that goes into every step has anything like the name of a variable."""
     return _NAME_LIKE.search(text) is not None
 
 

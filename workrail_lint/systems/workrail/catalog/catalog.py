@@ -93,7 +93,7 @@ class Routine:
 
     @property
     def callable(self) -> bool:
-        """Whether an expansion can succeed: every step has an id, a title and a prompt."""
+        """Return whether an expansion can succeed: every step has an id, a title and a prompt."""
         return all(_text(step.get(m)) for step in self.steps for m in ("id", "title", "prompt"))
 
 
@@ -106,7 +106,7 @@ def template_id_of(routine_id: str) -> str:
 
 
 def admit(definition: object) -> Ok[dict[str, Any]] | Err[Refusal]:
-    """Whether a document can be registered as a routine. Its schema is deliberately not checked."""
+    """Return whether a document can be registered as a routine. Its schema is deliberately not checked."""
     if not isinstance(definition, dict):
         return Err(Refusal("a routine must be a JSON object"))
     for member in _REQUIRED_TEXT:
@@ -235,7 +235,7 @@ class Contract(NamedTuple):
 
     @property
     def mode(self) -> str:
-        """What unknown members of the artifact itself mean: strict, strip or open."""
+        """Return what unknown members of the artifact itself mean: strict, strip or open."""
         return str(self.schema.get("x-objectMode", "open"))
 
 
@@ -316,7 +316,7 @@ class Catalog:
 
     @property
     def is_core(self) -> bool:
-        """Whether it is the one that ships with this package, unchanged."""
+        """Return whether it is the one that ships with this package, unchanged."""
         return self._load is not None
 
     @property
@@ -428,7 +428,7 @@ def _read_core() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _read_core_head() -> dict[str, Any]:
-    """What comes before the features, which is where the large part of the file begins."""
+    """Return what comes before the features, which is where the large part of the file begins."""
     head, _, _ = _core_bytes().partition(b',\n  "features"')
     document: dict[str, Any] = loads(head + b"}")
     return document

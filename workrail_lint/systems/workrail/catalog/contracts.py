@@ -87,7 +87,7 @@ def _object_of(violation: Violation) -> tuple[str, str]:
 
 
 def validate_artifact(schema: Schema, artifact: object) -> list[str]:
-    """What is wrong with an artifact, as `<dotted path>: <problem>`; empty when it fits."""
+    """Return what is wrong with an artifact, as `<dotted path>: <problem>`; empty when it fits."""
     found = artifact_violations(schema, artifact)
     if found:
         return [_issue(path, _problem(violation, unknown)) for path, violation, unknown in by_object(found)]

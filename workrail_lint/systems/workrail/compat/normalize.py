@@ -109,7 +109,7 @@ class Normalized:
         self.refused = refused
 
     def is_refused(self, original_pointer: str) -> bool:
-        """Whether a place of the original is at or below one that an error already covers."""
+        """Return whether a place of the original is at or below one that an error already covers."""
         return any(original_pointer == place or original_pointer.startswith(place + "/") for place in self.refused)
 
 
@@ -130,7 +130,7 @@ def is_bare_rule(criteria: object) -> bool:
 
 
 def _has_criteria_work(criteria: object) -> bool:
-    """Whether a criterion is a bare rule or a rule lacks its message."""
+    """Return whether a criterion is a bare rule or a rule lacks its message."""
     return is_bare_rule(criteria) or next(rules_without_message(criteria), None) is not None
 
 
@@ -177,7 +177,7 @@ _SUSPECT = STEP_MEMBERS | {"body", "type", "validationCriteria"}
 
 
 def is_design_form(document: dict[str, Any]) -> bool:
-    """Whether a rewrite may change something."""
+    """Return whether a rewrite may change something."""
     if "version" not in document or not TOP_LEVEL_MEMBERS.isdisjoint(document):
         return True
     if isinstance(document.get("extensionPoints"), dict):

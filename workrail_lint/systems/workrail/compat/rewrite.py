@@ -76,7 +76,7 @@ def extension_map(draft: Draft) -> None:
 
 
 def _is_slot(slot: object) -> bool:
-    """Whether this is an entry of the map; one with a `slotId` is a misplaced list element."""
+    """Return whether this is an entry of the map; one with a `slotId` is a misplaced list element."""
     return isinstance(slot, dict) and "slotId" not in slot
 
 

@@ -213,7 +213,7 @@ class NamedConditions:
         return self._by_id.get(condition_id)
 
     def explains(self, condition_id: str) -> bool:
-        """Whether a condition is unknown only because of an error in the list itself."""
+        """Return whether a condition is unknown only because of an error in the list itself."""
         return not self._readable or condition_id in self._broken_ids
 
     def remove(self, draft: Draft) -> None:
@@ -232,7 +232,7 @@ class NamedConditions:
 
 
 def _problem(condition: object) -> tuple[str | None, str] | None:
-    """What is wrong with an entry: the member (None: the entry itself) and the message."""
+    """Return what is wrong with an entry: the member (None: the entry itself) and the message."""
     if not isinstance(condition, dict):
         return None, "a condition must be an object with `id` and `kind`"
     identifier, kind = condition.get("id"), condition.get("kind")
@@ -355,7 +355,7 @@ def _loop_id(frame: Frame) -> str | None:
 
 
 def _agrees(draft: Draft, frame: Frame, loop_id: str) -> bool:
-    """Whether the `loopId` can be the step's id, or repeats it; reports why not."""
+    """Return whether the `loopId` can be the step's id, or repeats it; reports why not."""
     pointer = pointers.child(frame.origin, "loopId")
     if "id" not in frame.step:
         if frame.clash is not None:
@@ -368,7 +368,7 @@ def _agrees(draft: Draft, frame: Frame, loop_id: str) -> bool:
 
 
 def takes_condition(frame: Frame) -> bool:
-    """Whether the step's `while` becomes its `loop`."""
+    """Return whether the step's `while` becomes its `loop`."""
     step = frame.step
     if frame.shape is not Shape.LOOP or "while" not in step or "loop" in step:
         return False

@@ -264,7 +264,7 @@ class CompiledWorkflow:
         return canonical_record(self.ir) if self._has_plain_ir() else canonical_bytes(self.ir)
 
     def _has_plain_ir(self) -> bool:
-        """What is added to a plain definition is text, but for contracts, the steps of routines and names of slots."""
+        """Return whether the passes add only text, apart from contracts, steps of routines and names of slots."""
         if not self._plain_source() or not "".join(self.resolved_bindings).isascii():
             return False
         parts = [(pack["ref"], pack) for pack in self.ir["contracts"]]
@@ -310,7 +310,7 @@ _FROM_CATALOG = ("template", "feature")
 
 
 def _are_plain(parts: list[tuple[str, dict[str, Any]]], catalog: Catalog) -> bool:
-    """Whether an ordinary encoder writes parts of the catalog in canonical form; many workflows have the same.
+    """Return whether an ordinary encoder writes parts of the catalog in canonical form; many workflows have the same.
 
     A step of a routine may get texts and a condition from its caller, both of which are known to be plain.
     """
@@ -364,8 +364,9 @@ def compile_definition(
 
 
 def prevents_compiling(error: Finding) -> bool:
-    """Whether an error prevents compiling: everything that the engine rejects, text that would have to be cut, and
-    the id of a generated step that is taken.
+    """Return whether an error prevents compiling.
+
+    Everything that the engine rejects, text that would have to be cut, and the id of a generated step that is taken.
 
     What the engine does not check (such as a duplicate fragment id in a loop body) runs there as well as here.
     """

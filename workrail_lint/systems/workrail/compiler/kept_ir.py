@@ -23,7 +23,7 @@ def kept_ir_name(base: str, ir: dict[str, Any]) -> str:
 
 
 def is_kept_ir(path: str) -> bool:
-    """Whether a file name is that of such an IR."""
+    """Return whether a file name is that of such an IR."""
     return path.endswith(".ir.json") and _NAME.match(path) is not None
 
 

@@ -187,14 +187,14 @@ def rendered_steps(nodes: Nodes) -> list[RawStep]:
 
 
 def name_hint(suggestion: str | None, what: str, known: Collection[object]) -> str:
-    """How a message about an unknown name ends: with the name that was probably meant, or else with all names."""
+    """Return how a message about an unknown name ends: with the name that was probably meant, or all names."""
     if suggestion is not None:
         return f"; did you mean {quoted(suggestion)}?"
     return f" ({what}: {name_list(known)})" if known else f" (there are no {what})"
 
 
 def did_you_mean(name: str, known: Iterable[object]) -> tuple[str, dict[str, object]]:
-    """How a message about an unknown name ends if a known id is similar, and the details that suggest it."""
+    """Return how a message about an unknown name ends if a known id is similar, and the details that suggest it."""
     found = nearest_id(name, map(str, known))
     return (f"; did you mean {quoted(found)}?", {"suggestion": found}) if found is not None else ("", {})
 
@@ -232,7 +232,7 @@ def compile_error(
 
 
 def step_label(node: Node) -> str:
-    """How a message starts: the step, and the loop it is in."""
+    """Return how a message starts: the step, and the loop it is in."""
     inside = f" (in loop {quoted(node.loop_id)})" if node.loop_id else ""
     kind = "loop" if node.is_loop else "step"
     return f"{kind} {step_name(node.id, node.pointer)}{inside}"

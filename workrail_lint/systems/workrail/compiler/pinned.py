@@ -44,12 +44,12 @@ class PinnedWorkflow(NamedTuple):
 
     @property
     def is_source(self) -> bool:
-        """Whether the definition could be a file of a project; the ids of expanded templates could not."""
+        """Return whether the definition could be a file of a project; the ids of expanded templates could not."""
         return not any("." in step_id for step_id in self.compiled.step_by_id)
 
 
 def is_pin(value: dict[str, Any]) -> bool:
-    """Whether a pinned document is one of the public engine's."""
+    """Return whether a pinned document is one of the public engine's."""
     return value.get("sourceKind") == SOURCE_KIND
 
 

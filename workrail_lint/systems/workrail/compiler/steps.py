@@ -256,7 +256,10 @@ def expand_virtual(nodes: Nodes, workflow_id: str) -> tuple[Nodes, list[Finding]
 
 
 def _needs_expanding(nodes: Nodes) -> bool:
-    """Whether a list has virtual steps, or ids to complain about; a quick test, because most lists have neither."""
+    """Return whether a list has virtual steps, or ids to complain about.
+
+    A quick test, because most lists have neither.
+    """
     return len({node.id for node in nodes}) != len(nodes) or any(
         not _BLOCKS.isdisjoint(node.step) or (node.body and _needs_expanding(node.body)) for node in nodes
     )

@@ -106,7 +106,7 @@ def declared_slots(extension_points: Sequence[ExtensionPoint]) -> dict[str, str]
 
 
 def _has_tokens(step: Step) -> bool:
-    """Whether the pass would change a step; most have no bindings."""
+    """Return whether the pass would change a step; most have no bindings."""
     if step.kind != "standard":
         return False
     if step.prompt_blocks is not None and RESERVED_KEY in step.prompt_blocks.output_required:

@@ -115,7 +115,10 @@ def _card(node: Node) -> str:
 
 
 def _about(node: Node) -> str:
-    """What stands below the title: whom a delegation goes to, or the id; the call of a template names the rest."""
+    """Return what stands below the title: whom a delegation goes to, or the id.
+
+    The call of a template names the rest.
+    """
     if node.card.delegation is not None:
         workflow: str = node.card.step["delegations"][node.card.delegation]["workflowId"]
         return workflow

@@ -33,12 +33,12 @@ def markup(text: str) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     return sum(2 if c in "mwMW@%" or unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def pixels(text: str, size: int) -> int:
-    """How wide a text is at a font size, rounded up."""
+    """Return how wide a text is at a font size, rounded up."""
     return -(-sum(map(_letter, text)) * size // 100)
 
 
@@ -125,7 +125,7 @@ def condition_text(condition: Any, depth: int = 0) -> str:
 
 
 def comparison_text(condition: Condition) -> str:
-    """What a comparison asks of its variable: `is full`, `> 3`, `is truthy`."""
+    """Return what a comparison asks of its variable: `is full`, `> 3`, `is truthy`."""
     named = comparisons(condition)
     if not named:
         return "is truthy"
@@ -212,7 +212,7 @@ def notes(step: dict[str, Any]) -> list[Note]:
 
 
 def needs_person(confirmation: dict[str, Any]) -> bool:
-    """Whether a person confirms: always, unless the author named the coordinator for it."""
+    """Return whether a person confirms: always, unless the author named the coordinator for it."""
     return confirmation["gate"] == "human_approval" or not confirmation.get("explicit", False)
 
 

@@ -81,7 +81,7 @@ def structure(ir: dict[str, Any], analysis: Analysis | None = None) -> tuple[Blo
 
 
 def branch_text(branch: Branch, subject: str | None = None) -> str:
-    """What stands at a branch: all of its conditions, or only the value where the variable stands above the lanes."""
+    """Return the label of a branch: its conditions, or only the value if the variable is above the lanes."""
     text = " and ".join(map(_part, branch.conditions)) if len(branch.conditions) > 1 else _whole(branch)
     if subject is None:
         return text
@@ -197,7 +197,7 @@ class _Builder:
         return Switch(_subject(lanes), lanes, self._is_complete(lanes))
 
     def _is_complete(self, lanes: tuple[Branch, ...]) -> bool:
-        """Whether one of the lanes always runs, by logic or by the values that the texts allow."""
+        """Return whether one of the lanes always runs, by logic or by the values that the texts allow."""
         nodes = [parse(condition_model(_all_of(lane))) for lane in lanes]
         names = {leaf.variable for node in nodes if node is not None for leaf in node.leaves}
         values = {}
@@ -243,7 +243,7 @@ def cards(blocks: Sequence[Block]) -> list[Card]:
 
 
 def loop_text(loop: dict[str, Any]) -> str:
-    """What decides how often a loop runs; its bound is said elsewhere."""
+    """Return what decides how often a loop runs; its bound is said elsewhere."""
     source = loop["source"]
     match source["kind"]:
         case "count":

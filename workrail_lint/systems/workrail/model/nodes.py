@@ -105,7 +105,7 @@ class StepNode(Node):
 
     @property
     def label(self) -> str:
-        """How a message starts: the step, and the loop it is in."""
+        """Return how a message starts: the step, and the loop it is in."""
         around = self.around
         inside = f" (in loop {quoted(around.id)})" if around is not None and around.id else ""
         return f"{'loop' if isinstance(self, LoopNode) else 'step'} {step_name(self.id, self.pointer)}{inside}"
@@ -126,7 +126,7 @@ class StepNode(Node):
 
     @property
     def is_conditional(self) -> bool:
-        """Whether a condition decides if the step runs; an empty one is always true."""
+        """Return whether a condition decides if the step runs; an empty one is always true."""
         return self.run_condition is not None and bool(self.run_condition.raw)
 
     @property
@@ -320,12 +320,12 @@ class ConditionNode(Node):
 
     @property
     def root(self) -> bool:
-        """Whether it is not inside of another condition."""
+        """Return whether it is not inside of another condition."""
         return not isinstance(self.parent, ConditionNode)
 
     @cached_property
     def role(self) -> Role:
-        """What it decides."""
+        """Return what it decides."""
         top = self.top
         return _ROLES.get(f"{type(top.parent).__name__}.{top.key}") or _ROLES[top.key]
 

@@ -192,7 +192,7 @@ class _ValueRule(AnalysisRule):
 
 
 def _when(asks: str, *conditions: dict[str, Any]) -> dict[str, Any]:
-    """A workflow whose later steps run under these conditions."""
+    """Return a workflow whose later steps run under these conditions."""
     steps = [step(f"step-{number}", "Continue.", runCondition=item) for number, item in enumerate(conditions, 1)]
     return workflow(step("triage", asks), *steps)
 

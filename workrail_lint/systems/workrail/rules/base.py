@@ -77,13 +77,13 @@ class WorkflowContext:
         return self.model.id
 
     def consult(self, path: str, *, reads: bool = False) -> str:
-        """The path, noted as one that decides: whoever keeps the findings has to look at it again."""
+        """Return the path after noting that findings depend on it, for those who keep the findings."""
         self.consulted[path] = reads or self.consulted.get(path, False)
         return path
 
     @property
     def is_new(self) -> bool:
-        """Whether the project marks the file as new, where problems of old files are not tolerated."""
+        """Return whether the project marks the file as new, where problems of old files are not tolerated."""
         patterns = self.options.get("new-files")
         if not isinstance(patterns, list) or not patterns:
             return False
@@ -93,7 +93,7 @@ class WorkflowContext:
 
     @cached_property
     def all_steps(self) -> list[Step]:
-        """Top level and inline bodies, in order."""
+        """Return the steps of the top level and of inline bodies, in order."""
         found: list[Step] = []
         for step in self.steps:
             found.append(step)
@@ -102,12 +102,12 @@ class WorkflowContext:
 
     @cached_property
     def step_ids(self) -> set[str]:
-        """All ids, including those of steps that are skipped because something else is wrong with them."""
+        """Return all ids, including those of steps that are skipped because something else is wrong with them."""
         return {step.id for step in self.whole.all_steps if step.id}
 
     @cached_property
     def slots(self) -> dict[str, str]:
-        """The declared binding slots, each with its default."""
+        """Return the declared binding slots, each with its default."""
         return declared_slots(self.model.extension_points)
 
     @cached_property
@@ -116,21 +116,21 @@ class WorkflowContext:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """Control flow, variables and values, computed once for all rules."""
+        """Return control flow, variables and values, computed once for all rules."""
         from workrail_lint.systems.workrail.analysis.analysis import analyse
 
         return analyse(self.whole, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
 
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:
-        """What the analysis finds wrong, by the name of the rule that reports it."""
+        """Return what the analysis finds wrong, by the name of the rule that reports it."""
         from workrail_lint.systems.workrail.rules.condition_verdicts import verdicts  # and the solver with it
 
         return verdicts(self)
 
     @cached_property
     def builtin_uses(self) -> list[Use]:
-        """The builtins that the definition names, and where."""
+        """Return the builtins that the definition names, and where."""
         return builtin_uses(self.whole)
 
     @cached_property
@@ -146,7 +146,7 @@ class WorkflowContext:
         return self.catalog.templates.get(call.template_id) if call is not None else None
 
     def body_of(self, loop: Step) -> Sequence[Step]:
-        """The steps a loop runs, inline or by reference."""
+        """Return the steps a loop runs, inline or by reference."""
         if loop.inline or loop.kind != "loop" or not isinstance(loop.body, str):
             return loop.inline
         target = self.by_id.get(loop.body)
@@ -154,17 +154,17 @@ class WorkflowContext:
 
     @cached_property
     def loop_of(self) -> dict[str, LoopStep]:
-        """The loop that runs a step, by the step's pointer; for inline and referenced bodies."""
+        """Return the loop that runs a step, by the step's pointer; for inline and referenced bodies."""
         return {inner.pointer: step for step in self.steps if step.kind == "loop" for inner in self.body_of(step)}
 
     @cached_property
     def top_texts(self) -> list[Text]:
-        """The author texts outside the steps."""
+        """Return the author texts outside the steps."""
         return texts_of(self.top_groups, "")
 
     @cached_property
     def top_groups(self) -> list[Group]:
-        """The same without pointers."""
+        """Return the author texts outside the steps, without pointers."""
         return self.model.text_groups
 
 
@@ -179,29 +179,29 @@ class WorkflowRule(Rule):
         return True
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        """The fix for a finding of this name that an earlier phase reported."""
+        """Return the fix for a finding of this name that an earlier phase reported."""
         return None
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        """Once per document."""
+        """Check the document as a whole."""
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        """Every step of any kind, inline bodies included."""
+        """Check a step of any kind, inline bodies included."""
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
-        """Every loop step."""
+        """Check a loop."""
 
     def check_condition(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        """Every condition in every place, nested ones included."""
+        """Check a condition in any place, nested ones included."""
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
-        """Every author text; `step` is None for those outside the steps."""
+        """Check an author text; `step` is None for those outside the steps."""
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
-        """Every string of the document, member names included."""
+        """Check a string of the document or a member name."""
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
-        """Once, if the workflow compiles."""
+        """Check the compiled workflow, if it compiles."""
 
 
 class LoopRule(WorkflowRule):

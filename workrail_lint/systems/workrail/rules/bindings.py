@@ -46,7 +46,7 @@ class Slot:
 
     @property
     def place(self) -> str:
-        """The place in this document that is closest to the value's source."""
+        """Return the place in this document that is closest to the value's source."""
         return self.point.at("slotId" if self.overridden else "default")
 
 

@@ -58,7 +58,7 @@ def _kind(code: int) -> str:
 
 
 def _is_in_names(char: str) -> bool:
-    """Letters, digits and marks, as opposed to the dashes, quotes and symbols of prose."""
+    """Return whether it is a letter, digit or mark, as opposed to dashes, quotes and symbols of prose."""
     import unicodedata
 
     is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji

@@ -422,12 +422,12 @@ class _Values:
 
     @cached_property
     def _boolean(self) -> bool | None:
-        """A boolean that a condition compares the variable with."""
+        """Return a boolean that a condition compares the variable with."""
         return next((value for value in self.compared if isinstance(value, bool)), None)
 
     @cached_property
     def _texts(self) -> set[str]:
-        """The strings that conditions compare the variable with."""
+        """Return the strings that conditions compare the variable with."""
         return {normal_text(value) for value in self.compared if _is_text(value)}
 
     def _outside(self, literal: Literal) -> bool:
@@ -503,7 +503,7 @@ class _Values:
 
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:
-        """What conditions compare with, by the words it is made of."""
+        """Return what conditions compare with, by the words it is made of."""
         spellings: dict[str, list[str]] = {}
         for value in self.compared:
             if isinstance(value, str):
@@ -512,13 +512,13 @@ class _Values:
 
     @cached_property
     def _said_values(self) -> list[str]:
-        """The compared values that a prompt says."""
+        """Return the compared values that a prompt says."""
         values = {value for value in self.compared if isinstance(value, str)}
         return sorted(filter(self.analysis.scanner.occurs, values))
 
     @cached_property
     def _marked_words(self) -> list[str]:
-        """The quoted, capitalised or hyphenated words of the steps that set the variable."""
+        """Return the quoted, capitalised or hyphenated words of the steps that set the variable."""
         steps = {definition.step for definition in self.analysis.setters(self.name) if definition.step is not None}
         texts = self.analysis.texts.read_in_step
         whole = "\n".join(text for step in steps for text in texts.get(step, ()))

@@ -56,7 +56,7 @@ class Criteria:
 
     @property
     def decides(self) -> bool:
-        """Whether their result counts; next to a contract or an assessment it does not."""
+        """Return whether their result counts; next to a contract or an assessment it does not."""
         return "outputContract" not in self.step and "assessmentRefs" not in self.step
 
     @property
@@ -69,13 +69,13 @@ class Criteria:
 
     @cached_property
     def verdicts(self) -> list[str]:
-        """The names of what is wrong with them as evidence; none if they do not decide or can't be evaluated."""
+        """Return the names of what is wrong with them as evidence; none if they do not decide or can't be evaluated."""
         count = self.decides and not self._is_broken
         return [verdict.value for verdict in self.judgement.verdicts] if count else []
 
     @property
     def _is_broken(self) -> bool:
-        """Whether a rule always fails or can't be evaluated, which other rules report."""
+        """Return whether a rule always fails or can't be evaluated, which other rules report."""
         for rule in self.rules:
             if rule.type in ("contains", "schema") and MEMBERS[rule.type][0] not in rule:
                 return True

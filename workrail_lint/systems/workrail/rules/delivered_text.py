@@ -61,14 +61,14 @@ class Passage:
 
     @property
     def fences(self) -> list[tuple[int, int]]:
-        """Where fenced blocks begin and end, fences included. One that is never closed extends to the end."""
+        """Return where fenced blocks begin and end, fences included. One that is never closed extends to the end."""
         if self._fences is None:
             self._fences = list(_fences(self.low)) if any(fence in self.low for fence in _FENCES) else []
         return self._fences
 
     @property
     def code(self) -> list[tuple[int, int]]:
-        """Where code spans begin and end, without their backticks."""
+        """Return where code spans begin and end, without their backticks."""
         if self._code is None:
             self._code = list(_code_spans(self.low, self.fences)) if "`" in self.low else []
         return self._code
@@ -167,7 +167,7 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _code_spans(text: str, fences: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans on one line, opened and closed by the same number of backticks."""
+    """Yield the spans on one line that are opened and closed by the same number of backticks."""
     at = text.find("`")
     while at >= 0:
         width = 1
@@ -223,7 +223,7 @@ class Phrase:
 
     @property
     def sentence(self) -> str:
-        """The whole sentence, in lower case."""
+        """Return the whole sentence, in lower case."""
         first, last = self.passage.sentence(self.start, self.end)
         return self.passage.low[first:last]
 

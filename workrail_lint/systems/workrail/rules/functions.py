@@ -58,7 +58,7 @@ class _DefinitionRule(FunctionRule):
             self.check_definition(definition, report)
 
     def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
-        """One definition."""
+        """Check a function definition."""
 
     @staticmethod
     def _scopes(workflow: WorkflowContext) -> Iterator[Sequence[FunctionDefinition]]:

@@ -49,19 +49,19 @@ class Judge:
 
     @cached_property
     def known_names(self) -> KnownNames:
-        """The names to suggest: those that something sets, or that were not asked about so far."""
+        """Return the names to suggest: those that something sets, or that were not asked about so far."""
         analysis = self.analysis
         names = analysis.all_names
         return KnownNames([name for name in names if name not in analysis.by_name or analysis.is_set(name)], len(names))
 
     @cached_property
     def decisions(self) -> dict[str, Decision]:
-        """Every condition by its pointer."""
+        """Return every condition by its pointer."""
         return {decision.pointer: decision for decision in self.analysis.decisions}
 
     @cached_property
     def plain_uses(self) -> dict[str, list[Use]]:
-        """The uses of each variable, without the comparisons that another rule reports."""
+        """Return the uses of each variable, without the comparisons that another rule reports."""
         odd = self._odd
         if not odd:
             return self.analysis.by_name
@@ -72,7 +72,7 @@ class Judge:
 
     @cached_property
     def malformed(self) -> set[str]:
-        """The conditions, by pointer, of which another rule reports a part."""
+        """Return the conditions, by pointer, of which another rule reports a part."""
         odd = self._odd
         return {
             use.root

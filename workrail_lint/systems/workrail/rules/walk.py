@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def run_rules(rules: RuleSet[WorkflowRule], workflow: WorkflowContext) -> list[Finding]:
-    """The findings of every rule that applies to the document, in no particular order."""
+    """Return the findings of every rule that applies to the document, in no particular order."""
     rules.collector.begin()
-    calls = rules.that_apply(lambda rule: rule.applies(workflow))
+    calls = rules.applicable_calls(lambda rule: rule.applies(workflow))
     for check, report in calls.get("check_workflow", ()):
         check(workflow, report)
     steps, loops = calls.get("check_step"), calls.get("check_loop", ())
@@ -46,11 +46,11 @@ def run_rules(rules: RuleSet[WorkflowRule], workflow: WorkflowContext) -> list[F
     if workflow.compiled is not None:
         for check, report in calls.get("check_compiled", ()):
             check(workflow.compiled, workflow, report)
-    return rules.collector.taken()
+    return rules.collector.finish()
 
 
 def _texts_for(words: tuple[str, ...] | None, workflow: WorkflowContext) -> Iterable[tuple[Step | None, Text]]:
-    """The author texts that can concern a rule, each with its step."""
+    """Return the author texts that can concern a rule, each with its step."""
     if words is not None:
         return text_index(workflow).texts_with(words)
     texts: list[tuple[Step | None, Text]] = [(None, text) for text in workflow.top_texts]
@@ -59,12 +59,12 @@ def _texts_for(words: tuple[str, ...] | None, workflow: WorkflowContext) -> Iter
 
 @lru_cache(maxsize=1)
 def conditions_of(workflow: WorkflowContext) -> list[Condition]:
-    """Every condition of the workflow, each followed by the ones nested in it."""
+    """Return every condition of the workflow, each followed by the ones nested in it."""
     return [condition for step in workflow.all_steps for condition in step.conditions()]
 
 
 def strings_of(root: object) -> Iterator[tuple[str, str, bool]]:
-    """Every string with its pointer, and every member name (flagged), without recursion."""
+    """Yield every string with its pointer, and every member name (flagged), without recursion."""
     stack: list[tuple[object, str]] = [(root, "")]
     while stack:
         value, pointer = stack.pop()

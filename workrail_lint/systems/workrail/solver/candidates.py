@@ -153,7 +153,7 @@ def _operands(comparisons: Iterable[Comparison]) -> Iterator[Any]:
 
 
 def _parts(comparisons: Iterable[Comparison]) -> list[str]:
-    """What strings are searched for, without what all of them have."""
+    """Return what strings are searched for, without what all of them have."""
     found = [
         normal_text(js.text(each.operand))
         for each in comparisons
@@ -234,12 +234,12 @@ def _spellings(number: float, taken: set[str]) -> Iterator[str]:
 
 
 def is_numeric(value: Any) -> bool:
-    """Whether a value is a number, or a string that converts to one."""
+    """Return whether a value is a number, or a string that converts to one."""
     return js.is_number(value) or (isinstance(value, str) and not math.isnan(js.to_number(value)))
 
 
 def is_open(comparison: Comparison, others: Sequence[Comparison]) -> bool:
-    """Whether a comparison of a variable can have answers for which no value is known, beside these others.
+    """Return whether a comparison of a variable can have answers for which no value is known, beside these others.
 
     Patterns can. So can a part that numerals are made of, where a number is compared with as well: which numbers
     below ten hold a 7, and which spellings of 100 an e, is for nobody to enumerate.
@@ -257,5 +257,5 @@ def is_open(comparison: Comparison, others: Sequence[Comparison]) -> bool:
 
 
 def is_open_for_numbers(comparison: Comparison) -> bool:
-    """Whether numbers themselves can have such a part, and not only strings that convert to one, like `0x1f`."""
+    """Return whether numbers themselves can have such a part, and not only strings that convert to one, like `0x1f`."""
     return comparison.operator == "matches" or _DECIMAL.issuperset(normal_text(js.text(comparison.operand)))

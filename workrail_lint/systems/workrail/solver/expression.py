@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
         return not self == other
 
     def holds(self, value: object) -> bool | None:
-        """What the engine would say about a value; None where it can't."""
+        """Return what the engine would say about a value; None where it can't."""
         return compare(self.operator, value, self.operand)
 
 
@@ -109,7 +109,7 @@ class Expression:
         return self._leaves
 
     def value(self, truths: dict[Comparison, bool | None]) -> bool | None:
-        """What it comes out as; None while too few comparisons are known."""
+        """Return what it comes out as; None while too few comparisons are known."""
         match self.logic:
             case "is":
                 return truths.get(self.comparison)  # type: ignore[arg-type]  # a comparison has one
@@ -128,7 +128,7 @@ class Expression:
         return None if is_open else not decisive
 
     def evaluate(self, truths: dict[Comparison, bool | None]) -> bool:
-        """What the engine makes of it once every comparison has its value: false where a part has none."""
+        """Return what the engine makes of it once every comparison has its value: false where a part has none."""
         return self._in_order(truths) is True
 
     def _in_order(self, truths: dict[Comparison, bool | None]) -> bool | None:
@@ -224,7 +224,7 @@ Pending: TypeAlias = "tuple[Expression, bool, Pending] | None"
 
 
 def is_impossible(pending: Pending, values: Mapping[str, Values]) -> bool | None:
-    """Whether no values make all of them come out as wanted; None where only the search can tell."""
+    """Return whether no values make all of them come out as wanted; None where only the search can tell."""
     attempt = _Attempt(values)
     if attempt.meets(pending):
         return False
@@ -273,7 +273,7 @@ class _Attempt:
             self._demands[name].pop()
 
     def _add(self, comparison: Comparison, wanted: bool) -> bool:
-        """Whether the variable has a value that meets this too."""
+        """Return whether the variable has a value that meets this too."""
         self._steps += 1
         name = comparison.variable
         demands = self._demands.setdefault(name, [])
@@ -322,7 +322,7 @@ def _all_values(demands: list[tuple[Comparison, bool]], allowed: Values) -> tupl
 
 
 def _equal_values(operand: Any) -> tuple[Any, ...] | None:
-    """What equals an operand; None where many spellings do, as with numbers."""
+    """Return what equals an operand; None where many spellings do, as with numbers."""
     if operand is None:
         return (None,)
     if operand is True:

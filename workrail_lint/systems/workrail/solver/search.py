@@ -80,7 +80,7 @@ class Solver:
         )
 
     def is_possible(self, wishes: Sequence[Wish], fixed: Mapping[str, Any] = _EMPTY) -> bool:
-        """Whether nothing proves that it can't be."""
+        """Return whether nothing proves that it can't be."""
         return self.solve(wishes, fixed=fixed).verdict != IMPOSSIBLE
 
     def core(self, wishes: Sequence[Wish], fixed: Mapping[str, Any] = _EMPTY) -> list[Wish]:
@@ -164,7 +164,7 @@ def _vector(leaves: Iterable[Comparison], value: Any) -> _Vector:
 
 
 def _parts(expression: Expression, wanted: bool) -> list[_Part]:
-    """What has to come out one by one: the members of an `and` that is to hold, of an `or` that is not."""
+    """Return what has to come out one by one: the members of an `and` that is to hold, of an `or` that is not."""
     if not expression.is_sound:
         return [_Part(expression, wanted)]
     if expression.logic == "not":
@@ -290,7 +290,10 @@ class _Question:
         return Answer(UNKNOWN if is_cut or self._may_be(options) else IMPOSSIBLE)
 
     def _may_be(self, options: dict[str, dict[_Vector, Any]]) -> bool:
-        """Whether a solution could hide in a class without a representative: then such a comparison says both."""
+        """Return whether a solution could hide in a class without a representative.
+
+        Then such a comparison says both.
+        """
         loose = {name: each.open_leaves for name, each in self._variables.items()}
         if not any(loose.values()) and all(None not in vector for each in options.values() for vector in each):
             return False
@@ -425,7 +428,7 @@ class _Group:
         return False
 
     def _fits(self, part: _Part, truths: dict[Comparison, bool | None], is_complete: bool) -> bool:
-        """Whether a part comes out as wanted, or still can."""
+        """Return whether a part comes out as wanted, or still can."""
         expression, wanted = part
         if not expression.is_sound:
             if not is_complete:
