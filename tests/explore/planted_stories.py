@@ -1,7 +1,7 @@
 """The smallest story in which each planted bug shows, as the search found it, and the promise it breaks.
 
-Playing a story takes a moment, so every promise is judged in every run of the suite; the search itself runs on request.
-A story that no longer shows its bug is searched for again: `WORKRAIL_EXPLORE=60 pytest tests/explore/test_hostile.py`.
+Playing a story takes a moment, so every promise is judged in every run of the suite; `make test-deep` searches anew.
+A story that no longer shows its bug is searched for again: `make test-deep ARGS=tests/explore/test_hostile.py`.
 """
 
 from __future__ import annotations
