@@ -22,7 +22,6 @@ NASTY = (
     "\x1b[2J\x1b]8;;http://example.com\x1b\\ \x9b31m \x07 \x00 \r\n::error::x\n::stop-commands::y ##[error]z "
     "##vso[task.complete]w ##teamcity[x] <script>alert(1)</script> ]]> \ud800 \udcff \u202e \u2028 \ufeff %0A %25 , : "
 )
-LINES = ("text", "concise", "github", "junit")
 pieces = st.sampled_from(
     [
         "\x1b[31m",
@@ -52,19 +51,19 @@ def assert_harmless(name: str, shown: str) -> None:
     for line in shown.split("\n"):
         assert line.isprintable()
         assert name == "github" or not line.lstrip().startswith("::")
-    match name:
-        case "json" | "gitlab":
+    match FORMATS[name].syntax:
+        case "json":
             json.loads(shown)
         case "jsonl":
             for line in shown.splitlines():
                 json.loads(line)
-        case "sarif":
-            jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(shown))
-        case "github":
-            commands(shown)
-        case "junit":
+        case "xml":
             ElementTree.fromstring(shown.encode("ascii"))
-    if name not in LINES:
+    if name == "sarif":
+        jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(shown))
+    if name == "github":
+        commands(shown)
+    if FORMATS[name].syntax in ("json", "jsonl"):
         assert shown.isascii()
         assert not set("<>&") & set(shown)
 

@@ -119,8 +119,7 @@ def test_addresses_are_absolute_and_hold_nothing_special() -> None:
     assert file_address("\x1b]8;;x\udcff.json").isascii()
 
 
-def test_formats_are_those_of_the_command_line() -> None:
-    assert FORMATS == ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown format"):
         render("yaml", ReportData([], sources=Sources(), rules={}, files=0, version="1"))
 

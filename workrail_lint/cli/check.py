@@ -56,7 +56,7 @@ def parser() -> Parser:
         help="the lowest severity to show (default: warning, or info with --select); json and jsonl contain all",
     )
     arguments.add_argument(
-        "--output-format", choices=FORMATS, default="text", help="format of the report (default: text)"
+        "--output-format", choices=tuple(FORMATS), default="text", help="format of the report (default: text)"
     )
     arguments.add_argument("--output-file", metavar="FILE", help="write the report to this file instead of stdout")
     arguments.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this baseline")
@@ -230,7 +230,7 @@ def make_project_plan(
         _split(args.ignore),
         _split(args.extend_select),
         baseline=None if args.write_baseline else baseline,
-        fingerprints=bool(args.write_baseline or baseline or args.output_format in ("sarif", "gitlab")),
+        fingerprints=bool(args.write_baseline or baseline or FORMATS[args.output_format].needs_fingerprints),
         # Fixing needs the fixes themselves, which the cache does not keep.
         use_cache=not (args.no_cache or args.fix or args.diff or args.paths == ["-"]),
         jobs=args.jobs or default_jobs(),

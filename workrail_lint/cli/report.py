@@ -10,7 +10,7 @@ from workrail_lint.base.version import VERSION
 from workrail_lint.findings import Severity
 from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
-from workrail_lint.report import render, render_statistics
+from workrail_lint.report import FORMATS, render, render_statistics
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.sources import Sources
 from workrail_lint.report.text import terminal_of
@@ -20,14 +20,11 @@ from workrail_lint.rules.table import RuleInfo
 if TYPE_CHECKING:
     import argparse
 
-# Formats that leave out less severe findings and have no summary that counts them.
-_WITHOUT_SUMMARY = ("sarif", "github", "gitlab", "junit")
-
 
 def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:
     data = report_data(args, outcome, checked)
     text = (render_statistics if args.statistics else render)(args.output_format, data)
-    if not args.statistics and args.output_format in _WITHOUT_SUMMARY and data.hidden:
+    if not args.statistics and not FORMATS[args.output_format].counts_hidden and data.hidden:
         err(f"workrail-lint: {data.hidden}")
     is_github = args.output_format == "github"
     if args.output_file is None:

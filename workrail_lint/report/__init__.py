@@ -12,30 +12,46 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workrail_lint.report.data import ReportData
 
-# The name of a format, and the function that renders it.
-_RENDERERS = {
-    "text": ("text", "render"),
-    "concise": ("text", "render_concise"),
-    "json": ("json", "render"),
-    "jsonl": ("json", "render_lines"),
-    "sarif": ("sarif", "render"),
-    "github": ("github", "render"),
-    "gitlab": ("gitlab", "render"),
-    "junit": ("junit", "render"),
+
+class Format:
+    """How a report is written: the module and function that render it, and what others must know about it."""
+
+    __slots__ = ("counts_hidden", "function", "module", "needs_fingerprints", "syntax")
+
+    def __init__(
+        self, module: str, function: str, syntax: str, *, counts_hidden: bool = False, needs_fingerprints: bool = False
+    ) -> None:
+        self.module = module
+        self.function = function
+        self.syntax = syntax  # lines, json, jsonl or xml
+        self.counts_hidden = counts_hidden  # the report says how many findings it leaves out
+        self.needs_fingerprints = needs_fingerprints
+
+    def render(self, data: ReportData) -> str:
+        return str(getattr(import_module(f"workrail_lint.report.{self.module}"), self.function)(data))
+
+
+FORMATS = {
+    "text": Format("text", "render", "lines", counts_hidden=True),
+    "concise": Format("text", "render_concise", "lines", counts_hidden=True),
+    "json": Format("json", "render", "json", counts_hidden=True),
+    "jsonl": Format("json", "render_lines", "jsonl", counts_hidden=True),
+    "sarif": Format("sarif", "render", "json", needs_fingerprints=True),
+    "github": Format("github", "render", "lines"),
+    "gitlab": Format("gitlab", "render", "json", needs_fingerprints=True),
+    "junit": Format("junit", "render", "xml"),
 }
-FORMATS = tuple(_RENDERERS)
 
 
 def render(name: str, data: ReportData) -> str:
-    """The report in one of the formats: complete lines, or nothing at all."""
+    """Return the report in one of the formats: complete lines, or nothing at all."""
     if name not in FORMATS:
         raise ValueError(f"unknown format {name!r}")
-    module, function = _RENDERERS[name]
-    return str(getattr(import_module(f"workrail_lint.report.{module}"), function)(data))
+    return FORMATS[name].render(data)
 
 
 def render_statistics(name: str, data: ReportData) -> str:
-    """Return how many findings each rule has: a table, or JSON if the format is JSON."""
+    """Return the number of findings of each rule: a table, or JSON if the format is JSON."""
     from workrail_lint.report import statistics
 
     return statistics.as_json(data) if name in ("json", "jsonl") else statistics.as_table(data)
