@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BaseModel, Discriminator, Field, Tag, create_model
 from typing_extensions import TypeAliasType
 
 from tools.models.workrail.conditions import Condition
@@ -12,9 +12,10 @@ from tools.models.workrail.criteria import ValidationCriteria
 from tools.models.workrail.functions import FunctionCall, FunctionDefinition
 from tools.models.workrail.outputs import AssessmentConsequence, AssessmentDefinition
 from tools.models.workrail.prompts import PromptFragment
-from tools.models.workrail.steps import Delegation
+from tools.models.workrail.steps import Delegation, StandardStep
 from tools.models.workrail.workflow import RecommendedPreferences, WorkflowReference
 from workrail_lint.documents.models import AnyText, ByMember, Closed, Finite, Listed, Maybe, Number, OneOf
+from workrail_lint.systems.workrail.compiler.ir import CARRIED
 from workrail_lint.systems.workrail.vocabulary import (
     CapabilityLevel,
     GateKind,
@@ -24,6 +25,15 @@ from workrail_lint.systems.workrail.vocabulary import (
 )
 
 NotesRule = Literal["required", "optional"]
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def with_carried_members(model: type[ModelT]) -> type[ModelT]:
+    """Return the model with the members of a step that the compiler carries over as they are."""
+    carried: Any = {
+        name: (field.annotation, field) for name, field in StandardStep.model_fields.items() if field.alias in CARRIED
+    }
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, __module__=model.__module__, **carried)
 
 
 class Injection(Closed):
@@ -112,13 +122,12 @@ class ProgramStepFields(Closed):
     provenance: Provenance = Field(description="Where the step comes from.")
 
 
+@with_carried_members
 class PromptStep(ProgramStepFields):
     """A step that the agent works on."""
 
     type: Literal["step"] = Field(description="A step that the agent works on.")
     prompt: AnyText = Field(description="The prompt, rendered.")
-    agent_role: Maybe[AnyText] = Field(None, description="Stance the agent is to take.")
-    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How strong a model the step asks for.")
     guidance: Listed[AnyText] = Field(description="Further advice.")
     output: StepOutput = Field(description="What the agent has to submit.")
     fragments: Listed[PromptFragment] = Field(description="Texts added to the prompt under conditions.")

@@ -153,6 +153,10 @@ def _confirmation(rule: Any) -> dict[str, Any]:
     return {"kind": "always", "gate": rule["kind"], "explicit": True}
 
 
+# Members of a step that the IR carries as they are.
+CARRIED = ("agentRole", "modelTier")
+
+
 def _step(node: Node) -> RawStep:
     step = node.step
     if step.get("type") == "parallel":
@@ -166,10 +170,9 @@ def _step(node: Node) -> RawStep:
     made["functions"] = find("functionDefinitions", [])
     made["functionCalls"] = find("functionCalls", [])
     made["functionReferences"] = find("functionReferences", [])
-    if "agentRole" in step:
-        made["agentRole"] = step["agentRole"]
-    if "modelTier" in step:
-        made["modelTier"] = step["modelTier"]
+    for name in CARRIED:
+        if name in step:
+            made[name] = step[name]
     return made
 
 

@@ -197,14 +197,14 @@ class PromptStep(Node):
     provenance: Provenance
     type: Literal["step"] = "step"
     prompt: str = ""
-    agent_role: str | None = None
-    model_tier: ModelTier | None = None
     guidance: Sequence[str] = ()
     output: StepOutput | None = None
     fragments: Sequence[PromptFragment] = ()
     functions: Sequence[FunctionDefinition] = ()
     function_calls: Sequence[FunctionCall] = ()
     function_references: Sequence[str] = ()
+    agent_role: str | None = None
+    model_tier: ModelTier | None = None
 
 
 class Provenance(Node):
@@ -342,10 +342,10 @@ PromptStep.leaves = {
     "title": "title",
     "notes": "notes",
     "prompt": "prompt",
-    "agentRole": "agent_role",
-    "modelTier": "model_tier",
     "guidance": "guidance",
     "functionReferences": "function_references",
+    "agentRole": "agent_role",
+    "modelTier": "model_tier",
 }
 PromptStep.parts = {
     "runCondition": ("run_condition", Condition),
