@@ -11,8 +11,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from benchmarks.measure import Figure, Growth, counts_instructions, instructions
 from pytest_workrail.golden.records import BUILD_MACHINE
@@ -47,7 +48,7 @@ def test_each(made, request, number):
 """
 _CHECK = "check_golden(request.config, request.node.nodeid, made)"
 _MARKED = """
-    from dataclasses import replace
+    from msgspec.structs import replace
     final = {{**made.final, "version": {version}, "number": number}}
     check_golden(request.config, request.node.nodeid, replace(made, final=final))
 """
@@ -111,7 +112,7 @@ def _small_run() -> str:
 
     steps = [{"id": f"step-{n}", "title": f"Step {n}", "prompt": f"Do part {n}."} for n in (1, 2)]
     head = {"id": "small-one", "name": "Small", "description": "Two steps.", "version": "1.0.0"}
-    return json.dumps(asdict(run({**head, "steps": steps}).transcript) | {"visits": [], "choices": []})
+    return json.dumps(to_builtins(run({**head, "steps": steps}).transcript) | {"visits": [], "choices": []})
 
 
 def _suite(folder: Path, tests: str) -> None:

@@ -10,10 +10,10 @@ def test_no_prompt_has_a_hole(agent):
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Submit
 from pytest_workrail.agents.auto import Auto

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.errors import InterpreterError
@@ -64,8 +65,7 @@ def unknown_step_message(step_id: str, known: Collection[str]) -> str:
     return f"The workflow has no step '{step_id}'{hint(step_id, known, 'steps')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Submit:
+class Submit(Struct, frozen=True):
     """Submit the pending step. `context` is the change to the context, None for none."""
 
     notes: str | None = None
@@ -73,13 +73,11 @@ class Submit:
     context: dict[str, Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rehydrate:
+class Rehydrate(Struct, frozen=True):
     """Rehydrate the node the run stands at, as an agent does that lost its memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewind:
+class Rewind(Struct, frozen=True):
     """Go back to a step and go on from there: rehydrate its node. Without a name, the pending step's own node.
 
     A node can be named instead, by its number in the run: the first one is 1.
@@ -89,60 +87,51 @@ class Rewind:
     node: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """Mark the node to come back to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resend:
+class Resend(Struct, frozen=True):
     """Send the last advance again, as an agent does that never saw its answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """The engine's process ends and another one goes on with the same data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """Any call at all. Token symbols in the request are replaced; nothing else is touched."""
 
     tool: str
-    request: dict[str, Json] = field(default_factory=dict)
+    request: dict[str, Json] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Prefer:
+class Prefer(Struct, frozen=True):
     """A person sets the preferences from here on: at the pending step's own node."""
 
     preferences: Preferences
 
 
-@dataclass(frozen=True, slots=True)
-class Provide:
+class Provide(Struct, frozen=True):
     """A person provides what the scenario declared to be needed."""
 
     step_id: str
     detail: UserDependency
 
 
-@dataclass(frozen=True, slots=True)
-class Rebind:
+class Rebind(Struct, frozen=True):
     """The project fills the slots of the workflow with something else. A run goes on with what it was started with."""
 
     overrides: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Leave the run as it stands."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """The agent itself is at fault: its script does not fit the run. `place` is where in the script."""
 
     kind: ClassVar[str] = "script"
@@ -155,8 +144,7 @@ Action: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StartView:
+class StartView(Struct, frozen=True):
     """A run that is about to start. `context` is what it would start with."""
 
     program: Program
@@ -170,8 +158,7 @@ class StartView:
         return interpreter.next(interpreter.start(), merged(self.context, added), never_stop=False)
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
+class StepView(Struct, frozen=True):
     """A pending step. `visit` counts arrivals at this step id, `attempt` what was submitted since the last one.
 
     `earlier` are the artifacts of steps before this one in the same loop iteration, where they decide about it.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import (
     Action,
@@ -421,8 +423,7 @@ class Erratic(Agent):
         return answer.value if isinstance(answer, Ok) else correct_answer(view)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A fault and when it happens: at a step, on a visit, or wherever it can; always, or as chance decides."""
 
     kind: FaultKind

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import (
     Action,
@@ -43,16 +45,14 @@ _MEMBERS = ("notesMarkdown", "artifacts", "context")
 _Played: TypeAlias = Submit | Rewind | Resend | Prefer | Provide | Rebind
 
 
-@dataclass(frozen=True, slots=True)
-class Behave:
+class Behave(Struct, frozen=True):
     """Answer as a behaviour does, with more context if need be."""
 
     behaviour: Behaviour
     context: Mapping[str, Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """What to do at a step. Without a visit, turns of a step are used one after the other, whatever the visit.
 
     `place` is where the turn is written down; `repeats` marks one that serves any number of visits.

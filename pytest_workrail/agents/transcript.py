@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from workrail_lint.base.js import Json
 
@@ -28,8 +29,7 @@ def answer_kind(response: Mapping[str, Any]) -> AnswerKind:
             return "complete" if response.get("isComplete") is True else "ok"
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One call of a tool, as the agent made it and as it was answered; tokens and ids are the real ones."""
 
     tool: str
@@ -43,8 +43,7 @@ class Exchange:
         return "error" if self.is_error else answer_kind(self.response)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt at one step, which ended as `advanced`, `blocked`, `gated` or `error`.
 
     `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `of_loop` are those
@@ -65,8 +64,7 @@ class Attempt:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What the engine looked at when it chose what comes next, and what it then told the agent to do.
 
     It leads from one node of the run to another: from that of the step that was done, or from nowhere at the
@@ -81,8 +79,7 @@ class Choice:
     intent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class EngineDefectMark:
+class EngineDefectMark(Struct, frozen=True):
     """A point of a run at which the public engine would have failed or answered differently.
 
     `exchange` counts from 0, and `outcome` is `fails`, `corrupts` or `differs`.
@@ -100,8 +97,7 @@ class EngineDefectMark:
         return {"id": self.id, "exchange": self.exchange, **step, "outcome": self.outcome, "engine": self.engine}
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """A whole run.
 
     `final` is the last projection, with the members `status`, `context`, `outputs` (of each step done, in order),

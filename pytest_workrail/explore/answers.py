@@ -6,8 +6,9 @@ Every answer is judged beforehand with the engine's own validator, so nothing is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import StepView, Submit
 from pytest_workrail.agents.correct import artifacts_of, contract_artifact, notes_of

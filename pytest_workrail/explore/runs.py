@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import structs
+
 from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.correct import correct_answer
@@ -200,7 +202,7 @@ class _Withholding(Auto):
         if not isinstance(action, Submit):
             return action
         context = {**self._without(action.context or {}), **(patch or {})}
-        return with_loop_names(view, replace(action, context=context or None))
+        return with_loop_names(view, structs.replace(action, context=context or None))
 
     def _without(self, context: dict[str, Json]) -> dict[str, Json]:
         return {name: value for name, value in context.items() if name not in self._variables}

@@ -5,10 +5,11 @@ The choices are found by changing one at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.transcript import answer_kind

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pytest
+from msgspec import structs
 
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Agent
@@ -112,7 +113,7 @@ class Workrail:
     def _attached(self, run: Run) -> Run:
         """The run, counted for coverage and able to find its golden."""
         record_run(self._config, self._nodeid, run.transcript)
-        return replace(run, golden=self._match, inline=self._match_inline)
+        return structs.replace(run, golden=self._match, inline=self._match_inline)
 
     def _match(self, transcript: Transcript, name: str | None, matchers: tuple[Matcher, ...]) -> None:
         __tracebackhide__ = True

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.agents.agent import one_of
 from pytest_workrail.agents.transcript import Exchange
@@ -138,23 +139,21 @@ def _read(path: Path) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """Something that stands against every advance of a step until a person provides it."""
 
     step_id: str
     reason: HostReason
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """What a run starts with. The seed decides about ids and tokens, and about nothing else."""
 
     ir: dict[str, Any]
     profile: ProfileName | Profile = "reference"
     preferences: Preferences = DEFAULT_PREFERENCES
     goal: str = GOAL
-    context: dict[str, Json] = field(default_factory=dict)
+    context: dict[str, Json] = {}
     declared: tuple[Declared, ...] = ()
     seed: int = 0
     max_turns: int = MAX_TURNS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
 from pytest_workrail.agents.transcript import Attempt, Choice, Exchange
@@ -52,8 +53,7 @@ _CONTRACT_CODES = frozenset({"MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT
 _CONTRACT_GAPS = frozenset({"missing_required_output", "invalid_required_output"})
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """A node of a run that can be looked at."""
 
     place: NodeAddress

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from workrail_lint.base import js
 
@@ -17,8 +18,7 @@ _NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ValueKind:
+class ValueKind(Struct, frozen=True):
     """A kind of value: what a golden calls it, and which values are of it."""
 
     name: str
@@ -30,8 +30,7 @@ class ValueKind:
         return f"«ANY {self.name}»"
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
+class Matcher(Struct, frozen=True):
     """A path in a golden, and the kind of value that is there. `*` is any one member, `**` any number of them."""
 
     path: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.agents.transcript import Attempt, EngineDefectMark, Exchange, Transcript
 from pytest_workrail.run.matchers import Matcher, check_matchers
@@ -150,8 +151,7 @@ def _of(run: Run, items: Iterable[str]) -> tuple[str, ...]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why the run is over. `place` is where in a script the fault lies, if it is the script's."""
 
     kind: EndingKind
@@ -159,15 +159,17 @@ class Ending:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True, eq=False):
     """One run: its transcript, and the questions that tests ask most."""
 
     transcript: Transcript
     ending: Ending
-    golden: GoldenCheck | None = field(default=None, compare=False)
-    inline: InlineCheck | None = field(default=None, compare=False)
-    log: tuple[Event, ...] = field(default=(), compare=False)  # everything that was stored
+    golden: GoldenCheck | None = None
+    inline: InlineCheck | None = None
+    log: tuple[Event, ...] = ()  # everything that was stored
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and (self.transcript, self.ending) == (other.transcript, other.ending)
 
     def __repr__(self) -> str:
         told = [f"done: {', '.join(self.steps) or 'nothing'}"]

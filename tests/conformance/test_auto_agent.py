@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from oracle import read_oracle, requires_oracle, shared_folder
 
 from pytest_workrail.agents.auto import Auto
@@ -47,7 +47,7 @@ def workflows() -> dict[str, dict[str, Any]]:
 
 def transcript_bytes(transcript: Transcript) -> bytes:
     """Every bit of a transcript, tokens and ids included."""
-    return canonical_bytes(json.loads(json.dumps(asdict(transcript))))
+    return canonical_bytes(to_builtins(transcript))
 
 
 def test_everything_that_the_engine_accepts_is_run() -> None:

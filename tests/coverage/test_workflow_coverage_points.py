@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from covered import by_artifact, goal_names, loop, names, shown, step, workflow
+from msgspec.structs import replace
 
 from pytest_workrail import api
 from pytest_workrail.agents.misbehaving import Unsetting

@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import forks
@@ -17,6 +16,7 @@ import yaml
 from doc_blocks import Block, blocks, commands, missing
 from forks import PROGRAMS
 from guide_examples import GUIDE, added
+from msgspec.structs import fields
 from tables import for_each
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM

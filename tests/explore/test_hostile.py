@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from effort import times
+from msgspec import structs
 from planted import GUIDED, NEVER, PLANTED, STOPS, WORKFLOWS, Planted, compiled
 from planted_stories import STORIES
 
@@ -91,7 +92,9 @@ def _token_given_out_again(record: CallRecord, used: set[str]) -> CallRecord:
     exchange = record.exchange
     if exchange is None or record.request.get("intent") != "rehydrate" or not used:
         return record
-    return replace(record, exchange=replace(exchange, response={**exchange.response, "continueToken": min(used)}))
+    return replace(
+        record, exchange=structs.replace(exchange, response={**exchange.response, "continueToken": min(used)})
+    )
 
 
 @pytest.mark.parametrize(

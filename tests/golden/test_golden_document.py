@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from golden_bench import WORKSPACE, Recorder, step, workflow
 from golden_made_up import made_up
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document

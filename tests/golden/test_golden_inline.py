@@ -21,7 +21,7 @@ PRELOADED = result
 CONFTEST = (
     golden_suite.CONFTEST
     + """
-from dataclasses import replace
+from msgspec.structs import replace
 from pytest_workrail.agents.transcript import Attempt
 from pytest_workrail.golden.plugin import check_inline
 from pytest_workrail.run.result import Ending, Run

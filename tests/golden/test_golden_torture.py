@@ -168,7 +168,7 @@ class TestCheck:
 
     def test_metadata_differ_without_a_failure_and_are_refreshed_by_an_update(self, suite: Suite) -> None:
         module = (
-            "from dataclasses import replace\nfrom golden_made_up import made_up\n"
+            "from msgspec.structs import replace\nfrom golden_made_up import made_up\n"
             "from pytest_workrail.golden.plugin import check_golden\ndef test_one(request):\n"
             "    run = replace(made_up('One.'), workflow_hash='sha256:{0}')\n"
             "    check_golden(request.config, request.node.nodeid, run)\n"

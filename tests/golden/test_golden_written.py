@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from golden_made_up import HASH, made_up
+from msgspec.structs import replace
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import typing
 from pathlib import Path
 
+import msgspec
 import pytest
 from tables import for_each
 
@@ -98,7 +98,7 @@ def reachable(kind: object, seen: set[object]) -> set[object]:
     seen.add(kind)
     for argument in typing.get_args(kind):
         reachable(argument, seen)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         for hint in typing.get_type_hints(kind).values():
             reachable(hint, seen)
     return seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
@@ -51,14 +50,13 @@ class WrongLoopVariable(Struct, frozen=True):
     actual: UnsetActual | ValueActual | LargeActual
 
 
-@dataclass(frozen=True, slots=True)
-class MissingContext:
+class MissingContext(Struct, frozen=True):
     """A loop needs a context variable that is absent or of another type. Supplying it helps."""
 
     code: ClassVar[ErrorCode] = "MissingContext"
     message: str
     loop_id: str
-    wrong: WrongLoopVariable | None = field(default=None, compare=False)
+    wrong: WrongLoopVariable | None = None
 
 
 class LoopVariableUnset(Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
@@ -89,9 +88,12 @@ class _Paths:
             known = self._found[topic] = (marks, {})
         return known[1]
 
+    def __eq__(self, other: object) -> bool:
+        """Return True: what was asked so far does not tell two runs apart."""
+        return isinstance(other, _Paths)
 
-@dataclass(frozen=True, slots=True)
-class Run:
+
+class Run(Struct, frozen=True):
     """One run: what it runs, its nodes in order of creation, its edges, its tips."""
 
     run_id: RunId
@@ -100,7 +102,7 @@ class Run:
     edges: Sequence[Edge]
     tips: tuple[NodeId, ...]
     preferred_tip: NodeId | None
-    _paths: _Paths = field(default_factory=_Paths, compare=False, repr=False)
+    _paths: _Paths
 
     def lineage(self, node: NodeId) -> tuple[NodeId, ...]:
         """The path from the root to a node, both included."""

@@ -7,7 +7,6 @@ What most runs never call is imported when it is called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from msgspec import Struct, structs
@@ -201,7 +200,7 @@ class Engine:
             case Answers.ENGINE:
                 return error
             case Answers.UNION:
-                return replace(error, kind="error")
+                return structs.replace(error, kind="error")
 
     def _continue(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
         if request.token.startswith(("st_", "st1")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
@@ -73,8 +72,7 @@ Retry: TypeAlias = NotRetryable | RetryableImmediate | RetryableAfter
 NOT_RETRYABLE = NotRetryable()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolError:
+class ToolError(Struct, frozen=True):
     """One failed call. `details` holds more than the suggestion where there is more to say.
 
     `cause` is for whoever debugs the engine; it is never shown to an agent.
@@ -84,8 +82,8 @@ class ToolError:
     message: str
     suggestion: str
     retry: Retry = NOT_RETRYABLE
-    details: Mapping[str, Json] = field(default_factory=dict)
-    cause: Exception | None = field(default=None, compare=False, repr=False)
+    details: Mapping[str, Json] = {}
+    cause: Exception | None = None
     # Said where every answer says its kind.
     kind: Literal["error"] | None = None
 

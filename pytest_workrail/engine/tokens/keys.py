@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_workrail.engine.model.base import Closed, Shape, record_line
@@ -13,17 +12,23 @@ from workrail_lint.base.result import Err, Ok
 KEY_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
 class KeyPair:
-    """Two keys at most. They never show in a representation."""
+    """Two keys at most. A plain class, so that no representation shows them."""
 
-    current: bytes = field(repr=False)
-    previous: bytes | None = field(default=None, repr=False)
+    __slots__ = ("current", "previous")
 
-    def __post_init__(self) -> None:
-        for key in (self.current, self.previous):
+    def __init__(self, current: bytes, previous: bytes | None = None) -> None:
+        for key in (current, previous):
             if key is not None and len(key) != KEY_BYTES:
                 raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
+        self.current = current
+        self.previous = previous
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyPair) and (self.current, self.previous) == (other.current, other.previous)
+
+    def __hash__(self) -> int:
+        return hash((self.current, self.previous))
 
     def rotated(self, fresh: bytes) -> KeyPair:
         """A fresh current key; what was current becomes previous, what was previous is forgotten."""
