@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from json.encoder import JSONEncoder, encode_basestring
 from typing import Any
 
 from workrail_lint.base import js
@@ -65,8 +66,6 @@ def _encode_plain(value: object) -> bytes:
 
 @cache
 def _encoder() -> Callable[[object], str]:
-    from json.encoder import JSONEncoder  # here, because a clean check hashes nothing
-
     return JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
 
 
@@ -208,8 +207,6 @@ def _number(value: int | float) -> str:
 
 
 def _string(text: str) -> str:
-    from json.encoder import encode_basestring
-
     quoted = encode_basestring(text)
     try:
         quoted.encode()

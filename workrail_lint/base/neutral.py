@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from workrail_lint.base.terminal import LOG_COMMAND, printable
@@ -24,8 +25,6 @@ def shown_path(path: str) -> str:
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """JSON in ASCII that stays what it is in a log or a web page, and that strict parsers accept."""
-    import json  # here, because most formats write none
-
     text = json.dumps(_well_formed(value), indent=indent)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return LOG_COMMAND.sub(r"#\\u0023", text)

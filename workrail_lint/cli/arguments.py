@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, ma
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE, Settings, resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:
-    import argparse
-
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 

@@ -20,6 +20,8 @@ from workrail_lint.systems.workrail.compile import compile_for_engine, errors_of
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
+from workrail_lint.systems.workrail.provenance import provenance_data
+from workrail_lint.systems.workrail.references import resolve_references
 from workrail_lint.systems.workrail.settings import Settings
 
 
@@ -90,8 +92,6 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
 
 
 def _explain(file: Workflow, active: Settings, *, as_json: bool) -> int:
-    from workrail_lint.systems.workrail.provenance import provenance_data
-
     owner = compiled_by_other(file.path, file.data)
     if owner is not None:
         raise UsageError(f"--explain needs a workflow, but {printable(file.path)} is {owner.noun}")
@@ -167,7 +167,6 @@ def _engine_bytes(file: Workflow, args: argparse.Namespace, active: Settings) ->
     def references(declared: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
         if mode not in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS):
             return None
-        from workrail_lint.systems.workrail.references import resolve_references
 
         return resolve_references(declared, args.workspace, args.package_root)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
 
 from workrail_lint.base.terminal import err, neutral, out, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
-from workrail_lint.cli.output import report_errors
+from workrail_lint.cli.output import report_errors, write_output
 from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.studio.inputs import Inputs
+from workrail_lint.studio.page import page
+from workrail_lint.studio.project import project_data
+from workrail_lint.studio.workflow import Source
+from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
+from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
+from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.graph import drawing_data, render
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.analysis import Analysis
-
 
 _FORMATS = ("mermaid", "dot", "svg", "html", "json")
 
@@ -44,15 +47,12 @@ def main(arguments: list[str]) -> int:
     if args.output is None:
         out(text, end="")
         return OK
-    from workrail_lint.cli.output import write_output
 
     write_output(args.output, neutral(text).encode())
     return OK
 
 
 def _analysis(checked: CheckedDocument, path: str) -> Analysis:
-    from workrail_lint.systems.workrail.analysis.analysis import analyse
-
     compiled, definition = checked.compiled, checked.definition
     assert compiled is not None
     assert definition is not None
@@ -61,11 +61,6 @@ def _analysis(checked: CheckedDocument, path: str) -> Analysis:
 
 def _data_text(checked: CheckedDocument, analysis: Analysis) -> str:
     """The records of the analysis and the drawing, with control characters from the document escaped."""
-    import json
-
-    from workrail_lint.systems.workrail.analysis.output import analysis_data
-    from workrail_lint.systems.workrail.compat import normalize
-
     assert checked.compiled is not None
     source = normalize(checked.document.value).pointer_map
     data = {**analysis_data(analysis, source), **drawing_data(checked.compiled.ir, analysis)}
@@ -74,11 +69,6 @@ def _data_text(checked: CheckedDocument, analysis: Analysis) -> str:
 
 def _page(checked: CheckedDocument, path: str) -> str:
     """The page of the studio for one workflow."""
-    from workrail_lint.studio.inputs import Inputs
-    from workrail_lint.studio.page import page
-    from workrail_lint.studio.project import project_data
-    from workrail_lint.studio.workflow import Source
-
     assert checked.compiled is not None
     data = project_data(checked.compiled.workflow_id, [Source(path, checked, [])], Inputs(), checked.compiled.catalog)
     return page(data, checked.compiled.workflow_id)

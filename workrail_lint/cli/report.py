@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.terminal import err, neutral, out
 from workrail_lint.base.version import VERSION
@@ -16,9 +16,6 @@ from workrail_lint.report.sources import Sources
 from workrail_lint.report.text import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:

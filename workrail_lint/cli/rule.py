@@ -7,14 +7,18 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from workrail_lint.base.neutral import json_text
 from workrail_lint.base.result import Ok
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
+from workrail_lint.project.config import find_config
 from workrail_lint.project.selection import KnownRules
+from workrail_lint.report.rule_docs import OFF, family_order, fix_line, index, origin_line, page, shown_lines
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
@@ -26,7 +30,6 @@ def main(arguments: list[str]) -> int:
     args = parser().parsed(arguments)
     if args is None:
         return OK
-    from workrail_lint.report.rule_docs import family_order, index, page
 
     rules = _known_rules()
     families = rules.families()
@@ -70,8 +73,6 @@ def parser() -> Parser:
 
 def _known_rules() -> KnownRules:
     """Our rules, and those of the plugins in the configuration of this folder."""
-    from workrail_lint.project.config import find_config
-
     ours = KnownRules(known_systems())
     found = find_config(os.curdir)
     names = found.value.strings("plugins") if isinstance(found, Ok) else []
@@ -111,8 +112,6 @@ def rule_object(rule: RuleInfo, families: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _json(value: dict[str, Any]) -> str:
-    from workrail_lint.base.neutral import json_text
-
     return json_text(value, indent=2)
 
 
@@ -134,9 +133,6 @@ def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
 
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
-    from workrail_lint.report.rule_docs import OFF, fix_line, origin_line
-    from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
-
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
     off = "" if rule.default_on else f", {OFF}"
     lines = [
@@ -172,6 +168,4 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _source(data: bytes) -> list[str]:
-    from workrail_lint.report.rule_docs import shown_lines
-
     return [f"  {line}".rstrip() for line in shown_lines(data)]

@@ -6,8 +6,10 @@ from workrail_lint.base.files import read_shipped
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import out, out_bytes
 from workrail_lint.cli import OK, UsageError
+from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.parser import Parser, Suggesting, add_inputs
 from workrail_lint.systems.schemas import kinds, schema_path
+from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
 
 # Kinds that use the schema of another kind.
 _SHARED = {"routine": "workflow"}
@@ -27,12 +29,10 @@ def main(arguments: list[str]) -> int:
         suggestion = nearest(args.kind, known)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
         raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
-    from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
 
     if asked not in KINDS:
         out(read_shipped(schema_path(asked)).decode(), end="")
         return OK
-    from workrail_lint.cli.arguments import configuration, settings
 
     config = configuration(args)
     catalog = settings(args, config).catalog

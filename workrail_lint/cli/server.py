@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import sys
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
+from workrail_lint.cli.check import found_projects, make_project_plan
+from workrail_lint.cli.check import parser as check_parser
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config, config_file, unconfigured
+from workrail_lint.project.discovery import Discovery
 
 if TYPE_CHECKING:
-    import argparse
-
-    from workrail_lint.project.discovery import Discovery
     from workrail_lint.server.projects import Project
 
 
@@ -65,8 +66,6 @@ def _nearest(folder: str) -> str | None:
 
 
 def _project(args: argparse.Namespace, config: Config, problem: str | None = None) -> Project:
-    from workrail_lint.cli.check import found_projects, make_project_plan
-    from workrail_lint.cli.check import parser as check_parser
     from workrail_lint.server.projects import Project, is_document
 
     root = os.path.relpath(config.root)

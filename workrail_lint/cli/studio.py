@@ -12,8 +12,15 @@ from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
+from workrail_lint.cli.check import checked_projects
+from workrail_lint.cli.check import parser as check_parser
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.report import report_data
+from workrail_lint.cli.watch import watch
 from workrail_lint.project.config import Config
+from workrail_lint.project.run import merged_outcome
+from workrail_lint.report.json import finding_object
 from workrail_lint.studio.inputs import Inputs, read_data, read_runs, recorded_runs, sessions_of, without_known
 from workrail_lint.studio.page import page, script_json
 from workrail_lint.studio.project import project_data
@@ -38,8 +45,6 @@ def main(arguments: list[str]) -> int:
         return OK
     args.paths = args.paths or [os.curdir]
     if args.watch:
-        from workrail_lint.cli.watch import watch
-
         return watch(args.paths, lambda: build(args), lambda: _deciding_files(args))
     return build(args)
 
@@ -109,7 +114,6 @@ def build(args: argparse.Namespace) -> int:
     if args.watch:
         data["watched"] = digest(script_json(data).encode())
     text = page(data, name) if args.format == "html" else f"{script_json(data)}\n"
-    from workrail_lint.cli.output import write_output
 
     write_output(args.output, text.encode())
     err(f"workrail-lint: wrote {counted(len(sources), 'workflow')} to {printable(args.output)}")
@@ -147,12 +151,6 @@ def _read(option: str, path: str, what: str, *members: str) -> Any:
 
 def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
     """The findings of `check` for the same paths, as its JSON report has them, by file; and why the rules exist."""
-    from workrail_lint.cli.check import checked_projects
-    from workrail_lint.cli.check import parser as check_parser
-    from workrail_lint.cli.report import report_data
-    from workrail_lint.project.run import merged_outcome
-    from workrail_lint.report.json import finding_object
-
     passed = ["--severity", "info"]
     for option in ("config", "catalog", "routines", "bindings", "bindings_dir"):
         value = getattr(args, option, None)

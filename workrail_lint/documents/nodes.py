@@ -8,18 +8,13 @@ recursion limit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 
-from workrail_lint.documents.pointer import child
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from workrail_lint.documents.pointer import Token
-    from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.pointer import Token, child
+from workrail_lint.documents.schema.engine import Violation
 
 T = TypeVar("T")
 N = TypeVar("N", bound="Node")

@@ -6,12 +6,10 @@ and keeps the author's formatting.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from workrail_lint.base.js import Json
 from workrail_lint.documents.source_text import Edit as Edit
-
-if TYPE_CHECKING:
-    from workrail_lint.base.js import Json
 
 
 class Operation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
@@ -18,8 +19,6 @@ from workrail_lint.documents.problems import Problem, decoded
 from workrail_lint.documents.source_text import SourceText, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import yaml
 
 

@@ -7,6 +7,7 @@ from somebody else is simply not used, and deleting it is always safe.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -158,8 +159,6 @@ def _parts(line: bytes | Entry | None) -> tuple[Any, bytes]:
 
 @cache
 def _encoder() -> Callable[[object], str]:
-    import json  # here, because most runs keep nothing new
-
     return json.JSONEncoder(separators=(",", ":")).encode
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.base import Setting
+from workrail_lint.systems.base import Setting
+from workrail_lint.systems.builtin import manifests
 
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
@@ -42,8 +41,6 @@ KEYS: dict[str, str] = {
 @cache
 def system_keys() -> dict[str, Setting]:
     """The keys of the document systems."""
-    from workrail_lint.systems.builtin import manifests
-
     return {key: setting for manifest in manifests() for key, setting in manifest.config_keys.items()}
 
 

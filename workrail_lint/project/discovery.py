@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from workrail_lint.base.files import CACHE_FOLDER
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.base import System
+from workrail_lint.base.files import CACHE_FOLDER, matches
+from workrail_lint.systems.base import System
 
 SKIPPED_FOLDERS = {
     ".git",
@@ -114,7 +112,6 @@ class _Wanted:
     def _is_named(self, path: str, patterns: list[str]) -> bool:
         if not patterns:
             return False
-        from workrail_lint.base.files import matches  # here, because most projects have no pattern
 
         return matches(path, self.root, patterns)
 

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
+from importlib.metadata import entry_points
 from io import StringIO
 from typing import Any
 
@@ -97,8 +98,6 @@ class _RefusedError(Exception):
 
 
 def _loaded(name: str) -> object:
-    from importlib.metadata import entry_points
-
     for entry in entry_points(group=GROUP, name=name):
         return entry.load()
     if not _declares_itself(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from workrail_lint.base.files import matches
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
@@ -134,7 +135,6 @@ class Selection:
             return False
         if not self.per_file_ignores:
             return True
-        from workrail_lint.base.files import matches
 
         for pattern, codes in self.per_file_ignores.items():
             if matches(finding.path, self.root, [pattern]) and pattern_matches(finding.code, finding.name, codes):

@@ -10,6 +10,8 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
 from workrail_lint.documents.places import file_matches, place_matches, relative_to
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.documents.toml_places import table_places
 from workrail_lint.findings import Finding, Span
 from workrail_lint.project.config import SHARED_FILE, TABLE
 from workrail_lint.project.selection import Selection, pattern_matches
@@ -161,9 +163,6 @@ def _finding(name: str, message: str) -> Finding:
 
 def entry_spans(source: str) -> list[Span]:
     """The spans of the entries in a configuration file, in order; none when it can no longer be read."""
-    from workrail_lint.documents.source_text import SourceText
-    from workrail_lint.documents.toml_places import table_places
-
     read = read_file(source)
     if isinstance(read, Err):
         return []

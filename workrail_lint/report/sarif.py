@@ -15,6 +15,7 @@ from workrail_lint.base.neutral import json_text
 from workrail_lint.findings import Severity, Span
 from workrail_lint.report.data import ReportData, Reported, portable, unique_fingerprint
 from workrail_lint.report.json import edit_spans
+from workrail_lint.report.rule_docs import page
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -62,8 +63,6 @@ def _rule(code: str, name: str, data: ReportData) -> dict[str, Any]:
         return {"id": code, "name": name}
     text = {"text": rule.why}
     if data.load is not None:
-        from workrail_lint.report.rule_docs import page
-
         text["markdown"] = page(data.load(rule))
     return {
         "id": code,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err
+from workrail_lint.documents.json_reader import JsonDocument, read_json, text_of
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Finding
 from workrail_lint.report.data import Edits, Reported
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_edit import Editor
-    from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.documents.source_text import SourceText
-    from workrail_lint.findings import Finding
 
 # Findings are ordered by file, so few texts are needed at a time.
 _KEPT = 4
@@ -38,8 +40,6 @@ class Sources:
         if path not in self._texts:
             if len(self._texts) >= _KEPT:
                 del self._texts[next(iter(self._texts))]
-            from workrail_lint.documents.json_reader import text_of
-            from workrail_lint.documents.source_text import SourceText
 
             data = self._read(path)
             self._texts[path] = None if data is None else SourceText(text_of(data))
@@ -51,16 +51,12 @@ class Sources:
                 oldest = next(iter(self._documents))
                 del self._documents[oldest]
                 self._editors.pop(oldest, None)
-            from workrail_lint.documents.json_reader import read_json
 
             data = self._read(path)
             self._documents[path] = None if data is None else read_json(data, parity=True, max_bytes=None)
         return self._documents[path]
 
     def _read(self, path: str) -> bytes | None:
-        from workrail_lint.base.files import read_file
-        from workrail_lint.base.result import Err
-
         data = self._given.get(path)
         if data is None:
             if not self._disk:

@@ -21,6 +21,7 @@ from workrail_lint.project.config import OWN_FILE, SHARED_FILE, TABLE
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import step_ids
+from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.formatting import format_workflow
 
 _BASELINE = "workrail-baseline.json"
@@ -131,8 +132,6 @@ def _inserted(document: OpenDocument, finding: Finding, title: str, member: str,
 
 def _variable(document: OpenDocument, finding: Finding) -> Iterator[Action]:
     """A sentence that sets a variable, in the step before the one that reads it."""
-    from workrail_lint.systems.base import UNSET_VARIABLE
-
     name = finding.details.get(UNSET_VARIABLE)
     tokens = tuple(decode(finding.pointer)) if finding.pointer.startswith("/steps/") else ()
     if not isinstance(name, str) or len(tokens) < 2:

@@ -4,6 +4,7 @@ snippets: whole parts of a workflow to start from, in which `${1:text}` is a pla
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -293,8 +294,6 @@ def _ids(known: OpenDocument, last: str, parent: str, read: Read) -> Iterator[tu
 
 
 def _relative_workflows(known: OpenDocument) -> Iterator[tuple[str, str]]:
-    import os
-
     for ident, path in _workflow_ids(known):
         yield ident, os.path.relpath(path, os.path.dirname(known.path) or os.curdir).replace(os.sep, "/")
 

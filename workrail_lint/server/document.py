@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.pointer import encode
@@ -17,12 +17,11 @@ from workrail_lint.server.positions import shifted
 from workrail_lint.server.projects import Project
 from workrail_lint.server.yaml_place import yaml_place
 from workrail_lint.systems.schemas import kinds, schema_walk
+from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import read_for_compiling
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.analysis import Analysis
+from workrail_lint.systems.workrail.model.build import workflow_model
 
 CONFIGURATION = "configuration"
 # Kinds that are described by the schema of another.
@@ -131,9 +130,6 @@ class OpenDocument:
     @cached_property
     def analysis(self) -> Analysis | None:
         """Return what is known about variables; for a workflow that does not compile, as far as that goes."""
-        from workrail_lint.systems.workrail.analysis.analysis import analyse
-        from workrail_lint.systems.workrail.model.build import workflow_model
-
         if not self.is_workflow or not isinstance(self.value, dict):
             return None
         try:

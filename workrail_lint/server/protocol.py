@@ -20,6 +20,7 @@ from workrail_lint.server import actions, commands, completion, names, outline
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.hover import hover
 from workrail_lint.server.positions import Positions
+from workrail_lint.server.preview import preview
 from workrail_lint.server.projects import Project
 
 # An editor sends every key; a check begins when the typing rests for a moment.
@@ -479,8 +480,6 @@ def _add_commands(server: Server) -> None:
     @server.feature(_PREVIEW)
     def previewed(params: Any) -> dict[str, Any] | None:
         """The studio page of an open workflow and the step at the cursor."""
-        from workrail_lint.server.preview import preview
-
         uri = params.textDocument.uri
         document = server.put(uri)
         if not document.known.is_workflow:

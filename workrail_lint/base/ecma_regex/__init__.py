@@ -16,14 +16,11 @@ refused; so are groups nested more than a hundred deep and lower bounds that mul
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from workrail_lint.base.ecma_regex.escapes import POINTS, UNITS, InvalidPatternError, Modes, join_units, split_units
 from workrail_lint.base.ecma_regex.syntax import Parser
 from workrail_lint.base.result import Err, Ok
-
-if TYPE_CHECKING:
-    from typing import Literal
 
 __all__ = ["DEFAULT_TIMEOUT", "Pattern", "compile_pattern"]
 

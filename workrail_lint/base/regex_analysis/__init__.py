@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.regex_analysis.backtracking import slow
 from workrail_lint.base.regex_analysis.facts import Facts
 from workrail_lint.base.regex_analysis.syntax import parse
@@ -59,7 +60,6 @@ def why_invalid(pattern: str, flags: str = "") -> str | None:
     """Why an engine rejects the pattern; None if it accepts it, or if that can't be determined here."""
     if len(pattern) > LONGEST:
         return None
-    from workrail_lint.base.ecma_regex import compile_pattern
 
     # Only these flags change the grammar; folding cases would cost time for nothing.
     result = compile_pattern(pattern, "".join(flag for flag in "uv" if flag in flags))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.engine import Violation
 
 # Longer values are cut, and longer lists of names are not shown.
 _MAX_SHOWN = 60

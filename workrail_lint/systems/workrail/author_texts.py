@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from workrail_lint.documents.nodes import numbered
+from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.documents.pointer import child
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.nodes import Node
     from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptValue, Step, Workflow
 
 

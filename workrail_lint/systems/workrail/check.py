@@ -6,7 +6,7 @@ does, and what two phases noticed alike is told once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
@@ -14,6 +14,7 @@ from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, rea
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.locate import reader_finding
+from workrail_lint.rules.ruleset import LazyRules
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import (
     CompiledWorkflow,
@@ -23,18 +24,16 @@ from workrail_lint.systems.workrail.compiler.compiled import (
     run_passes,
 )
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
+from workrail_lint.systems.workrail.lint import lint
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
+from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings
-
-if TYPE_CHECKING:
-    from workrail_lint.rules.ruleset import LazyRules
-    from workrail_lint.systems.workrail.model.workflow import Workflow
-    from workrail_lint.systems.workrail.rules.base import WorkflowRule
-    from workrail_lint.systems.workrail.workflow_registry import Mention
+from workrail_lint.systems.workrail.workflow_registry import Mention
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
 # reads a large file that is asked for by name.
@@ -127,8 +126,6 @@ def _check_definition(
     if not refused and not any(_prevents_compiling(finding) for finding in found):
         checked.model, checked.compiled = model, compiled
     if rules is not None:
-        from workrail_lint.systems.workrail.lint import lint  # here, because compiling alone does not need it
-
         found = found + lint(checked, normalized, model, refused, found, path, settings, rules, is_routine)
     if normalized.document is not value:
         for finding in found:

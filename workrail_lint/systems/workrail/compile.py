@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.files import read_file
@@ -15,11 +15,10 @@ from workrail_lint.findings import Finding, Phase, Severity, unreadable
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
+from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 
 
 def compile_workflow(
@@ -62,12 +61,9 @@ def compile_source(
             message = f"the workflow is not a JSON document: {error}"
             return Err([Finding("json-syntax", "json-syntax", Severity.ERROR, message, phase=Phase.READ)])
     document = read_for_compiling(source)
-    if isinstance(document.value, dict) and "sourceKind" in document.value:
-        from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
-
-        if is_pin(document.value):
-            pinned = compile_pin(document.value)
-            return Err([_pin_finding(pinned.error, path)]) if isinstance(pinned, Err) else Ok(pinned.value.compiled)
+    if isinstance(document.value, dict) and "sourceKind" in document.value and is_pin(document.value):
+        pinned = compile_pin(document.value)
+        return Err([_pin_finding(pinned.error, path)]) if isinstance(pinned, Err) else Ok(pinned.value.compiled)
     return compile_document(document, path, settings)
 
 
@@ -102,8 +98,6 @@ def compile_for_engine(
 
     `references` resolves the declared references, for the modes that hold them. Without a mode it is what is pinned.
     """
-    from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
-
     errors = engine_errors(document, path, settings)
     if errors:
         return Err(errors)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.result import Err
 
 LOGIC = ("and", "or", "not")
 # The first of these beside `var` decides; the others are not looked at.
@@ -86,7 +87,6 @@ _needle = _haystack
 
 def _matches(value: object, pattern: object) -> bool | None:
     from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
-    from workrail_lint.base.result import Err
 
     compiled = compile_pattern(js.text(pattern), "i")
     if isinstance(compiled, Err):

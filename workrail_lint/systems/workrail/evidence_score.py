@@ -14,6 +14,7 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags
 
 FLOOR = 200  # a length worth aiming at
 _CHEAP = 40
@@ -155,8 +156,6 @@ _EVIDENCE_WORDS = Pattern(
 
 
 def _regex(pattern: object, flags: object) -> tuple[LeafClass, int]:
-    from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags
-
     if not isinstance(pattern, str):
         return LeafClass.VACUOUS, 0  # a missing pattern is the empty one
     options = flags if isinstance(flags, str) else ""

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workrail_lint.findings import Finding
+from workrail_lint.rules.ruleset import LazyRules
+from workrail_lint.systems.workrail.compat import Normalized
 from workrail_lint.systems.workrail.identity import source_kind_of
+from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import WorkflowContext
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
 from workrail_lint.systems.workrail.rules.facts import facts_of
 from workrail_lint.systems.workrail.rules.prose import text_index
 from workrail_lint.systems.workrail.rules.walk import run_rules
+from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.workflow_registry import Entry, entry_of
 
 if TYPE_CHECKING:
-    from workrail_lint.findings import Finding
-    from workrail_lint.rules.ruleset import LazyRules
     from workrail_lint.systems.workrail.check import CheckedDocument
-    from workrail_lint.systems.workrail.compat import Normalized
-    from workrail_lint.systems.workrail.model.workflow import Workflow
-    from workrail_lint.systems.workrail.rules.base import WorkflowRule
-    from workrail_lint.systems.workrail.settings import Settings
 
 
 def lint(

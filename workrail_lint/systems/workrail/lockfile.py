@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.diff import Change, compare, digested, outline, outline_from_json
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 FILE_NAME = "workrail.lock.json"
 VERSION = 1

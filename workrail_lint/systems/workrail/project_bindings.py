@@ -15,6 +15,7 @@ from workrail_lint.documents.problems import Problem
 from workrail_lint.findings import Finding, Phase, unsafe
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.identity import is_valid
+from workrail_lint.systems.workrail.rules import RULES
 
 
 class BindingProblem:
@@ -222,7 +223,5 @@ def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str])
 
 
 def _finding(name: str, pointer: str, message: str) -> Finding:
-    from workrail_lint.systems.workrail.rules import RULES
-
     rule = RULES.by_name[name]
     return Finding(rule.code, name, rule.severity, message, pointer)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 AUTHORED = "authored"
 

@@ -6,9 +6,12 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from workrail_lint.base.result import Err
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
+from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.lockfile import FILE_NAME, Lockfile, catalog_entry, lock_entry
 
 _ID = re.compile(r"[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+")
 
@@ -73,10 +76,6 @@ def editor_files(catalog: Catalog) -> list[NewFile]:
 
 def lockfile(ident: str, name: str) -> list[NewFile]:
     """The lockfile that pins the new workflow; nothing when its name keeps it from compiling."""
-    from workrail_lint.base.result import Err
-    from workrail_lint.systems.workrail.compile import compile_workflow
-    from workrail_lint.systems.workrail.lockfile import FILE_NAME, Lockfile, catalog_entry, lock_entry
-
     compiled = compile_workflow(_workflow(ident, name))
     if isinstance(compiled, Err):
         return []

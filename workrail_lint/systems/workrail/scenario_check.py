@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest_id
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.base import RunSettings
@@ -175,8 +176,6 @@ def _turns(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Finding]:
     """Yield what a scenario says about steps that the workflow does not have."""
-    from workrail_lint.base.suggest import nearest_id
-
     steps = [step["id"] for top in ir["steps"] for step in (top.get("body", ()) if top["type"] == "loop" else (top,))]
     if value.get("onboarding"):
         steps.insert(0, ONBOARDING_ID)

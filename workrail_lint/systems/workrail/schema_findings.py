@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.describing import Describers, Description
-    from workrail_lint.systems.workrail.rules.base import WorkflowRule
     from workrail_lint.systems.workrail.step_place import StepPlace
 
 # No one reads more than this; the rest shows once these are fixed.

@@ -18,21 +18,20 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.steps import assessment_problems, declared_levels
 from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN, declared_slots
-from workrail_lint.systems.workrail.model.workflow import IR_ONLY
+from workrail_lint.systems.workrail.model.workflow import (
+    IR_ONLY,
+    AuditConfig,
+    FunctionCall,
+    FunctionDefinition,
+    FunctionParameter,
+    LoopStep,
+    ParallelStep,
+    StandardStep,
+    Step,
+    Workflow,
+)
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.model.workflow import (
-        AuditConfig,
-        FunctionCall,
-        FunctionDefinition,
-        FunctionParameter,
-        LoopStep,
-        ParallelStep,
-        StandardStep,
-        Step,
-        Workflow,
-    )
-
     Functions = Mapping[str, FunctionDefinition]
 
 N = TypeVar("N", bound=Node)

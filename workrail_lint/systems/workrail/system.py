@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import FEW_PROBLEMS, MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.findings import Finding
-from workrail_lint.rules.locate import locate
+from workrail_lint.rules.base import Rule
+from workrail_lint.rules.locate import locate, reader_finding
+from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 from workrail_lint.systems.workrail.kinds import (
@@ -19,15 +24,19 @@ from workrail_lint.systems.workrail.kinds import (
 )
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.settings import Settings, workflow_settings
+from workrail_lint.systems.workrail.workflow_registry import (
+    RENAMES,
+    Delegation,
+    Entry,
+    Mention,
+    registry_findings,
+    with_free_ids,
+)
 
 if TYPE_CHECKING:
-    from workrail_lint.base.js import Json
     from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.rules.base import Rule
     from workrail_lint.rules.ruleset import LazyRules
-    from workrail_lint.rules.table import RuleInfo
     from workrail_lint.systems.workrail.rules.base import WorkflowRule
-    from workrail_lint.systems.workrail.workflow_registry import Entry
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
 _MAYBE = "workflow?"
@@ -121,7 +130,6 @@ class WorkRailSystem(System):
     def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         if len(records) < 2:
             return found
-        from workrail_lint.systems.workrail.workflow_registry import RENAMES, with_free_ids
 
         entries = _entries({p: r for p, r in records.items() if isinstance(r, list)})
         found = _without_given(_said_once(found), entries)
@@ -154,8 +162,6 @@ def _without_given(found: list[Finding], entries: list[Entry]) -> list[Finding]:
 
 
 def _entries(records: dict[str, Any]) -> list[Entry]:
-    from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry, Mention
-
     return [
         Entry(
             path,
@@ -173,7 +179,6 @@ def _registry_findings(records: dict[str, Any], settings: Settings, complete: bo
     """Return what the records of workflows show about each other, by path; the findings have no spans yet."""
     if len(records) <= 1 and all(not d and not m and not i.startswith("wr.") for i, _, d, _, m, _ in records.values()):
         return {}  # a single workflow that refers to no other can't clash
-    from workrail_lint.systems.workrail.workflow_registry import registry_findings
 
     entries = _entries(records)
     says_names = any(mention.is_name for entry in entries for mention in entry.mentions)
@@ -212,9 +217,6 @@ def _declared_slots(document: object) -> list[str]:
 
 def _locate_again(findings: list[Finding], path: str) -> None:
     """Findings made without the document get their spans from the file; one that is gone has none to give."""
-    from workrail_lint.base.files import read_file
-    from workrail_lint.base.result import Ok
-
     read = read_file(path)
     if isinstance(read, Ok):
         document = read_json(read.value, parity=True)
@@ -245,7 +247,6 @@ def _check_bindings(path: str, data: bytes | str) -> FileResult:
 
 
 def _check_catalog(path: str, data: bytes | str) -> FileResult:
-    from workrail_lint.rules.locate import reader_finding
     from workrail_lint.systems.workrail.catalog.checks import check_document
 
     document = read_json(data, max_bytes=None)

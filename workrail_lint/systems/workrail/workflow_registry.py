@@ -14,8 +14,10 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity, unsafe
 from workrail_lint.systems.workrail import identity
+from workrail_lint.systems.workrail.catalog.catalog import template_id_of
 from workrail_lint.systems.workrail.identity import Variant
 from workrail_lint.systems.workrail.kinds import is_routine
+from workrail_lint.systems.workrail.rules import RULES
 
 # A workflow is known by its workspace and its id: workspaces may use the same ids.
 _Node = tuple[str, str]
@@ -228,8 +230,6 @@ class _Registry:
                 yield entry.path, self._finding("duplicate-workflow-id", "/id", message)
 
     def _template_collisions(self) -> Iterator[tuple[str, Finding]]:
-        from workrail_lint.systems.workrail.catalog.catalog import template_id_of
-
         templates: dict[tuple[str, str], list[Entry]] = {}
         for entry in self.entries:
             if entry.is_routine:
@@ -336,8 +336,6 @@ class _Registry:
     def _finding(
         self, name: str, pointer: str, message: str, *, engine: bool = True, severity: Severity | None = None
     ) -> Finding:
-        from workrail_lint.systems.workrail.rules import RULES
-
         rule = RULES.by_name[name]
         return Finding(
             rule.code,

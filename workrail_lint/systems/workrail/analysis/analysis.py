@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.systems.workrail.analysis import domains
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
@@ -24,14 +24,11 @@ from workrail_lint.systems.workrail.analysis.records import (
 )
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import Texts, build_decisions, build_uses
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-    from workrail_lint.systems.workrail.compiler.nodes import Nodes
-    from workrail_lint.systems.workrail.compiler.steps import Loop
-    from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
-
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, index_steps, resolve
+from workrail_lint.systems.workrail.compiler.nodes import Nodes
+from workrail_lint.systems.workrail.compiler.steps import Loop
+from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 
 # What a run holds without any step setting it.
 _GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "workspacePath"))
@@ -305,7 +302,6 @@ def analyse(
             given=given,
             is_routine=routine,
         )
-    from workrail_lint.systems.workrail.compiler.compiled import index_steps, resolve
 
     resolved, errors = resolve(workflow, catalog, {}, for_engine=False)
     executable, _ = index_steps(workflow, resolved, catalog)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     FEATURE,
@@ -12,12 +10,10 @@ from workrail_lint.systems.workrail.analysis.records import (
     Origin,
     Step,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
-    from workrail_lint.systems.workrail.compiler.steps import Loop
-    from workrail_lint.systems.workrail.model import workflow as model
-    from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
+from workrail_lint.systems.workrail.compiler.steps import Loop
+from workrail_lint.systems.workrail.model import workflow as model
+from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 
 
 class LoopFacts:

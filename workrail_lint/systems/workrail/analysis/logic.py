@@ -6,10 +6,10 @@ Only conditions that the engine evaluates in full are judged. Three truths: only
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.suggest import edit_distance
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, LOGIC
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import (
     IMPOSSIBLE,
     POSSIBLE,
@@ -23,10 +23,6 @@ from workrail_lint.systems.workrail.solver.expression import (
     is_impossible,
     made_comparison,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.model.workflow import Condition
-
 
 __all__ = [
     "BOUNDS",

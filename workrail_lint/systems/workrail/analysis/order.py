@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.records import Definition, Step, Use
-    from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.analysis.records import Definition, Step, Use
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 # Looked at after the step's own submission, or again while its loop runs.
 _AFTER_OWN_STEP = ("gate", "criteria")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 # How sure we are that something gives a variable its value. The first five count as "set".
 CERTAIN, STATED, LISTED, CALLER, ENGINE = "certain", "stated", "listed", "caller", "engine"

@@ -10,10 +10,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.nodes import numbered
+from workrail_lint.systems.workrail.analysis.flow import Flow
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     BINDING,
@@ -26,24 +27,19 @@ from workrail_lint.systems.workrail.analysis.records import (
     Text,
     Use,
 )
-from workrail_lint.systems.workrail.author_texts import argument_groups, strings_of, text_of
+from workrail_lint.systems.workrail.author_texts import Group, argument_groups, strings_of, text_of
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.flow import Flow
-    from workrail_lint.systems.workrail.author_texts import Group
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.model.nodes import Role
-    from workrail_lint.systems.workrail.model.workflow import (
-        Condition,
-        LoopConfig,
-        ParallelStep,
-        PromptBlocks,
-        Step,
-        Workflow,
-    )
-
+from workrail_lint.systems.workrail.model.nodes import Role
+from workrail_lint.systems.workrail.model.workflow import (
+    Condition,
+    LoopConfig,
+    ParallelStep,
+    PromptBlocks,
+    Step,
+    Workflow,
+)
 
 # The virtual step that shows a text of its parent.
 _BLOCK_OF = {

@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest_id
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import (
     Catalog,
@@ -109,7 +110,6 @@ def _find(catalog: Catalog, builtin_id: str) -> Ok[tuple[Row, _Entry]] | Err[Fin
                 "contract": catalog.contracts,
             }
             return Ok((row, tables.get(row.kind, {}).get(wanted)))
-    from workrail_lint.base.suggest import nearest_id
 
     near = nearest_id(builtin_id, [row.id for row in rows(catalog)])
     hint = f"did you mean {near}?" if near else "`catalog list` names all builtins"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.nodes import compile_error
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.model.workflow import StandardStep, Step, SynthesisConfig, Workflow
+from workrail_lint.systems.workrail.model.workflow import StandardStep, Step, SynthesisConfig, Workflow
 
 
 class Use:

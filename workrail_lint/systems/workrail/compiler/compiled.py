@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.canonical import canonical_bytes, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.compat import SideModel
+from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -30,14 +33,12 @@ from workrail_lint.systems.workrail.compiler.steps import (
 )
 from workrail_lint.systems.workrail.compiler.templates import expand_templates, insert_probes
 from workrail_lint.systems.workrail.compiler.tokens import Bound, resolve_bindings, scan_tokens
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.workflow import Workflow
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.compat import SideModel
     from workrail_lint.systems.workrail.compiler.engine_target import HashMode
-    from workrail_lint.systems.workrail.compiler.tokens import Bound
     from workrail_lint.systems.workrail.model.ir import Program
-    from workrail_lint.systems.workrail.model.workflow import Workflow
 
 
 class Resolved:
@@ -130,8 +131,6 @@ def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, st
 
 def engine_errors_of(workflow: Workflow, catalog: Catalog, passed: Passed) -> list[Finding]:
     """The errors for which the engine rejects a workflow, of passes that were run as the engine runs them."""
-    from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
-
     found = distinct(passed.resolve_errors + passed.index_errors)
     return design_only_errors(workflow, catalog) or [error for error in found if error.details.get("engine")]
 
@@ -254,8 +253,6 @@ class CompiledWorkflow:
     @cached_property
     def program(self) -> Program:
         """The IR as typed nodes."""
-        from workrail_lint.systems.workrail.model.build import program_model
-
         return program_model(self.ir)
 
     @cached_property

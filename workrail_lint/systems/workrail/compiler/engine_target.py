@@ -7,16 +7,14 @@ several legitimate digests, so every one of them is named by its mode.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.compiled import engine_errors_of, resolve, run_passes
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
 from workrail_lint.systems.workrail.model.build import workflow_model
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 
 class HashMode(str, Enum):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.canonical import digest
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.compat import SideModel
+from workrail_lint.systems.workrail.compiler.compiled import Executable, Resolved
 from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, RawStep
 from workrail_lint.systems.workrail.compiler.steps import Loop
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.compat import SideModel
-    from workrail_lint.systems.workrail.compiler.compiled import Executable, Resolved
 
 FORMAT = "workrail.ir/1"
 ASSESSMENT = "wr.contracts.assessment"

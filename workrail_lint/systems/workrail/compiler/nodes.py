@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.model.build import step_model
 from workrail_lint.systems.workrail.model.nodes import step_name
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.model.workflow import Step, Workflow
+from workrail_lint.systems.workrail.model.workflow import Step, Workflow
 
 RawStep = dict[str, Any]
 # Ids of a catalog are at most this long; a longer name resembles none.

@@ -7,15 +7,14 @@ place. What is left to do is what the engine does at run time (steps made for ve
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP
 from workrail_lint.systems.workrail.compiler.tokens import Bound
 from workrail_lint.systems.workrail.settings import Settings
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 SOURCE_KIND = "v1_pinned"
 ONBOARDING_ID = str(ONBOARDING_STEP["id"])
@@ -56,7 +55,6 @@ def is_pin(value: dict[str, Any]) -> bool:
 def compile_pin(pin: dict[str, Any]) -> Ok[PinnedWorkflow] | Err[str]:
     """The workflow of a pin, or why it can't run. A pin comes from a folder that anybody may have written to."""
     # Not at the top: compiling from text stands above the passes.
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
     from workrail_lint.systems.workrail.compile import compile_document, read_for_compiling
 
     definition = pin.get("definition")

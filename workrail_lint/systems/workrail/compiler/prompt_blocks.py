@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
@@ -21,10 +21,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     compile_error,
     step_label,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptPart, PromptValue
+from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptPart, PromptValue
 
 LIST_SECTIONS = ("constraints", "procedure", "verify")
 _STRINGS = frozenset((str,))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -22,17 +23,14 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     step_label,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
-    from workrail_lint.systems.workrail.model.workflow import (
-        AssessmentConsequence,
-        AssessmentDefinition,
-        AuditConfig,
-        OutputContract,
-        StandardStep,
-        VerificationConfig,
-    )
+from workrail_lint.systems.workrail.model.workflow import (
+    AssessmentConsequence,
+    AssessmentDefinition,
+    AuditConfig,
+    OutputContract,
+    StandardStep,
+    VerificationConfig,
+)
 
 # C8 to C10: contracts and assessments refer to things that exist.
 

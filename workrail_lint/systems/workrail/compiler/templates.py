@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER, TEMPLATE_PREFIX
+from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER, TEMPLATE_PREFIX, Catalog, Routine, load_core
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -21,10 +20,6 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     step_label,
     walk,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog, Routine
-
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"
 _PASS = "C1"
@@ -255,7 +250,6 @@ def _with_template(catalog: Catalog) -> Catalog:
     """An imported engine catalog has no probe template; then the one of the core catalog is used."""
     if PROBE_TEMPLATE in catalog.templates:
         return catalog
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
 
     return load_core()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -20,17 +20,14 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     step_label,
     walk,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.model.workflow import (
-        ExtensionPoint,
-        PromptBlocks,
-        PromptValue,
-        StandardStep,
-        Step,
-        Workflow,
-    )
-
+from workrail_lint.systems.workrail.model.workflow import (
+    ExtensionPoint,
+    PromptBlocks,
+    PromptValue,
+    StandardStep,
+    Step,
+    Workflow,
+)
 
 TOKEN = Pattern(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
 PREFIX = "{{wr.bindings."

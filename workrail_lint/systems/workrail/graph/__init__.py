@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workrail_lint.systems.workrail.analysis.analysis import Analysis
 from workrail_lint.systems.workrail.graph.tree import structure
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.analysis import Analysis
 
 
 def render(ir: dict[str, Any], form: str, analysis: Analysis | None = None) -> str:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
 from workrail_lint.systems.workrail.graph.texts import Condition, condition_text, conjuncts, key, variables
 from workrail_lint.systems.workrail.model.build import condition_model
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.analysis.analysis import Analysis
 
 MOST_LANES = 4
 # Deeper branches are drawn as one: more is unreadable, and a document must not decide how deep we recurse.
@@ -206,8 +204,6 @@ class _Builder:
         return satisfy((), nodes, values).verdict == IMPOSSIBLE
 
     def _surely_set(self, names: set[str], lanes: tuple[Branch, ...]) -> frozenset[str]:
-        from workrail_lint.systems.workrail.analysis.analysis import surely_set_before
-
         analysis = self._analysis
         assert analysis is not None
         first = next((self._steps[c.step["id"]] for c in cards(lanes[0].items) if c.step["id"] in self._steps), None)

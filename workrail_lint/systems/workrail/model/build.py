@@ -7,14 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workrail_lint.documents.nodes import LEFT_OUT, Build, Node, Unchecked, place_below
-from workrail_lint.documents.schema.engine import Validator, compile_schema
+from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.model.workflow import STEP, Condition, StandardStep, Workflow
+from workrail_lint.systems.workrail.model.workflow import STEP, Condition, StandardStep, Step, Workflow
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.systems.workrail.model.ir import Program
-    from workrail_lint.systems.workrail.model.workflow import Step
 
 N = TypeVar("N", bound=Node)
 _FIRST = "/steps/0"  # where a single step is checked

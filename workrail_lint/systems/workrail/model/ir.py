@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, Node
 from workrail_lint.systems.workrail.model.workflow import (
@@ -19,9 +19,6 @@ from workrail_lint.systems.workrail.model.workflow import (
     ValidationCriteria,
     WorkflowReference,
 )
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
 
 BodyProgramStep: TypeAlias = "PromptStep | DelegatingStep"
 CapabilityLevel: TypeAlias = "Literal['required', 'preferred', 'disabled']"

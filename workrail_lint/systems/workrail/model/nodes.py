@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import Node, numbered
-from workrail_lint.systems.workrail.author_texts import step_groups, strings_of, texts_of, top_groups
+from workrail_lint.systems.workrail.author_texts import Group, Text, step_groups, strings_of, texts_of, top_groups
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.author_texts import Group, Text
     from workrail_lint.systems.workrail.model.workflow import (
         Condition,
         Delegation,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, ByPresence, ByType, Items, Node, Unchecked
 from workrail_lint.systems.workrail.model.nodes import (
@@ -15,9 +15,6 @@ from workrail_lint.systems.workrail.model.nodes import (
     StandardNode,
     WorkflowNode,
 )
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
 
 AcceptedKind: TypeAlias = "Literal['routine', 'workflow']"
 Autonomy: TypeAlias = "Literal['guided', 'full_auto_stop_on_user_deps', 'full_auto_never_stop']"

@@ -20,6 +20,7 @@ from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
+from workrail_lint.base.pattern_texts import matching_texts
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, FALSE_WORDS, TRUE_WORDS, normal_text
 from workrail_lint.systems.workrail.solver.expression import UNSET, Comparison
 
@@ -105,8 +106,6 @@ def candidates(comparisons: Sequence[Comparison]) -> Iterator[Any]:
     yield UNSET
     for comparison in comparisons:
         if comparison.operator == "matches":
-            from workrail_lint.base.pattern_texts import matching_texts
-
             yield from matching_texts(js.text(comparison.operand), "i")
     yield from _joined(parts, foreign)
     yield from ("", " ")
