@@ -102,7 +102,7 @@ class Runtime:
         yield "from __future__ import annotations"
         yield ""
         yield from _import("collections.abc", ("Mapping", "Sequence"), text)
-        yield from _import("typing", ("TYPE_CHECKING", "Any", "Literal"), f"{text} TYPE_CHECKING")
+        yield from _import("typing", ("Any", "Literal", "TypeAlias"), text)
         yield ""
         own = ("Node",) if self._base == "Node" else ()
         yield from _import("workrail_lint.documents.nodes", ("NO_MEMBERS", *sorted((*_READERS, *own))), text)
@@ -113,9 +113,6 @@ class Runtime:
             yield f"from {self._plan.bases_module} import {', '.join(bases)}"
         if self._shared:
             yield f"from {self._plan.shared_module} import {', '.join(sorted(self._shared))}"
-        yield ""
-        yield "if TYPE_CHECKING:"
-        yield "    from typing import TypeAlias"
 
     @property
     def _base(self) -> str:

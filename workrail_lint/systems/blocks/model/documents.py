@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items
 from workrail_lint.documents.nodes import Node as DocumentNode
 from workrail_lint.systems.blocks.model.graph import DefinitionNode, GraphNode, GroupNode, TransitionNode
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
 
 AgentNodeType: TypeAlias = "Literal['planner', 'backend', 'frontend', 'reviewer', 'orchestrator', 'devops', 'ideation', 'architect', 'surveyor', 'prd', 'acceptance', 'coding', 'utest', 'debugger', 'security', 'validation', 'deployment', 'monitor', 'release', 'cursor']"  # noqa: E501
 Backend: TypeAlias = "Literal['claude', 'cursor', 'codex']"

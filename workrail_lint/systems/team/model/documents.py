@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeAlias
 
 from workrail_lint.documents.nodes import Items, Node
 from workrail_lint.systems.team.model.nodes import CriterionNode, TaskNode
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
 
 RiskFlag: TypeAlias = "Literal['security', 'perf', 'breaking-change', 'none']"
 TaskStatus: TypeAlias = "Literal['not-started', 'in-progress', 'implemented', 'completed', 'blocked']"
