@@ -74,7 +74,7 @@ def _serve_engine(args: argparse.Namespace) -> int:
     from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
     from pytest_workrail.engine.store.home import data_root, in_memory, on_disk
     from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
-    from pytest_workrail.run.bench import DiskWorkspace
+    from pytest_workrail.mcp.workspace import DiskWorkspace
     from pytest_workrail.sessions.versions import versions_below
     from workrail_lint.base.version import VERSION
 

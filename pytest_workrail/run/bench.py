@@ -1,15 +1,8 @@
-"""The engine and its world for one run: stores, clock, and the workspace on disk.
-
-What version control says about a folder is read from a few small files of the repository instead of running a program:
-no process, and the same answer everywhere.
-"""
+"""The engine and its world for one run: stores, clock, and a workspace of which nothing is known."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -28,23 +21,13 @@ from pytest_workrail.engine.model.reasons import (
 )
 from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.operator import Dependencies
-from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.store.home import in_memory
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
-from workrail_lint.base.canonical import digest
-from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
-from workrail_lint.systems.workrail.project_bindings import project_overrides
-from workrail_lint.systems.workrail.references import resolve_references
-from workrail_lint.systems.workrail.settings import BINDINGS_FILE
-
-_SHA = re.compile(r"[0-9a-f]{40}")
-_BRANCH = "ref: refs/heads/"
 
 # A workspace of which nothing is known, so that no run depends on the machine it is made on.
 WORKSPACE = "/workspace"
@@ -60,83 +43,6 @@ HostReason: TypeAlias = (
     | StorageCorruption
     | EvaluationFailed
 )
-
-
-class DiskWorkspace:
-    """Workspaces in folders. `package_root` is where the files of an installed engine lie, if there is one."""
-
-    def __init__(self, package_root: str | None = None) -> None:
-        self._package_root = package_root
-
-    def facts(self, workspace_path: str) -> WorkspaceFacts:
-        """Repository, branch and commit of a folder; nothing when it lies in no repository."""
-        root = _repository(Path(workspace_path))
-        if root is None:
-            return WorkspaceFacts()
-        git = _git_folder(root)
-        head = "" if git is None else _read(git / "HEAD")
-        branch = head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else None
-        sha = None if git is None else _commit(git, head)
-        name = root.as_posix()
-        return WorkspaceFacts(branch or None, sha, digest(name.encode("utf-8", "surrogatepass")), name)
-
-    def end(self, workspace_path: str | None) -> GitEnd:
-        """The commit a folder stands at. Which commits are the agent's own can't be told from that."""
-        return GitEnd() if workspace_path is None else GitEnd(self.facts(workspace_path).git_head_sha)
-
-    def resolve(self, reference: Mapping[str, Any], workspace_path: str | None) -> str | None:
-        """Return the file a reference leads to."""
-        if workspace_path is None and reference.get("resolveFrom") != "package":
-            return None
-        (entry,) = resolve_references([dict(reference)], workspace_path or ".", self._package_root)
-        return entry.get("resolvedPath")
-
-    def overrides(self, workflow_id: str, workspace_path: str | None) -> Mapping[str, str] | None:
-        """The bindings of a project for a workflow; no file is no overrides, an unreadable one says nothing."""
-        if workspace_path is None:
-            return None
-        try:
-            content = json.loads(read_bytes(str(Path(workspace_path) / BINDINGS_FILE)))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError):
-            return None
-        return project_overrides(content, workflow_id).overrides
-
-
-def _repository(folder: Path) -> Path | None:
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
-def _git_folder(root: Path) -> Path | None:
-    """Return the folder with the repository's data; in a worktree a file names it."""
-    marker = root / ".git"
-    if marker.is_dir():
-        return marker
-    named = _read(marker)
-    return root / named.removeprefix("gitdir:").strip() if named.startswith("gitdir:") else None
-
-
-def _commit(git: Path, head: str) -> str | None:
-    if _SHA.fullmatch(head):
-        return head
-    name = head.removeprefix("ref:").strip()
-    shared = _read(git / "commondir")
-    for folder in (git, git / shared) if shared else (git,):
-        sha = _read(folder / name) if name else ""
-        if _SHA.fullmatch(sha):
-            return sha
-        packed = re.search(rf"^([0-9a-f]{{40}}) {re.escape(name)}$", _read(folder / "packed-refs"), re.MULTILINE)
-        if packed:
-            return packed[1]
-    return None
-
-
-def _read(path: Path) -> str:
-    try:
-        return read_bytes(str(path)).decode().strip()
-    except (OSError, ValueError):
-        return ""
 
 
 class Declared(Struct, frozen=True):

@@ -20,7 +20,7 @@ from pytest_workrail.engine.protocol.ports import WorkflowEntry
 from pytest_workrail.engine.store.home import in_memory
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.mcp.tools import EngineTools
-from pytest_workrail.run.bench import DiskWorkspace
+from pytest_workrail.mcp.workspace import DiskWorkspace
 from pytest_workrail.sessions.versions import load_version
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from protocol_bench import Bench, compiled, quiet, workflow
 
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.ports import GitEnd
-from pytest_workrail.run.bench import DiskWorkspace
+from pytest_workrail.mcp.workspace import DiskWorkspace
 from workrail_lint.base.canonical import digest
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
