@@ -19,7 +19,8 @@ from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Sub
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.index import ContractPack, contract_packs
 from workrail_lint.base.js import Json
-from workrail_lint.systems.workrail.solver import UNSET, Solver
+from workrail_lint.systems.workrail.solver.expression import UNSET
+from workrail_lint.systems.workrail.solver.search import Solver
 
 Ir = Mapping[str, Any]
 # Turns with a change to the context; later ones change nothing, so that runs come to an end.

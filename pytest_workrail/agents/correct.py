@@ -40,7 +40,8 @@ from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, 
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.solver import Solver, Values, Wish
+from workrail_lint.systems.workrail.solver.expression import Values
+from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
 _HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
 # What an agent may give a variable: some are the host's, and one takes only certain words.

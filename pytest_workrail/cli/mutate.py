@@ -22,8 +22,7 @@ from pytest_workrail.explore.mutation_judge import MutationCache, UnstableScenar
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
 from pytest_workrail.explore.mutation_report import TASK, pieces, sentence
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from workrail_lint.base.neutral import json_text
-from workrail_lint.base.terminal import err, out, out_json, printable
+from workrail_lint.base.terminal import err, json_text, out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.output import write_output

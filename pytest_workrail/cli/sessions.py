@@ -92,7 +92,7 @@ def nothing(folder: DataFolder) -> int:
 
 def answer(value: dict[str, Any]) -> None:
     """A result as JSON, in ASCII so that every terminal leaves it what it is."""
-    from workrail_lint.base.neutral import json_text
+    from workrail_lint.base.terminal import json_text
 
     out(json_text({"version": 1, **value}, indent=2))
 

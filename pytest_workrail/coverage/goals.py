@@ -72,7 +72,7 @@ from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.loops import body_of, is_gate
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
 from pytest_workrail.engine.model.words import Autonomy
-from workrail_lint.systems.workrail.solver import Wish
+from workrail_lint.systems.workrail.solver.search import Wish
 
 GUIDED: Autonomy = "guided"
 NEVER_STOP: Autonomy = "full_auto_never_stop"

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_workrail.coverage.points import truth_case
-from workrail_lint.systems.workrail.solver import Comparison, Expression, Wish, read
-from workrail_lint.systems.workrail.solver.expression import comparison_of
+from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
+from workrail_lint.systems.workrail.solver.search import Wish
 
 _TRUE: dict[str, Any] = {"and": []}
 _FALSE: dict[str, Any] = {"or": []}

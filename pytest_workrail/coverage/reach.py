@@ -13,7 +13,8 @@ from typing import Any
 
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from workrail_lint.base import js
-from workrail_lint.systems.workrail.solver import IMPOSSIBLE, Comparison, Solver, Wish, comparisons_in
+from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, Comparison, comparisons_in
+from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
 # A loop with more iterations is looked at only where somebody compares with their number.
 _FEW = 12

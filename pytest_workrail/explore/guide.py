@@ -20,7 +20,7 @@ from pytest_workrail.coverage.points import ASKED, Point, fragment_place, gate_p
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.profiles import PROFILES, Profile, ProfileName
 from pytest_workrail.explore.targets import Binder, Map, Target
-from workrail_lint.systems.workrail.solver import Wish
+from workrail_lint.systems.workrail.solver.search import Wish
 
 # What a run could still show at a place.
 Waiting: TypeAlias = Callable[[str], list[Point]]

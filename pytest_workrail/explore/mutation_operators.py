@@ -14,7 +14,7 @@ from pytest_workrail.coverage.points import fragment_place, place_of
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.workrail.solver import UNSET
+from workrail_lint.systems.workrail.solver.expression import UNSET
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow

@@ -28,12 +28,13 @@ from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
-from workrail_lint.base.neutral import one_line
+from workrail_lint.base.terminal import one_line
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_words import Behaviour
-from workrail_lint.systems.workrail.solver import POSSIBLE, Wish
+from workrail_lint.systems.workrail.solver.expression import POSSIBLE
+from workrail_lint.systems.workrail.solver.search import Wish
 
 MOST_RUNS = 100
 _MODES = ("guided", "full_auto_never_stop", "full_auto_stop_on_user_deps")

@@ -51,7 +51,7 @@ from pytest_workrail.explore.guide import Guide, extras
 from pytest_workrail.explore.targets import Target, element_name
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
-from workrail_lint.systems.workrail.solver import Wish
+from workrail_lint.systems.workrail.solver.search import Wish
 
 _MAX_TARGETS = 300
 _ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")

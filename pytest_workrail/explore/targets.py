@@ -15,8 +15,8 @@ from pytest_workrail.coverage.reach import LIMIT, continuing, loop_numbers, natu
 from pytest_workrail.engine.core.loops import body_of, is_gate
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from pytest_workrail.engine.model.places import LoopFrame, LoopPosition, step_key
-from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import comparison_of
+from workrail_lint.systems.workrail.solver.search import Wish
 
 _TRUE: dict[str, Any] = {"and": []}
 _FALSE: dict[str, Any] = {"or": []}

@@ -24,9 +24,8 @@ from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
 from workrail_lint.base.files import output_root, read_bytes, write_atomically
-from workrail_lint.base.neutral import json_text
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.terminal import neutral
+from workrail_lint.base.terminal import json_text, neutral
 from workrail_lint.cli import UsageError
 from workrail_lint.cli.studio import main as studio
 from workrail_lint.studio.runs import run_data

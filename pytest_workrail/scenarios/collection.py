@@ -18,7 +18,7 @@ from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.golden.files import ENDING, SCENARIO_ENDING
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
 from workrail_lint.base.files import read_bytes
-from workrail_lint.base.neutral import one_line, shown_path
+from workrail_lint.base.terminal import one_line, shown_path
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript

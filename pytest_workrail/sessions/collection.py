@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_workrail.run.pytest_session import SESSION_WORKFLOWS, SESSIONS, in_own_words, note_assertion
-from workrail_lint.base.neutral import one_line, shown_path
+from workrail_lint.base.terminal import one_line, shown_path
 
 _VERSIONS = pytest.StashKey[Any]()
 

@@ -22,7 +22,7 @@ from pytest_workrail.sessions.replay import Recorded, unless_damaged
 from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.compiler.kept_ir import kept_ir_name
+from workrail_lint.systems.workrail.compile import kept_ir_name
 from workrail_lint.systems.workrail.scenario_words import AFTER_END
 
 _ANSWERS = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}

@@ -63,7 +63,7 @@ class Judgement(Struct, frozen=True):
 
 def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
     """The workflow that a run was pinned to, by the public engine or by ours."""
-    from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
+    from workrail_lint.systems.workrail.compile import compile_pin, is_pin
 
     found = folder.pinned_workflow(workflow_hash)
     if isinstance(found, Err):

@@ -17,9 +17,8 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.project.config import find_config
 from workrail_lint.project.discovery import discover
-from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.compile import compile_pin, compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.compiler.pinned import compile_pin
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
 
 

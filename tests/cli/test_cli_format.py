@@ -11,7 +11,7 @@ from cli_types import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.documents.json_order import ordered
+from workrail_lint.documents.json_format import ordered
 from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.systems.workrail.formatting import format_workflow
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workrail_lint.base.files import matches, write_atomically
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.documents.places import id_pointer, place_matches
+from workrail_lint.documents.pointer import id_pointer, place_matches
 from workrail_lint.project.config import find_config, load_config
 from workrail_lint.project.discovery import discover
 

@@ -11,7 +11,7 @@ import pytest
 from workrail_lint.base.result import Ok
 from workrail_lint.cli import main
 from workrail_lint.project.config import Config, find_config
-from workrail_lint.project.projects import projects
+from workrail_lint.project.plan import projects
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 # Something to find, the same in every project.

@@ -13,7 +13,7 @@ from report_samples import RULES, finding, report
 from sarif_schema import SCHEMA
 from test_report_ci import commands
 
-from workrail_lint.base.neutral import LOG_COMMAND
+from workrail_lint.base.terminal import LOG_COMMAND
 from workrail_lint.findings import Edit, Finding, Fix, Safety, Severity
 from workrail_lint.report import FORMATS, render, render_statistics
 from workrail_lint.report.data import ReportData, Reported

@@ -445,3 +445,15 @@ def matches(path: str, root: str, patterns: list[str]) -> bool:
         if fnmatchcase(relative, f"{wanted}/*") or fnmatchcase(relative, f"*/{wanted}"):
             return True
     return False
+
+
+def inside(base: str, source: str) -> str | None:
+    """The normalized path of a source below its base, or None when it leaves the base.
+
+    Symbolic links are not followed here; whether one leads out of the base is a finding of its own.
+    """
+    root = os.path.normpath(os.path.abspath(base))
+    path = os.path.normpath(os.path.join(root, source))
+    if "\x00" in path:
+        return None
+    return path if path == root or path.startswith(root.rstrip(os.sep) + os.sep) else None

@@ -15,8 +15,7 @@ from workrail_lint.cli.arguments import bindings_file, configuration, judging_se
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import Config, system_keys
-from workrail_lint.project.plan import Request, document_suffixes, make_plan
-from workrail_lint.project.projects import Project, projects
+from workrail_lint.project.plan import Project, Request, document_suffixes, make_plan, projects
 from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, reported_outcome, run
 from workrail_lint.report import FORMATS
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
@@ -145,7 +144,7 @@ def _with_plugins(code: int, plans: list[Plan]) -> int:
     """The exit code, unless a plugin failed: then the run is not complete, whatever it found."""
     problems = list(dict.fromkeys(problem for plan in plans for problem in plan.plugin_problems))
     if problems:
-        from workrail_lint.base.neutral import one_line
+        from workrail_lint.base.terminal import one_line
     for problem in problems:
         err(f"workrail-lint: {one_line(problem)}")
     return USAGE if problems else code

@@ -16,12 +16,11 @@ from workrail_lint.cli.arguments import Workflow, compiled_by_other, configurati
 from workrail_lint.cli.output import report_errors
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.workrail.check import check_document
-from workrail_lint.systems.workrail.compile import compile_for_engine, errors_of, read_for_compiling
+from workrail_lint.systems.workrail.compile import compile_for_engine, errors_of, read_for_compiling, resolve_references
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.provenance import provenance_data
-from workrail_lint.systems.workrail.references import resolve_references
 from workrail_lint.systems.workrail.settings import Settings
 
 

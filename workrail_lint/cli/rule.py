@@ -7,10 +7,9 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from workrail_lint.base.neutral import json_text
 from workrail_lint.base.result import Ok
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
+from workrail_lint.base.terminal import Style, err, json_text, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity

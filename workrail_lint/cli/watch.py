@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from workrail_lint.base.neutral import one_line, shown_path
-from workrail_lint.base.terminal import Style, err, uses_colour
+from workrail_lint.base.terminal import Style, err, one_line, shown_path, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import UsageError
 from workrail_lint.findings import Finding, Phase, Severity

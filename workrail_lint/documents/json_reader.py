@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
-from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import loads, read_string, skip_space, skip_value
-from workrail_lint.documents.source_text import SourceText, Span
+from workrail_lint.documents.source_text import Problem, SourceText, Span
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200

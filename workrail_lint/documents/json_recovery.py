@@ -15,9 +15,8 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import FEW_PROBLEMS, MAX_DEPTH, NodeSpan, NumberLexeme
 from workrail_lint.documents.pointer import child
-from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import read_string
-from workrail_lint.documents.source_text import SourceText
+from workrail_lint.documents.source_text import Problem, SourceText
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _NUMBER_LIKE = re.compile(r"[+-]?[\w.][\w.+-]*", re.ASCII)

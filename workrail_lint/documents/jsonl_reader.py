@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from workrail_lint.base import js
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
-from workrail_lint.documents.problems import Problem, decoded
-from workrail_lint.documents.source_text import SourceText, Span
+from workrail_lint.documents.source_text import Problem, SourceText, Span, decoded
 
 # After a duplicate key there is still a value; after any other problem the value is a guess.
 _REPEATED = "json-duplicate-key"

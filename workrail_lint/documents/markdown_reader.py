@@ -12,8 +12,7 @@ from typing import NamedTuple
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.json_reader import MAX_BYTES
-from workrail_lint.documents.problems import Problem, decoded
-from workrail_lint.documents.source_text import SourceText, Span
+from workrail_lint.documents.source_text import Problem, SourceText, Span, decoded
 
 _LINE = Pattern(r"[^\n]*\n|[^\n]+")
 _ATX = Pattern(r" {0,3}(#{1,6})(?:[ \t](.*))?$")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NodeSpan
-from workrail_lint.documents.problems import Problem, decoded
-from workrail_lint.documents.source_text import SourceText, Span
+from workrail_lint.documents.source_text import Problem, SourceText, Span, decoded
 
 if TYPE_CHECKING:
     import yaml

@@ -15,7 +15,7 @@ from typing import Any
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.documents.places import relative_to
+from workrail_lint.documents.pointer import relative_to
 from workrail_lint.findings import Finding
 
 VERSION = 1

@@ -9,7 +9,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
-from workrail_lint.documents.places import file_matches, place_matches, relative_to
+from workrail_lint.documents.pointer import file_matches, place_matches, relative_to
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.documents.toml_places import table_places
 from workrail_lint.findings import Finding, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from workrail_lint.base.neutral import json_text, one_line
+from workrail_lint.base.terminal import json_text, one_line
 from workrail_lint.findings import Severity
 from workrail_lint.report.data import ReportData, Reported, portable, unique_fingerprint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workrail_lint.base.neutral import json_text
+from workrail_lint.base.terminal import json_text
 from workrail_lint.documents.pointer import decode
 from workrail_lint.findings import Edit, Finding, Position, Span
 from workrail_lint.report.data import ReportData, Reported, Summary, portable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from itertools import groupby
 
-from workrail_lint.base.neutral import one_line, shown_path
+from workrail_lint.base.terminal import one_line, shown_path
 from workrail_lint.report.data import ReportData, Reported
 
 _TOOL = "workrail-lint"

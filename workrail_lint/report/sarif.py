@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from workrail_lint.base.neutral import json_text
+from workrail_lint.base.terminal import json_text
 from workrail_lint.findings import Severity, Span
 from workrail_lint.report.data import ReportData, Reported, portable, unique_fingerprint
 from workrail_lint.report.json import edit_spans

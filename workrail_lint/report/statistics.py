@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from workrail_lint.base.neutral import json_text, one_line
-from workrail_lint.base.terminal import Style
+from workrail_lint.base.terminal import Style, json_text, one_line
 from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.text import COLOURS, closing

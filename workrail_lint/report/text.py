@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
-from workrail_lint.base.neutral import one_line, shown_path
-from workrail_lint.base.terminal import Style, uses_colour
+from workrail_lint.base.terminal import Style, one_line, shown_path, uses_colour
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData, Reported, Summary

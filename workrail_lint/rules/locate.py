@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from workrail_lint.base.canonical import CanonicalError, canonical_hash
-from workrail_lint.documents.places import id_pointer
-from workrail_lint.documents.pointer import resolve
+from workrail_lint.documents.pointer import id_pointer, resolve
 from workrail_lint.findings import Finding, Phase, Severity, safe
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.problems import Problem
-    from workrail_lint.documents.source_text import SourceText, Span
+    from workrail_lint.documents.source_text import Problem, SourceText, Span
     from workrail_lint.findings import Finding
     from workrail_lint.rules.table import RuleInfo
 

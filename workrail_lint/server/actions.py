@@ -13,8 +13,7 @@ from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_edit import Editor, difference
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, read_json
 from workrail_lint.documents.operations import Insert
-from workrail_lint.documents.places import relative_to
-from workrail_lint.documents.pointer import decode
+from workrail_lint.documents.pointer import decode, relative_to
 from workrail_lint.findings import Edit, Finding, Safety, unsafe
 from workrail_lint.project.baseline import baseline_text, merged_baseline
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE, TABLE

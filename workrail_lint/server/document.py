@@ -12,10 +12,9 @@ from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE
-from workrail_lint.server.place import Place, place_at, raw_offsets
+from workrail_lint.server.place import Place, place_at, raw_offsets, yaml_place
 from workrail_lint.server.positions import shifted
 from workrail_lint.server.projects import Project
-from workrail_lint.server.yaml_place import yaml_place
 from workrail_lint.systems.schemas import kinds, schema_walk
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.neutral import one_line
+from workrail_lint.base.terminal import one_line
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.

@@ -72,7 +72,7 @@ def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], Wor
 
 def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
     """What the public engine pinned, as an IR: a session that it began can be looked at and continued here."""
-    from workrail_lint.systems.workrail.compiler.pinned import compile_pin
+    from workrail_lint.systems.workrail.compile import compile_pin
 
     compiled = compile_pin(pin)
     if isinstance(compiled, Err):

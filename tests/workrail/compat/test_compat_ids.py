@@ -8,7 +8,6 @@ import pytest
 from compat_documents import codes, first_step, loop, refused, step, workflow
 
 from workrail_lint.systems.workrail.compat import normalize
-from workrail_lint.systems.workrail.compat.codes import variables_alias
 
 # -- D10: ids ------------------------------------------------------------------------------------------
 
@@ -250,19 +249,3 @@ def test_parallel_and_unknown_steps_are_not_standard_steps() -> None:
     for kind in ("parallel", "standard", 3, None):
         document = workflow(step(type=kind, output={"contractRef": "c"}, validationCriteria={"type": "length"}))
         assert normalize(document).document is document
-
-
-# -- D20: run inputs -----------------------------------------------------------------------------------------
-
-
-def test_variables_in_place_of_a_context() -> None:
-    finding = variables_alias({"variables": {"a": 1}}, "/turns/0")
-    assert finding is not None
-    assert (finding.code, finding.pointer) == ("compat-variables-alias", "/turns/0/variables")
-    assert "`context`" in finding.message
-    assert "merge" not in finding.message
-    both = variables_alias({"variables": {}, "context": {}})
-    assert both is not None
-    assert "merge" in both.message
-    assert variables_alias({"context": {}}) is None
-    assert variables_alias(["variables"]) is None

@@ -7,8 +7,8 @@ import worked
 
 from workrail_lint import CompiledWorkflow, Ok, canonical_bytes, compile_workflow
 from workrail_lint.base.canonical import canonical_hash, hash_ref
+from workrail_lint.systems.workrail.compile import resolve_references
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
-from workrail_lint.systems.workrail.references import resolve_references
 
 
 def compiled(text: str, **inputs: object) -> CompiledWorkflow:

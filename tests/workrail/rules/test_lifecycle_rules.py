@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import Any
 
@@ -134,11 +135,10 @@ def test_design_form_is_written_out() -> None:
 
 
 def test_every_compatibility_code_has_words() -> None:
-    from workrail_lint.systems.workrail.compat import codes
-
-    names = {value.name for value in vars(codes).values() if isinstance(value, codes.Code)}
-    assert DesignFormConstruct._compat_messages().keys() == names
-    assert all(name.startswith("compat-") for name in names)
+    module = importlib.import_module("workrail_lint.systems.workrail.compat.normalize")
+    codes = [value for value in vars(module).values() if isinstance(value, module.Code)]
+    assert list(module.CODES.values()) == codes
+    assert all(code.name.startswith("compat-") and code.what and code.instead for code in codes)
 
 
 # ------------------------------------------------------------------------------------------------ metrics

@@ -16,7 +16,7 @@ from workrail_lint.systems.team.vocabulary import Profile
 from workrail_lint.systems.team.wording import in_line, type_name
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.problems import Problem
+    from workrail_lint.documents.source_text import Problem
 
 K = TeamKind
 # The first problems describe a file that is wrong everywhere as well as all of them.

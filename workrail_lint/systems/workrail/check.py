@@ -1,7 +1,7 @@
 """One workflow document through all phases: read, schema, structure, compile, lint.
 
-The reference engine stops at the first phase that fails; here every phase that can still say something true
-does, and what two phases noticed alike is told once.
+The reference engine stops at the first phase that fails; here every phase that can still report something true
+does, and what two phases report alike is reported once.
 """
 
 from __future__ import annotations
@@ -24,16 +24,74 @@ from workrail_lint.systems.workrail.compiler.compiled import (
     run_passes,
 )
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
-from workrail_lint.systems.workrail.lint import lint
+from workrail_lint.systems.workrail.identity import source_kind_of
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
+from workrail_lint.systems.workrail.rules.facts import facts_of
+from workrail_lint.systems.workrail.rules.prose import text_index
+from workrail_lint.systems.workrail.rules.walk import run_rules
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings
-from workrail_lint.systems.workrail.workflow_registry import Mention
+from workrail_lint.systems.workrail.workflow_registry import Entry, Mention, entry_of
+
+
+def lint(
+    checked: CheckedDocument,
+    normalized: Normalized,
+    model: Workflow,
+    refused: list[Finding],
+    found: list[Finding],
+    path: str,
+    settings: Settings,
+    rules: LazyRules[WorkflowRule],
+    is_routine: bool,
+) -> list[Finding]:
+    """Return what the rules find in a document, given what was found before."""
+    checked.source_kind = _source_kind(path, settings)
+    workflow = WorkflowContext(
+        checked.document,
+        model,
+        settings.catalog,
+        path,
+        bindings=settings.bindings,
+        compiled=checked.compiled,
+        engine=settings.engine,
+        normalized=normalized,
+        is_routine=is_routine,
+        workspace=settings.workspace,
+        source_kind=checked.source_kind,
+        options=settings.options,
+    )
+    workflow.found = found
+    for finding in (*refused, *found):
+        if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
+            finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
+    chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
+    from_rules = run_rules(chosen, workflow)
+    checked.consulted = workflow.consulted
+    checked.mentions = [
+        mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
+    ]
+    return from_rules
+
+
+def entry_for(path: str, checked: CheckedDocument, settings: Settings) -> Entry | None:
+    """Return what other files need to know about a checked document."""
+    kind = checked.source_kind or _source_kind(path, settings)
+    return entry_of(path, checked.document.value, kind, checked.mentions)
+
+
+def _source_kind(path: str, settings: Settings) -> str:
+    """Where a file comes from: as configured, else as its path tells."""
+    if settings.source_kind is not None:
+        return settings.source_kind
+    return source_kind_of(path, lambda: settings.bundled_ids)
+
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
 # reads a large file that is asked for by name.

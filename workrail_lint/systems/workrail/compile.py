@@ -1,22 +1,29 @@
-"""`compile_workflow`: from a file, text or loaded document to a compiled workflow, or to why not."""
+"""Workflows that are compiled outside of a check: from a file, text or loaded document, from a pin, from a kept IR.
+
+A pin is a workflow as the public engine stored it: prompts are rendered, bindings and injected texts are in place, so
+only the steps that the engine makes at run time are left to do. A kept IR stands for a source that was not kept; its
+file name ends in the first digits of its hash, so that an edit is noticed.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from workrail_lint.base.canonical import CanonicalError
-from workrail_lint.base.files import read_file
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.base.files import inside, read_file
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity, unreadable
 from workrail_lint.rules.locate import locate
+from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
-from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
+from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP, HashMode, engine_snapshot
+from workrail_lint.systems.workrail.compiler.tokens import Bound
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
 
@@ -130,3 +137,125 @@ def errors_of(checked: CheckedDocument, path: str) -> list[Finding]:
         if finding.phase is Phase.COMPILE:
             finding.code = str(finding.details.pop("compileCode", finding.code))
     return errors
+
+
+SOURCE_KIND = "v1_pinned"
+ONBOARDING_ID = str(ONBOARDING_STEP["id"])
+# Applied already: compiling them again would add their text a second time, or ask for slots that are filled.
+_APPLIED = ("features", "extensionPoints")
+
+
+class Onboarding(NamedTuple):
+    """The step that the engine puts before the first one, in the words that this run was given."""
+
+    title: str
+    prompt: str
+
+
+class PinnedWorkflow(NamedTuple):
+    """What a pin holds: a definition without the onboarding step, compiled, and that step if there was one."""
+
+    definition: dict[str, Any]
+    compiled: CompiledWorkflow
+    onboarding: Onboarding | None
+
+    @property
+    def ir(self) -> dict[str, Any]:
+        """The IR without the onboarding step, with the bindings that the engine resolved."""
+        return self.compiled.ir
+
+    @property
+    def is_source(self) -> bool:
+        """Return whether the definition could be a file of a project; the ids of expanded templates could not."""
+        return not any("." in step_id for step_id in self.compiled.step_by_id)
+
+
+def is_pin(value: dict[str, Any]) -> bool:
+    """Return whether a pinned document is one of the public engine's."""
+    return value.get("sourceKind") == SOURCE_KIND
+
+
+def compile_pin(pin: dict[str, Any]) -> Ok[PinnedWorkflow] | Err[str]:
+    """The workflow of a pin, or why it can't run. A pin comes from a folder that anybody may have written to."""
+    # Not at the top: compiling from text stands above the passes.
+
+    definition = pin.get("definition")
+    steps = definition.get("steps") if isinstance(definition, dict) else None
+    if not is_pin(pin) or not isinstance(definition, dict) or not isinstance(steps, list):
+        return Err("it is not a pinned workflow of the engine")
+    first = steps[0] if steps and isinstance(steps[0], dict) else {}
+    onboarding = None
+    if first.get("id") == ONBOARDING_ID:
+        onboarding = Onboarding(str(first.get("title", "")), str(first.get("prompt", "")))
+        steps = steps[1:]
+    own = {name: value for name, value in definition.items() if name not in _APPLIED} | {"steps": steps}
+    settings = Settings(load_core(), engine=False, pinned=True)
+    compiled = compile_document(read_for_compiling(json.dumps(own)), "", settings)
+    if isinstance(compiled, Err):
+        return Err(f"it does not compile: {compiled.error[0].message}")
+    bound = Bound(_texts(pin.get("resolvedBindings")), _texts(pin.get("pinnedOverrides")))
+    return Ok(PinnedWorkflow(own, compiled.value.bound_to(bound), onboarding))
+
+
+def _texts(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(name): text for name, text in value.items() if isinstance(text, str)}
+
+
+_NAME = Pattern(r".*-([0-9a-f]{12})\.ir\.json\Z")
+
+
+def kept_ir_name(base: str, ir: dict[str, Any]) -> str:
+    """The file name of an IR, after what it is of."""
+    return f"{base}-{_digits(ir)}.ir.json"
+
+
+def is_kept_ir(path: str) -> bool:
+    """Return whether a file name is that of such an IR."""
+    return path.endswith(".ir.json") and _NAME.match(path) is not None
+
+
+def read_kept_ir(path: str) -> Ok[dict[str, Any]] | Err[list[Finding]]:
+    """The IR of a file, if it is the one that the file is named after."""
+    read = read_file(path)
+    if isinstance(read, Err):
+        return Err([unreadable(read.error)])
+    named = _NAME.match(path)
+    try:
+        ir = json.loads(read.value)
+        is_intact = isinstance(ir, dict) and named is not None and _digits(ir) == named[1]
+    except (ValueError, RecursionError, CanonicalError):
+        is_intact = False
+    if is_intact:
+        return Ok(ir)
+    message = "the compiled workflow differs from the one it is named after; it is not a file to be edited"
+    return Err([Finding("ir-altered", "ir-altered", Severity.ERROR, message, path=path, phase=Phase.COMPILE)])
+
+
+def _digits(ir: dict[str, Any]) -> str:
+    return digest(canonical_bytes(ir)).removeprefix("sha256:")[:12]
+
+
+_REFERENCE_MEMBERS = ("id", "title", "source", "purpose", "authoritative")
+
+
+def resolve_references(
+    references: list[dict[str, Any]], workspace: str, package_root: str | None = None
+) -> list[dict[str, Any]]:
+    """Each declared reference with its status, as the engine notes it at the start of a run.
+
+    `package_root` is the installed engine's folder; without one, nothing of it can be resolved.
+    """
+    return [_resolved_reference(reference, workspace, package_root) for reference in references]
+
+
+def _resolved_reference(reference: dict[str, Any], workspace: str, package_root: str | None) -> dict[str, Any]:
+    resolve_from = reference.get("resolveFrom", "workspace")
+    entry: dict[str, Any] = {name: reference[name] for name in _REFERENCE_MEMBERS if name in reference}
+    entry["resolveFrom"] = resolve_from
+    base = package_root if resolve_from == "package" else workspace
+    path = inside(base, reference["source"]) if base is not None else None
+    if path is not None and os.path.isfile(path):
+        return {**entry, "status": "resolved", "resolvedPath": path}
+    return {**entry, "status": "unresolved"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.documents.json_format import formatted
-from workrail_lint.documents.json_order import ordered
+from workrail_lint.documents.json_format import formatted, ordered
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.schemas import schema_walk
 

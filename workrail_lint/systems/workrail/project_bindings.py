@@ -11,7 +11,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Remove
 from workrail_lint.documents.pointer import child
-from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.source_text import Problem
 from workrail_lint.findings import Finding, Phase, unsafe
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.identity import is_valid

@@ -91,8 +91,7 @@ class WorkRailSystem(System):
         return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
-        from workrail_lint.systems.workrail.check import check_document
-        from workrail_lint.systems.workrail.lint import entry_for
+        from workrail_lint.systems.workrail.check import check_document, entry_for
 
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)

@@ -21,9 +21,9 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, read_json
-from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.schema.dialect import LENGTH_UNITS, OBJECT_MODES
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
+from workrail_lint.documents.source_text import Problem
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import admit, digest_of, load_core, routine_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from workrail_lint.base.neutral import json_text
+from workrail_lint.base.terminal import json_text
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, CatalogPhase, Contract, Feature, Ref, Routine
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.compat.codes import Code
 from workrail_lint.systems.workrail.compat.normalize import (
+    Code,
     Normalized,
     PointerMap,
     Policy,

@@ -7,8 +7,9 @@ from typing import Any
 from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Phase
-from workrail_lint.systems.workrail.compat import ids, steps
-from workrail_lint.systems.workrail.compat.codes import (
+from workrail_lint.systems.workrail.compat import steps
+from workrail_lint.systems.workrail.compat.draft import Action, Draft, Frame, Shape, frames_of
+from workrail_lint.systems.workrail.compat.normalize import (
     AGENT_ROLE,
     CAPABILITIES,
     CAPABILITY_LEVELS,
@@ -23,11 +24,11 @@ from workrail_lint.systems.workrail.compat.codes import (
     FEATURE_CONFIGS,
     FEATURE_SUBAGENTS,
     VERSION_MISSING,
+    Normalized,
+    Policy,
     code_list,
     code_span,
 )
-from workrail_lint.systems.workrail.compat.draft import Action, Draft, Frame, Shape, frames_of
-from workrail_lint.systems.workrail.compat.normalize import Normalized, Policy
 from workrail_lint.systems.workrail.compat.steps import NamedConditions
 
 FIRST_VERSION = "0.1.0"
@@ -275,12 +276,12 @@ def rewrite(document: dict[str, Any], policy: Policy) -> Normalized:
     feature_configs(draft)
 
     frames = frames_of(document)
-    plan = ids.IdPlan(frames)
+    plan = steps.IdPlan(frames)
     conditions = NamedConditions(draft)
     for frame in frames:
         steps.template_call(draft, frame, plan)
-        ids.dash_id(draft, frame)
-        ids.dash_references(draft, frame, plan)
+        steps.dash_id(draft, frame)
+        steps.dash_references(draft, frame, plan)
         steps.loop_shape(draft, frame)
         steps.loop_condition(draft, frame, conditions)
         steps.body_object(draft, frame)

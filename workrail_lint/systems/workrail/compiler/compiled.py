@@ -11,13 +11,13 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compat import SideModel
-from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
     Origin,
     RawStep,
     authored_nodes,
+    design_only_errors,
     rendered_steps,
     walk,
 )

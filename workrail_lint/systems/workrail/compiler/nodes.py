@@ -1,17 +1,19 @@
-"""What flows between the passes: steps, with the place they were written at and what they were expanded from."""
+"""What flows between the passes: steps, with their place and origin; and the builtins that a workflow names."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.model.build import step_model
 from workrail_lint.systems.workrail.model.nodes import step_name
-from workrail_lint.systems.workrail.model.workflow import Step, Workflow
+from workrail_lint.systems.workrail.model.workflow import StandardStep, Step, SynthesisConfig, Workflow
 
 RawStep = dict[str, Any]
 # Ids of a catalog are at most this long; a longer name resembles none.
@@ -234,3 +236,72 @@ def step_label(node: Node) -> str:
     inside = f" (in loop {quoted(node.loop_id)})" if node.loop_id else ""
     kind = "loop" if node.is_loop else "step"
     return f"{kind} {step_name(node.id, node.pointer)}{inside}"
+
+
+class Use:
+    """A builtin named by the definition."""
+
+    __slots__ = ("id", "kind", "pointer")
+
+    def __init__(self, kind: str, id: str, pointer: str) -> None:
+        self.kind = kind  # "feature", "ref", "template" or "contract"
+        self.id = id
+        self.pointer = pointer
+
+
+def builtin_uses(workflow: Workflow) -> list[Use]:
+    """Return every builtin that a workflow names."""
+    uses = [Use("feature", ident, f"/features/{index}") for index, ident in numbered(workflow.features)]
+    for step in workflow.all_steps:
+        uses += _uses_of(step)
+    return uses
+
+
+def _uses_of(step: Step) -> Iterator[Use]:
+    if step.kind == "parallel":
+        if step.synthesis is not None:
+            yield from _contract_of(step.synthesis)
+    elif step.kind == "standard":
+        call = step.template_call
+        if call is not None:
+            if call.has("templateId"):
+                yield Use("template", call.template_id, call.at("templateId"))
+            return  # everything else on a calling step is discarded
+        yield from _contract_of(step)
+        for part in step.prompt_blocks.prompt_parts() if step.prompt_blocks is not None else ():
+            if part.kind == "ref" and part.has("refId"):
+                yield Use("ref", part.ref_id, part.at("refId"))
+
+
+def _contract_of(holder: StandardStep | SynthesisConfig) -> Iterator[Use]:
+    contract = holder.output_contract
+    if contract is not None and contract.has("contractRef"):
+        yield Use("contract", contract.contract_ref, contract.at("contractRef"))
+
+
+def design_only_uses(workflow: Workflow, catalog: Catalog) -> list[Use]:
+    """The builtins that exist in the design (and our catalog) but in no engine."""
+    uses = builtin_uses(workflow)
+    if not uses:
+        return []  # the catalog is not even loaded
+    known: dict[str, Any] = {
+        "feature": catalog.features,
+        "ref": catalog.refs,
+        "template": catalog.templates,
+        "contract": catalog.contracts,
+    }
+    return [use for use in uses if (entry := known[use.kind].get(use.id)) is not None and entry.phase == "design"]
+
+
+def design_only_errors(workflow: Workflow, catalog: Catalog) -> list[Finding]:
+    return [
+        compile_error(
+            "DESIGN_ONLY_ID",
+            "catalog-id-design-only",
+            "C1" if use.kind == "template" else "C3",
+            None,
+            f"no engine has the {use.kind} {quoted(use.id)}; it works with the ir target only",
+            use.pointer,
+        )
+        for use in design_only_uses(workflow, catalog)
+    ]

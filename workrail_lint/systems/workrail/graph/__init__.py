@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
+from workrail_lint.systems.workrail.graph.flowchart import dot, mermaid
+from workrail_lint.systems.workrail.graph.railway import layout, layout_data, tree_data
+from workrail_lint.systems.workrail.graph.svg import svg
 from workrail_lint.systems.workrail.graph.tree import structure
 
 
@@ -13,23 +16,14 @@ def render(ir: dict[str, Any], form: str, analysis: Analysis | None = None) -> s
     blocks = structure(ir, analysis)
     match form:
         case "mermaid":
-            from workrail_lint.systems.workrail.graph.flowchart import mermaid
-
             return mermaid(blocks)
         case "dot":
-            from workrail_lint.systems.workrail.graph.flowchart import dot
-
             return dot(blocks, ir["name"])
         case _:
-            from workrail_lint.systems.workrail.graph.railway import layout
-            from workrail_lint.systems.workrail.graph.svg import svg
-
             return svg(layout(blocks), ir["name"])
 
 
 def drawing_data(ir: dict[str, Any], analysis: Analysis | None = None) -> dict[str, Any]:
     """The drawing as plain data: places, and the tree behind it."""
-    from workrail_lint.systems.workrail.graph.railway import layout, layout_data, tree_data
-
     blocks = structure(ir, analysis)
     return {"layout": layout_data(layout(blocks)), "tree": tree_data(blocks)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
 from workrail_lint.systems.workrail.author_texts import texts_of
-from workrail_lint.systems.workrail.compiler.builtin_uses import Use, builtin_uses
+from workrail_lint.systems.workrail.compiler.nodes import Use, builtin_uses
 from workrail_lint.systems.workrail.compiler.tokens import declared_slots
 
 if TYPE_CHECKING:

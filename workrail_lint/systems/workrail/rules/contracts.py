@@ -15,7 +15,7 @@ from workrail_lint.documents.schema.messages import shown
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_HINTS
+from workrail_lint.systems.workrail.compat.normalize import OUTPUT_CONTRACT, OUTPUT_HINTS
 from workrail_lint.systems.workrail.model.workflow import OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import DESIGN_FORM

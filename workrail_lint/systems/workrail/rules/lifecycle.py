@@ -13,7 +13,7 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compat import codes
+from workrail_lint.systems.workrail.compat.normalize import CODES
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import (
@@ -256,22 +256,16 @@ class DesignFormConstruct(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.normalized is None:
             return
-        messages = self._compat_messages()
         severity = Severity.ERROR if workflow.engine else Severity.WARNING
         fix = unsafe(
             "rewrite the workflow in the form that the engine accepts", Replace("", workflow.normalized.document)
         )
         for warning in workflow.normalized.warnings:
-            what, instead = messages[warning.code]
-            message = f"the engine rejects {what}; {instead}"
+            code = CODES[warning.code]
+            message = f"the engine rejects {code.what}; {code.instead}"
             if not workflow.engine:
-                message = f"{what} works with the ir target only, and the engine rejects it; {instead}"
+                message = f"{code.what} works with the ir target only, and the engine rejects it; {code.instead}"
             report(warning.pointer, message, fix=fix, severity=severity, original=True)
-
-    @staticmethod
-    def _compat_messages() -> dict[str, tuple[str, str]]:
-        known = (value for value in vars(codes).values() if isinstance(value, codes.Code))
-        return {code.name: (code.what, code.instead) for code in known}
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("plan-it"))

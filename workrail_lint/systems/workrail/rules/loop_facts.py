@@ -11,7 +11,7 @@ from typing import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, unsafe
-from workrail_lint.systems.workrail.compat.codes import CONDITION_REF
+from workrail_lint.systems.workrail.compat.normalize import CONDITION_REF
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext

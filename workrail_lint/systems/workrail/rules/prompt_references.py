@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from workrail_lint.base.files import inside
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import walk
-from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.files import read_file
+from workrail_lint.base.files import inside, read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 from workrail_lint.base.suggest import nearest
@@ -23,7 +23,6 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN
 from workrail_lint.systems.workrail.model.workflow import FunctionDefinition, WorkflowReference
-from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow

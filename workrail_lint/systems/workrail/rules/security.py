@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from workrail_lint.base.files import inside
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
@@ -18,7 +19,6 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import Step, WorkflowReference
-from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import CONTROL
 from workrail_lint.systems.workrail.rules.facts import HOME_PATH, LEAST_RARE, LONG_TOKEN, long_tokens
