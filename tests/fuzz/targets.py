@@ -37,7 +37,7 @@ from workrail_lint.documents.jsonl_reader import read_jsonl
 from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.yaml_reader import read_yaml
 from workrail_lint.project.baseline import parse_baseline
-from workrail_lint.project.cache import Cache, _is_entry
+from workrail_lint.project.cache import Cache
 from workrail_lint.project.config import load_config
 from workrail_lint.systems.workrail.lockfile import parse_lockfile
 
@@ -66,10 +66,11 @@ def _configuration(data: bytes) -> None:
 
 def _cache(data: bytes) -> None:
     entry = json_of(data)
-    if _is_entry(entry):
-        cache = Cache(None, "")
-        cache.entries = {"a.json": entry}
-        cache.get("a.json", entry[0])
+    cache = Cache(None, "")
+    cache.entries = {"a.json": data}
+    known = cache.get("a.json", entry[0] if isinstance(entry, list) and entry else "")
+    for finding in known.result.findings if known is not None else ():
+        assert finding.fix is None or finding.fix.operations is not None
 
 
 def _goldens(data: bytes) -> None:

@@ -242,7 +242,6 @@ def test_a_file_of_another_format_is_not_used(tmp_path: Path) -> None:
         {},
         [],
         ["content", [], None, 0],
-        ["content", [], None, -1, []],
         ["content", [], None, 0, [["a.md", 1, "nothing"]]],
         ["content", [], None, 0, 0],
         ["content", 1, None, 0, []],
@@ -252,14 +251,7 @@ def test_a_file_of_another_format_is_not_used(tmp_path: Path) -> None:
         ["content", [["AA001", "alpha", "info", "m", "", "lint", [1], None, {}, False, None]], None, 0, []],
         [
             "content",
-            [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [["X"]]]]],
-            None,
-            0,
-            [],
-        ],
-        [
-            "content",
-            [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [[]]]]],
+            [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "sure", 0]]],
             None,
             0,
             [],
@@ -273,3 +265,19 @@ def test_a_damaged_entry_is_not_used_and_the_others_are(tmp_path: Path, entry: A
     signed(path, "\n".join([*lines_in(path), f'"b.json"\t{json.dumps(entry)}']))
     assert Cache(str(tmp_path), KEY).get("b.json", "content") is None
     assert loaded(tmp_path) == FileResult([PLAIN])
+
+
+@pytest.mark.parametrize("operations", ["", "[", "[]", "[[[]]]", '[[["X"]]]', '[[["Remove"]]]', "{}"])
+def test_operations_that_can_not_be_decoded_are_those_of_a_fix_that_can_not_be_applied(
+    tmp_path: Path, operations: str
+) -> None:
+    finding = ["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", 0]]
+    path = saved(tmp_path, FileResult([PLAIN]))
+    signed(
+        path, "\n".join([*lines_in(path), f'"b.json"\t{json.dumps(["content", [finding], None, 0, []])}\t{operations}'])
+    )
+    known = Cache(str(tmp_path), KEY).get("b.json", "content")
+    assert known is not None
+    fix = known.result.findings[0].fix
+    assert fix is not None
+    assert fix.operations == ()

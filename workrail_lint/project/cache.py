@@ -1,8 +1,8 @@
 """Results of earlier runs, keyed by content and by everything else that decides a result.
 
 One file for each project and way of looking (version, rules, catalog, configuration), replaced in one step, in the
-user's own cache folder. Each is signed with a key that only the user can read: a file that is missing, damaged or
-from somebody else is simply not used, and deleting it is always safe.
+user's own cache folder. Each is signed with a key that only the user can read, so what it holds was written by this
+program: a file that is missing, damaged or from somebody else is not used, and deleting it is always safe.
 """
 
 from __future__ import annotations
@@ -55,9 +55,6 @@ class Known(NamedTuple):
     content: str
 
 
-Entry = list[Any]  # content key, findings, record, system, other files that decided
-
-
 class Cache:
     """The results of one way of looking at one project. `entries` maps a path to what is kept about it.
 
@@ -67,7 +64,7 @@ class Cache:
     def __init__(self, root: str | None, key: str, folder: str | None = None) -> None:
         """`folder` is one of the project; without it, results are kept in the user's."""
         self.path: str | None = None
-        self.entries: dict[str, bytes | Entry] = {}
+        self.entries: dict[str, bytes] = {}
         self.changed = False
         self._folder = folder or user_folder() or ""
         self._below = root if folder and root else self._folder
@@ -85,13 +82,16 @@ class Cache:
 
         What is kept under another name than its path is about the path that is given.
         """
-        kept = self.entries.get(name)
-        entry, operations = _parts(kept)
-        if not _is_entry(entry) or entry[0] != content:
+        line = self.entries.get(name)
+        if line is None:
             return None
-        if any(state_of(file, with_content=read) != state for file, read, state in entry[4]):
-            return None
-        return _known(name if path is None else path, entry, operations)
+        try:
+            entry, operations = _parts(line)
+            if entry[0] != content or any(state_of(file, with_content=read) != state for file, read, state in entry[4]):
+                return None
+            return _known(name if path is None else path, entry, operations)
+        except (LookupError, TypeError, ValueError, RecursionError):
+            return None  # not a line that `encoded` makes
 
     def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
         line = encoded(content, result, system)
@@ -108,10 +108,7 @@ class Cache:
         """Write new results. A folder that can't be written is not an error: the next run is only slower."""
         if self.path is None or not self.changed:
             return
-        lines = [
-            _HEAD,
-            *(b"%b\t%b" % (_json(path), line) for path, line in self.entries.items() if type(line) is bytes),
-        ]
+        lines = [_HEAD, *(b"%b\t%b" % (_json(path), line) for path, line in self.entries.items())]
         try:
             text = b"\n".join(lines)
             key = _user_key(make=True)
@@ -145,16 +142,20 @@ def encoded(content: str, result: FileResult, system: int) -> bytes | None:
 
 
 def decoded(path: str, line: bytes) -> Known:
-    """Return what a line that `encoded` made says about a path."""
+    """What a line that `encoded` made says about a path."""
     return _known(path, *_parts(line))
 
 
-def _parts(line: bytes | Entry | None) -> tuple[Any, bytes]:
+def _parts(line: bytes) -> tuple[list[Any], bytes]:
     """The entry of a line, and the operations of its fixes."""
-    if not isinstance(line, bytes):
-        return line, b""
     entry, _, operations = line.partition(b"\t")
-    return _parsed(entry), operations
+    return loads(entry), operations
+
+
+def _known(path: str, entry: list[Any], operations: bytes) -> Known:
+    content, records, record, system, _ = entry
+    later = _Operations(operations)
+    return Known(FileResult([_finding(path, item, later) for item in records], record), system, content)
 
 
 @cache
@@ -164,19 +165,6 @@ def _encoder() -> Callable[[object], str]:
 
 def _json(value: object) -> bytes:
     return _encoder()(value).encode()
-
-
-def _parsed(line: bytes) -> Any:
-    try:
-        return loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _known(path: str, entry: Entry, operations: bytes) -> Known:
-    content, records, record, system, _ = entry
-    later = _Operations(operations)
-    return Known(FileResult([_finding(path, item, later) for item in records], record), system, content)
 
 
 def _user_key(*, make: bool) -> bytes | None:
@@ -204,7 +192,7 @@ def _signature(key: bytes, path: str, text: bytes) -> bytes:
     return blake2b(name + b"\0" + text, key=key, digest_size=_SIGNATURE_BYTES // 2).hexdigest().encode()
 
 
-def _load(path: str) -> dict[str, bytes | Entry]:
+def _load(path: str) -> dict[str, bytes]:
     try:
         data = read_bytes(path, _MOST_BYTES, follow=False)
         key = _user_key(make=False)
@@ -231,85 +219,9 @@ def _prune(folder: str, root: str) -> None:
 # ----------------------------------------------------------------------------------------------------------- records
 
 
-def _is_entry(value: Any) -> bool:
-    """Return whether a value has the shape that `encoded` gives an entry, so that nothing further on trips over it."""
-    if type(value) is not list or len(value) != 5:
-        return False
-    content, findings, _, system, others = value
-    if type(content) is not str or not _is_count(system) or type(findings) is not list or type(others) is not list:
-        return False
-    return all(map(_is_finding, findings)) and all(map(_is_other, others))
-
-
-def _is_other(value: Any) -> bool:
-    return type(value) is list and [type(item) for item in value] == [str, bool, str]
-
-
-def _is_finding(value: Any) -> bool:
-    """One look at everything: a run may read a hundred thousand of them."""
-    if type(value) is not list or len(value) != 11:
-        return False
-    code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = value
-    if not (type(code) is type(name) is type(severity) is type(message) is type(pointer) is type(phase) is str):
-        return False
-    if severity not in _SEVERITIES or phase not in _PHASES or type(on_name) is not bool:
-        return False
-    if not (help_text is None or type(help_text) is str) or not _is_span(span) or not _is_details(details):
-        return False
-    return fix is None or _is_fix(fix)
-
-
 _SEVERITIES = {level.value: level for level in Severity}
 _PHASES = {phase.value: phase for phase in Phase}
 _SAFETIES = {safety.value: safety for safety in Safety}
-
-
-def _is_text(value: Any) -> bool:
-    return type(value) is str
-
-
-def _is_text_or_none(value: Any) -> bool:
-    return value is None or type(value) is str
-
-
-def _is_anything(value: Any) -> bool:
-    return True
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_span(value: Any) -> bool:
-    if value is None:
-        return True
-    return type(value) is list and [*map(type, value)] == _EIGHT_NUMBERS and min(value) >= 0
-
-
-_EIGHT_NUMBERS = [int] * 8
-_IN_DETAILS = frozenset((str, int, bool))
-
-
-def _is_details(value: Any) -> bool:
-    return type(value) is dict and _IN_DETAILS.issuperset(map(type, value.values()))
-
-
-def _is_fix(value: Any) -> bool:
-    if type(value) is not list or len(value) != 3:
-        return False
-    title, safety, number = value
-    return type(title) is type(safety) is str and safety in _SAFETIES and _is_count(number)
-
-
-def _are_operations(value: Any) -> bool:
-    return type(value) is list and all(type(item) is list and _is_operation(*item) for item in value)
-
-
-def _is_operation(name: Any = None, *values: Any) -> bool:
-    kind = _operations().get(name) if isinstance(name, str) else None
-    if kind is None or len(values) != len(kind.__match_args__):
-        return False
-    return all(_SHAPES[field](value) for field, value in zip(kind.__match_args__, values, strict=True))
 
 
 @cache
@@ -360,37 +272,21 @@ class _Operations:
 
     def __init__(self, line: bytes) -> None:
         self._line = line
-        self._read: list[Any] | None = None
+        self._read: Any = None
 
     def __call__(self, number: int) -> tuple[Operation, ...]:
-        if self._read is None:
-            read = _parsed(self._line)
-            self._read = read if type(read) is list else []
-        # A fix without operations is one that can't be applied.
-        found: Any = self._read[number] if number < len(self._read) else None
         kinds = _operations()
-        return tuple(kinds[name](*values) for name, *values in found) if _are_operations(found) else ()
+        try:
+            if self._read is None:
+                self._read = loads(self._line)
+            return tuple(kinds[name](*values) for name, *values in self._read[number])
+        except (LookupError, TypeError, ValueError, RecursionError):
+            return ()  # a fix without operations is one that can't be applied
 
 
 def _fix(record: list[Any], operations: _Operations) -> Fix:
     title, safety, number = record
     return Fix(title, _SAFETIES[safety], lambda: operations(number))
-
-
-_SHAPES: dict[str, Callable[[Any], bool]] = {
-    "pointer": _is_text,
-    "name": _is_text_or_none,
-    "old": _is_text,
-    "new": _is_text,
-    "text": _is_text,
-    "start": _is_count,
-    "end": _is_count,
-    "index": lambda value: value is None or _is_count(value),
-    "value": _is_anything,
-}
-
-
-_tuple = tuple.__new__  # for the right number of values: a run may read a hundred thousand places
 
 
 def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
@@ -403,7 +299,7 @@ def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
         pointer,
         phase=_PHASES[phase],
         path=path,
-        span=None if span is None else _tuple(Span, (_tuple(Position, span[:4]), _tuple(Position, span[4:]))),
+        span=None if span is None else Span(Position(*span[:4]), Position(*span[4:])),
         fix=None if fix is None else _fix(fix, operations),
         help=help_text,
         details=details,
