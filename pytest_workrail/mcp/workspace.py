@@ -16,8 +16,8 @@ from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.ports import GitEnd
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.files import read_bytes
+from workrail_lint.systems.workrail.compile import resolve_references
 from workrail_lint.systems.workrail.project_bindings import project_overrides
-from workrail_lint.systems.workrail.references import resolve_references
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 _SHA = re.compile(r"[0-9a-f]{40}")

@@ -8,7 +8,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.systems.workrail.evidence_score import POINTS, LeafClass, classify, judge, schema_class, text_class
+from workrail_lint.systems.workrail import evidence_score
+from workrail_lint.systems.workrail.evidence_score import (
+    POINTS,
+    EvidenceJudgement,
+    LeafClass,
+    schema_class,
+    text_class,
+)
+from workrail_lint.systems.workrail.model.build import step_model
+from workrail_lint.systems.workrail.model.workflow import ValidationCriteria, ValidationRule
+
+
+def model(criteria: Any) -> ValidationCriteria | None:
+    made = step_model({"id": "first", "validationCriteria": criteria}, "/steps/0")
+    assert made.kind == "standard"
+    return made.validation_criteria
+
+
+def rule_model(rule: dict[str, Any]) -> ValidationRule:
+    rules = model([rule])
+    assert isinstance(rules, list)
+    return rules[0]
+
+
+def judge(criteria: Any) -> EvidenceJudgement:
+    is_rule = isinstance(criteria, dict) and "type" in criteria
+    return evidence_score.judge(rule_model(criteria) if is_rule else model(criteria), PLACE)
+
+
+def classify(rule: dict[str, Any]) -> tuple[LeafClass, int]:
+    return evidence_score.classify(rule_model(rule))
+
+
+PLACE = "/steps/0/validationCriteria"
 
 
 def contains(value: str, **members: Any) -> dict[str, Any]:
@@ -183,7 +216,6 @@ def required(**properties: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("schema", "expected"),
     [
-        (None, LeafClass.VACUOUS),
         ({}, LeafClass.VACUOUS),
         ({"type": "object"}, LeafClass.VACUOUS),
         ({"type": "object", "title": "T", "description": "D"}, LeafClass.VACUOUS),
@@ -252,14 +284,17 @@ def test_an_or_is_its_weakest_branch() -> None:
     assert judge({"or": [length(200), length(300)]}).has_floor
     assert not judge({"or": [length(200), contains("pear")]}).has_floor
     tree = {"and": [length(300), {"or": [NUMBERED, contains("done")]}]}
-    judgement = judge(tree, "/steps/0/validationCriteria")
+    judgement = judge(tree)
     assert judgement.bypass == "/steps/0/validationCriteria/and/1"
     assert judgement.cheap == 300
 
 
 def test_places() -> None:
-    leaves = judge({"and": [contains("a"), {"not": contains("b")}]}, "/c").leaves
-    assert [(leaf.pointer, leaf.negated) for leaf in leaves] == [("/c/and/0", False), ("/c/and/1/not", True)]
+    leaves = judge({"and": [contains("a"), {"not": contains("b")}]}).leaves
+    assert [(leaf.pointer, leaf.negated) for leaf in leaves] == [
+        (f"{PLACE}/and/0", False),
+        (f"{PLACE}/and/1/not", True),
+    ]
 
 
 @pytest.mark.parametrize("criteria", [[], {}, None, "x", {"and": []}, [None, 3], {"or": []}, {"not": []}])

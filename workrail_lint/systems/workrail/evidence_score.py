@@ -1,20 +1,30 @@
 """How much a text that passes validation criteria proves, and how little text passes.
 
 A check that a one-line answer satisfies will be satisfied by one. Each rule is put into a class that is worth
-points; a tree of rules guarantees what every way through it guarantees. Pure: no rule, no workflow, no disk.
+points; a tree of rules guarantees what every way through it guarantees. Pure: no rule, no disk.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags
+from workrail_lint.systems.workrail.model.workflow import (
+    AllCriteria,
+    AnyCriteria,
+    Criterion,
+    NotCriteria,
+    ValidationCriteria,
+    ValidationRule,
+)
+
+Criteria: TypeAlias = "ValidationCriteria | Criterion"
 
 FLOOR = 200  # a length worth aiming at
 _CHEAP = 40
@@ -69,9 +79,9 @@ class Leaf:
 
     __slots__ = ("cheap", "conditional", "leaf_class", "negated", "pointer", "rule")
 
-    def __init__(self, rule: dict[str, Any], pointer: str, negated: bool) -> None:
+    def __init__(self, rule: ValidationRule, negated: bool) -> None:
         self.rule = rule
-        self.pointer = pointer
+        self.pointer = rule.pointer
         self.negated = negated  # stands under a `not`, where it proves nothing
         self.conditional = "condition" in rule  # may be skipped, so it guarantees nothing
         self.leaf_class, cheap = classify(rule)
@@ -84,25 +94,24 @@ class Leaf:
     def is_like(self, other: Leaf) -> bool:
         """Return whether two rules check the same thing; what they say when they fail does not count."""
         mine, theirs = (
-            {name: value for name, value in leaf.rule.items() if name != "message"} for leaf in (self, other)
+            {name: value for name, value in leaf.rule.raw.items() if name != "message"} for leaf in (self, other)
         )
         return js.deep_equal(mine, theirs)
 
 
-def classify(rule: dict[str, Any]) -> tuple[LeafClass, int]:
-    """The class of a rule, and the length of the shortest text that satisfies it (UTF-16 units)."""
-    match rule.get("type"):
+def classify(rule: ValidationRule) -> tuple[LeafClass, int]:
+    """Return the class of a rule, and the length of the shortest text that satisfies it (UTF-16 units)."""
+    match rule.type:
         case "contains":
-            value = rule.get("value")
-            text = value if isinstance(value, str) else ""
+            text = rule.value or ""
             return text_class(text), js.u16_length(text)
         case "regex":
-            return _regex(rule.get("pattern"), rule.get("flags"))
+            return _regex(rule.pattern, rule.flags or "")
         case "length":
-            return _length(rule.get("min"))
+            return _length(rule.min or 0)
         case "schema":
-            return schema_class(rule.get("schema")), 2
-        case _:
+            return schema_class(rule.schema_), 2
+        case None:
             return LeafClass.INVALID, 0
 
 
@@ -155,13 +164,12 @@ _EVIDENCE_WORDS = Pattern(
 )
 
 
-def _regex(pattern: object, flags: object) -> tuple[LeafClass, int]:
-    if not isinstance(pattern, str):
+def _regex(pattern: str | None, flags: str) -> tuple[LeafClass, int]:
+    if pattern is None:
         return LeafClass.VACUOUS, 0  # a missing pattern is the empty one
-    options = flags if isinstance(flags, str) else ""
-    if why_invalid_flags(options) or why_invalid(pattern, options):
+    if why_invalid_flags(flags) or why_invalid(pattern, flags):
         return LeafClass.INVALID, 0
-    facts = analyze(pattern, options)
+    facts = analyze(pattern, flags)
     if facts is None:
         return LeafClass.KEYWORD, len(pattern)
     if facts.minimum <= 1:
@@ -181,8 +189,8 @@ def _says_done(words: tuple[str, ...]) -> bool:
     return bool(words) and all(_DONE_WORD.fullmatch(word) for word in words)
 
 
-def _length(low: object) -> tuple[LeafClass, int]:
-    least = math.ceil(low) if isinstance(low, int | float) and not isinstance(low, bool) and math.isfinite(low) else 0
+def _length(low: float) -> tuple[LeafClass, int]:
+    least = math.ceil(low)
     if least < 40:
         return LeafClass.VACUOUS, max(least, 0)
     return (LeafClass.FLOOR if least >= FLOOR else LeafClass.FLOOR_WEAK), least
@@ -191,47 +199,43 @@ def _length(low: object) -> tuple[LeafClass, int]:
 _ANNOTATIONS = frozenset(("$comment", "$id", "$schema", "default", "description", "examples", "title", "type"))
 
 
-def schema_class(schema: object) -> LeafClass:
+def schema_class(schema: Mapping[str, Any]) -> LeafClass:
     """Return what it proves that an answer is JSON of a certain shape."""
-    if not isinstance(schema, dict) or schema.keys() <= _ANNOTATIONS:
+    if schema.keys() <= _ANNOTATIONS:
         return LeafClass.VACUOUS
-    declared = schema.get("properties")
-    properties = declared if isinstance(declared, dict) else {}
-    names = schema.get("required")
-    required = [properties.get(name) for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    if required and all(_is_flag_property(value) for value in required):
-        return LeafClass.FLAG
-    if any(_is_filled_in(value) for value in required):
-        return LeafClass.EVIDENCE
+    match schema:
+        case {"required": [_, *_] as names, "properties": {**properties}}:
+            required = [value for name, value in properties.items() if name in names]
+            if len(required) == len(names) and all(map(_is_flag_property, required)):
+                return LeafClass.FLAG
+            if any(map(_is_filled_in, required)):
+                return LeafClass.EVIDENCE
     return LeafClass.STRUCTURE
 
 
 def _is_flag_property(schema: object) -> bool:
-    if not isinstance(schema, dict):
-        return False
-    choices = schema.get("enum")
-    if isinstance(choices, list) and choices:
-        return all(_DONE_WORD.fullmatch(js.text(choice)) for choice in choices)
-    return schema.get("type") == "boolean" or "const" in schema
-
-
-def _is_filled_in(schema: object) -> bool:
-    """Return whether a property can't be satisfied by an empty value."""
-    if not isinstance(schema, dict):
-        return False
-    match schema.get("type"):
-        case "string":
-            return _at_least(schema.get("minLength"), 10) or isinstance(schema.get("pattern"), str)
-        case "array":
-            return _at_least(schema.get("minItems"), 1)
-        case "object":
-            return isinstance(schema.get("required"), list) and bool(schema["required"])
+    match schema:
+        case {"enum": [_, *_] as choices}:
+            return all(_DONE_WORD.fullmatch(js.text(choice)) for choice in choices)
+        case {"type": "boolean"} | {"const": _}:
+            return True
         case _:
             return False
 
 
-def _at_least(value: object, low: int) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= low
+def _is_filled_in(schema: object) -> bool:
+    """Return whether a property can't be satisfied by an empty value."""
+    match schema:
+        case {"type": "string", "pattern": str()}:
+            return True
+        case {"type": "string", "minLength": int() | float() as least}:
+            return least >= 10
+        case {"type": "array", "minItems": int() | float() as least}:
+            return least >= 1
+        case {"type": "object", "required": [_, *_]}:
+            return True
+        case _:
+            return False
 
 
 # -------------------------------------------------------------------------------------------- whole trees
@@ -306,7 +310,7 @@ class _Node:
         self.is_bypass = False
 
 
-def judge(criteria: object, pointer: str = "") -> EvidenceJudgement:
+def judge(criteria: Criteria | None, pointer: str = "") -> EvidenceJudgement:
     """Judge criteria in any form: a list of rules, a composition, or a single rule."""
     nodes = list(_nodes(criteria, pointer))
     for node in reversed(nodes):
@@ -315,33 +319,30 @@ def judge(criteria: object, pointer: str = "") -> EvidenceJudgement:
     return EvidenceJudgement(root, nodes)
 
 
-def _nodes(criteria: object, pointer: str) -> Iterator[_Node]:
-    """Every node before those below it, in document order and without recursion."""
-    stack: list[tuple[object, str, _Node | None, bool]] = [(criteria, pointer, None, False)]
+def _nodes(criteria: Criteria | None, pointer: str) -> Iterator[_Node]:
+    """Yield every node before those below it, in document order and without recursion."""
+    stack: list[tuple[Criteria | None, _Node | None, bool]] = [(criteria, None, False)]
     while stack:
-        value, place, parent, negated = stack.pop()
-        below: list[tuple[object, str, _Node | None, bool]] = []
-        if isinstance(value, list):
-            node = _Node("and", place, negated)
-            below = [(item, f"{place}/{i}", node, negated) for i, item in enumerate(value)]
-        elif isinstance(value, dict) and "type" in value:
-            node = _Node("rule", place, negated)
-            node.leaf = Leaf(value, place, negated)
-        elif isinstance(value, dict) and (kind := next((name for name in ("and", "or", "not") if name in value), "")):
-            node = _Node(kind, place, negated or kind == "not")
-            inner = value[kind]
-            items = [(inner, f"{place}/not")] if kind == "not" else _indexed(inner, f"{place}/{kind}")
-            below = [(item, at, node, node.negated) for item, at in items]
-        else:
-            continue
+        value, parent, negated = stack.pop()
+        below: Sequence[Criterion | None] = ()
+        match value:
+            case None:
+                continue
+            case ValidationRule():
+                node = _Node("rule", value.pointer, negated)
+                node.leaf = Leaf(value, negated)
+            case NotCriteria():
+                node, below = _Node("not", value.pointer, True), (value.not_,)
+            case AllCriteria():
+                node, below = _Node("and", value.pointer, negated), value.and_
+            case AnyCriteria():
+                node, below = _Node("or", value.pointer, negated), value.or_
+            case _:
+                node, below = _Node("and", pointer, negated), value
+        stack.extend((item, node, node.negated) for item in reversed(below))
         if parent is not None:
             parent.children.append(node)
         yield node
-        stack.extend(reversed(below))
-
-
-def _indexed(value: object, pointer: str) -> list[tuple[object, str]]:
-    return [(item, f"{pointer}/{i}") for i, item in enumerate(value)] if isinstance(value, list) else []
 
 
 def _settle(node: _Node) -> None:
@@ -369,7 +370,7 @@ def _settle_all(node: _Node) -> None:
             node.score += member.score
             total += member.cheap
             continue
-        if leaf.rule.get("type") == "length":
+        if leaf.rule.type == "length":
             floor = max(floor, leaf.cheap)
         else:
             total += leaf.cheap

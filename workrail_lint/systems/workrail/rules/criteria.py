@@ -65,7 +65,7 @@ class Criteria:
 
     @cached_property
     def judgement(self) -> EvidenceJudgement:
-        return judge(self.raw, self.pointer)
+        return judge(self.value, self.pointer)
 
     @cached_property
     def verdicts(self) -> list[str]:
