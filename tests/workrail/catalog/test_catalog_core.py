@@ -215,7 +215,7 @@ def test_the_ids_are_the_engine_s() -> None:
 def test_contracts() -> None:
     assert phases(CORE.contracts, CatalogPhase.SHIPPED) == ENGINE_CONTRACTS
     ours = {name: contract for name, contract in CORE.contracts.items() if name.startswith("wr.")}
-    assert phases(ours, CatalogPhase.DESIGN) == DESIGN_CONTRACTS
+    assert set(phases(ours, CatalogPhase.DESIGN)) >= set(DESIGN_CONTRACTS)
     assert all(contract.mode == "strict" for contract in ours.values())
     assert all(contract.schema["x-lengthUnit"] == "u16" for contract in ours.values())
     unchecked = {name for name, contract in CORE.contracts.items() if not contract.runtime_validated}
