@@ -82,14 +82,32 @@ class Rule:
     # Violations of the schema that it speaks about: definition, keyword and member, or less of that; "*" is any
     # definition. Of several rules the one that says most about its violations is asked first.
     describes: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    # The example: a document that triggers the rule, one that does not, and what the fix makes of the first if that is
+    # not the second. Each may be the part of a document that matters, or a tuple of several.
+    bad: ClassVar[Any] = None
+    good: ClassVar[Any] = None
+    fixed: ClassVar[Any] = None
+    example_path: ClassVar[str] = "workflows/example.json"
 
     def describe(self, violation: Violation, place: Any) -> Description | None:
         """Return what is wrong, given what the document's system knows about the place; None leaves it to others."""
         return None
 
+    def document(self, part: Any) -> Any:
+        """Return the document that a part stands for in `bad`, `good` and `fixed`."""
+        return part
+
     def examples(self) -> Iterable[Example]:
-        """At least one document that triggers the rule, beside one that does not."""
-        raise NotImplementedError(f"{self.name} has no example")
+        """Yield at least one example; override this where `bad`, `good` and `fixed` do not suffice."""
+        if self.bad is None:
+            raise NotImplementedError(f"{self.name} has no example")
+        bad, good = self._documents(self.bad), self._documents(self.good)
+        fixed = self._documents(self.fixed) if self.fixed is not None else good if self.fix else [None]
+        for number, document in enumerate(bad):
+            yield Example(document, good[number % len(good)], fixed[number % len(fixed)], self.example_path)
+
+    def _documents(self, parts: Any) -> list[Any]:
+        return [self.document(part) for part in (parts if isinstance(parts, tuple) else (parts,))]
 
     @property
     def family(self) -> str:

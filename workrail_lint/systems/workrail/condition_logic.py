@@ -46,8 +46,13 @@ def normal_text(text: str) -> str:
     return js.lower(js.trim(text))
 
 
+def is_structure(operand: object) -> bool:
+    """Return whether a condition compares with an object or a list, which nothing equals."""
+    return isinstance(operand, dict | list)
+
+
 def comparisons(condition: dict[str, Any]) -> list[str]:
-    """The comparisons a condition names, the one that decides first."""
+    """Return the comparisons a condition names, the one that decides first."""
     return [name for name in COMPARISONS if name in condition]
 
 

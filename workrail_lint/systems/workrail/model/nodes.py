@@ -226,6 +226,11 @@ class LoopNode(StepNode):
     require_confirmation: Any
 
     @property
+    def body_id(self) -> str | None:
+        """Return the id of the step that the body names; None for a list of steps."""
+        return self.body if isinstance(self.body, str) else None
+
+    @property
     def body_steps(self) -> Sequence[Step]:
         return () if self.body is None or isinstance(self.body, str) else self.body
 

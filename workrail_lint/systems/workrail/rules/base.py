@@ -8,7 +8,7 @@ members of the workflow that have some. A required member may still be missing.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
@@ -147,9 +147,9 @@ class WorkflowContext:
 
     def body_of(self, loop: Step) -> Sequence[Step]:
         """Return the steps a loop runs, inline or by reference."""
-        if loop.inline or loop.kind != "loop" or not isinstance(loop.body, str):
+        if loop.kind != "loop" or loop.body_id is None:
             return loop.inline
-        target = self.by_id.get(loop.body)
+        target = self.by_id.get(loop.body_id)
         return [target] if target is not None and target.kind != "loop" else []
 
     @cached_property
@@ -174,6 +174,14 @@ class WorkflowRule(Rule):
     `applies` is called once per document before any hook: a cheap test, so that most documents pay nothing for a rule
     that can't find anything in them.
     """
+
+    good: ClassVar[Any] = {}  # a workflow with nothing special
+
+    def document(self, part: Any) -> Any:
+        """Return the workflow that a part of one stands for (`samples.completed`)."""
+        from workrail_lint.systems.workrail.rules.samples import completed  # here, because rules run without examples
+
+        return completed(part)
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return True

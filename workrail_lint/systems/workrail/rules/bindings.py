@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
@@ -23,7 +23,7 @@ from workrail_lint.systems.workrail.model.workflow import ExtensionPoint, Step
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import BINDINGS, Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
 _SLOT_ID = Pattern(r"[a-z][a-z0-9_]{1,63}")
@@ -134,8 +134,8 @@ class BindingSlotUndeclared(BindingRule):
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         suggestion = finding.suggestion
-        text = value_at(workflow.definition, finding.pointer)
-        if suggestion is None or not isinstance(text, str):
+        text = text_at(workflow.definition, finding.pointer)
+        if suggestion is None or text is None:
             return None
         declared = workflow.slots
         wrong = dict.fromkeys(match[1] for match in TOKEN.finditer(text) if match[1] not in declared)
@@ -418,59 +418,57 @@ class BindingHardcoded(_SlotRule):
         yield Example(_using("routine-check", point()), good, good)
 
 
-_SECTION: dict[str, Any] = {"demo.example": {"checker": "routine-check"}}
+class _FileRule(WorkflowRule):
+    """A rule about the bindings file itself."""
+
+    example_path = BINDINGS_FILE
+    good = {"demo.example": {"checker": "routine-check"}}
+
+    def document(self, part: Any) -> Any:
+        return part
 
 
-class BindingsFileInvalid(WorkflowRule):
+class BindingsFileInvalid(_FileRule):
     code = "BD007"
     name = "bindings-file-invalid"
     severity = Severity.WARNING
     origin = "engine-warn"
     summary = "The bindings file is not valid JSON, or is not an object."
     why = "The engine warns once, ignores the whole file and runs every workflow with its defaults."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example([], _SECTION, path=BINDINGS_FILE)
-        yield Example(b'{"demo.example": ', _SECTION, path=BINDINGS_FILE)
+    bad: ClassVar[Any] = ([], b'{"demo.example": ')
 
 
-class BindingsSectionInvalid(WorkflowRule):
+class BindingsSectionInvalid(_FileRule):
     code = "BD008"
     name = "bindings-section-invalid"
     severity = Severity.WARNING
     origin = "engine-warn"
     summary = "A workflow's section in the bindings file is not an object."
     why = "The engine ignores the section with a warning, so the workflow runs with its defaults."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example({"demo.example": "routine-check"}, _SECTION, path=BINDINGS_FILE)
+    bad = {"demo.example": "routine-check"}
 
 
-class BindingsValueNotString(WorkflowRule):
+class BindingsValueNotString(_FileRule):
     code = "BD009"
     name = "bindings-value-not-string"
     severity = Severity.WARNING
     origin = "engine-warn"
     summary = "The override of a slot is not a string."
     why = "The engine skips the entry with a warning, so the slot keeps its default."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example({"demo.example": {"checker": 3}}, _SECTION, path=BINDINGS_FILE)
+    bad = {"demo.example": {"checker": 3}}
 
 
-class BindingsMixedFormat(WorkflowRule):
+class BindingsMixedFormat(_FileRule):
     code = "BD010"
     name = "bindings-mixed-format"
     severity = Severity.WARNING
     origin = "product"
     summary = "The bindings file mixes top-level slots with workflow sections."
     why = "As soon as one section exists, the engine silently ignores entries outside the sections."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example({"checker": "routine-check", "demo.other": {}}, _SECTION, path=BINDINGS_FILE)
+    bad = {"checker": "routine-check", "demo.other": {}}
 
 
-class BindingsFlatFormat(WorkflowRule):
+class BindingsFlatFormat(_FileRule):
     code = "BD011"
     name = "bindings-flat-format"
     severity = Severity.INFO
@@ -478,12 +476,10 @@ class BindingsFlatFormat(WorkflowRule):
     default_on = False
     summary = "The bindings file has no sections, so its slots apply to every workflow."
     why = "It also changes any other workflow that happens to have a slot of the same name."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example({"checker": "routine-check"}, _SECTION, path=BINDINGS_FILE)
+    bad = {"checker": "routine-check"}
 
 
-class BindingDrift(WorkflowRule):
+class BindingDrift(_FileRule):
     code = "BD015"
     name = "binding-drift"
     severity = Severity.WARNING
@@ -493,4 +489,4 @@ class BindingDrift(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         pinned: dict[str, Any] = {"pinned": {"demo.example": {"checker": "routine-check"}}}
-        yield Example({"demo.example": {"checker": "routine-inspect"}}, _SECTION, path=BINDINGS_FILE, options=pinned)
+        yield Example({"demo.example": {"checker": "routine-inspect"}}, self.good, path=BINDINGS_FILE, options=pinned)

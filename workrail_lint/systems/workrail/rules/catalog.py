@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at
+from workrail_lint.systems.workrail.rules.prose import label, step_members, text_at, use_suggestion
 from workrail_lint.systems.workrail.step_place import StepPlace
 from workrail_lint.systems.workrail.vocabulary import GateKind
 
@@ -42,16 +42,13 @@ class FeatureUnknown(WorkflowRule):
     why = "Features are a closed set. An unknown feature would inject nothing, so the engine rejects the workflow."
     fix = "Use the closest known feature id."
     fix_safety = "unsafe"
+    bad = {"features": ["wr.features.capabilites"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
+    good = {"features": ["wr.features.capabilities"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        authored = value_at(workflow.definition, finding.pointer)
-        if isinstance(authored, str) and authored in workflow.catalog.features:
+        if text_at(workflow.definition, finding.pointer) in workflow.catalog.features:
             return None
         return use_suggestion(finding, workflow)
-
-    def examples(self) -> Iterable[Example]:
-        good = samples.workflow(_blocks(), features=["wr.features.capabilities"])
-        yield Example(samples.workflow(_blocks(), features=["wr.features.capabilites"]), good, good)
 
 
 class RefUnknown(WorkflowRule):
@@ -83,17 +80,15 @@ class TemplateUnknown(WorkflowRule):
     why = "There is no routine that the call could expand to, so compiling fails."
     fix = "Use the closest known template id."
     fix_safety = "unsafe"
+    bad = {
+        "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulaton"}}]
+    }
+    good = {
+        "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}]
+    }
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
-
-    def examples(self) -> Iterable[Example]:
-        def calling(template: str) -> dict[str, Any]:
-            call = {"templateId": template}
-            return samples.workflow(samples.step(), samples.step("simulate", None, templateCall=call))
-
-        good = calling("wr.templates.routine.execution-simulation")
-        yield Example(calling("wr.templates.routine.execution-simulaton"), good, good)
 
 
 class ContractUnknown(WorkflowRule):
@@ -109,6 +104,14 @@ class ContractUnknown(WorkflowRule):
     fix = "Use the closest known contract."
     fix_safety = "unsafe"
     needs = frozenset({"templateCall"})
+    bad = {
+        "prompt": "Submit a wr.review_verdict artifact.",
+        "outputContract": {"contractRef": "wr.contracts.review_verdikt"},
+    }
+    good = {
+        "prompt": "Submit a wr.review_verdict artifact.",
+        "outputContract": {"contractRef": "wr.contracts.review_verdict"},
+    }
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
@@ -125,15 +128,6 @@ class ContractUnknown(WorkflowRule):
             f"{label(step)}: unknown contract {quoted(ref)}{hint}",
             fix=unsafe(f"use {quoted(suggestion)}", Replace(pointer, str(suggestion))) if suggestion else None,
         )
-
-    def examples(self) -> Iterable[Example]:
-        def contract(ref: str) -> dict[str, Any]:
-            return samples.workflow(
-                samples.step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": ref})
-            )
-
-        good = contract("wr.contracts.review_verdict")
-        yield Example(contract("wr.contracts.review_verdikt"), good, good)
 
 
 class CatalogIdDesignOnly(WorkflowRule):
@@ -163,6 +157,8 @@ class CatalogHashNotEngine(WorkflowRule):
         "any catalog, but only one imported from an installed engine gives the engine's hash."
     )
     needs = frozenset({"promptBlocks", "templateCall"})
+    bad = {"features": ["wr.features.capabilities"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
+    good = {"promptBlocks": {"goal": "Find the cause."}}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         used, text = step_members(workflow), workflow.document.text
@@ -195,9 +191,6 @@ class CatalogHashNotEngine(WorkflowRule):
             shipped is not None and used.definition is shipped.definition
         )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(samples.workflow(_blocks(), features=["wr.features.capabilities"]), samples.workflow(_blocks()))
-
 
 class FeatureConfigNotAllowed(WorkflowRule):
     code = "CA008"
@@ -208,20 +201,18 @@ class FeatureConfigNotAllowed(WorkflowRule):
     why = "Settings are a closed set; an unknown one never takes effect."
     fix = "Remove the configuration, or the unknown setting."
     fix_safety = "unsafe"
+    bad = {
+        "features": [{"id": "wr.features.memory_context", "config": {}}],
+        "steps": [{"promptBlocks": {"goal": "Find the cause."}}],
+    }
+    good = {"features": ["wr.features.memory_context"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
+    fixed = {
+        "features": [{"id": "wr.features.memory_context"}],
+        "steps": [{"promptBlocks": {"goal": "Find the cause."}}],
+    }
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return unsafe("remove it", Remove(finding.pointer))
-
-    def examples(self) -> Iterable[Example]:
-        def configured(*features: Any) -> dict[str, Any]:
-            return samples.workflow(_blocks(), features=list(features))
-
-        ident = "wr.features.memory_context"
-        yield Example(
-            configured({"id": ident, "config": {}}),
-            configured(ident),
-            configured({"id": ident}),
-        )
 
 
 class CapabilityUnknown(WorkflowRule):
@@ -274,23 +265,18 @@ class GateKindUnknown(WorkflowRule):
     fix = "Use the closest gate kind."
     fix_safety = "unsafe"
     describes = (("GateKind", "enum"), ("GateKind", "type"))
+    bad = ({"requireConfirmation": {"kind": "manager"}}, {"requireConfirmation": {"kind": "human_aproval"}})
+    good = {"requireConfirmation": {"kind": "human_approval"}}
+    fixed = (None, {"requireConfirmation": {"kind": "human_approval"}})
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description.of(outside_set(violation, place, _GATE_KINDS))
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
-        kind = value_at(workflow.document.value, pointer)
-        suggestion = nearest(kind, _GATE_KINDS) if isinstance(kind, str) else None
+        kind = text_at(workflow.document.value, pointer)
+        suggestion = nearest(kind, _GATE_KINDS) if kind is not None else None
         return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
-
-    def examples(self) -> Iterable[Example]:
-        def gated(kind: str) -> dict[str, Any]:
-            return samples.workflow(samples.step(requireConfirmation={"kind": kind}))
-
-        good = gated("human_approval")
-        yield Example(gated("manager"), good)
-        yield Example(gated("human_aproval"), good, good)
 
 
 class PromptPartKindUnknown(WorkflowRule):
@@ -301,17 +287,11 @@ class PromptPartKindUnknown(WorkflowRule):
     summary = "A prompt part is neither text nor a ref."
     why = "Only these two kinds are rendered; any other part would be missing from the prompt."
     describes = (("PromptPart", "enum"),)
+    bad = {"promptBlocks": {"goal": [{"kind": "html", "text": "Find the cause."}]}}
+    good = {"promptBlocks": {"goal": [{"kind": "text", "text": "Find the cause."}]}}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description(message_of(violation, place).text)
-
-    def examples(self) -> Iterable[Example]:
-        def part(kind: str) -> dict[str, Any]:
-            return samples.workflow(
-                samples.step(prompt=None, promptBlocks={"goal": [{"kind": kind, "text": "Find the cause."}]})
-            )
-
-        yield Example(part("html"), part("text"))
 
 
 _PATH = "catalog.json"

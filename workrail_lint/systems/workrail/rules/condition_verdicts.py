@@ -26,7 +26,7 @@ from workrail_lint.systems.workrail.analysis.logic import (
     nearest_name,
 )
 from workrail_lint.systems.workrail.analysis.records import AUTHORED, Decision, Use
-from workrail_lint.systems.workrail.condition_logic import compare, lenient_equal, normal_text
+from workrail_lint.systems.workrail.condition_logic import compare, is_structure, lenient_equal, normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
 from workrail_lint.systems.workrail.rules.variable_verdicts import judge_gates, judge_items, judge_variables
@@ -415,7 +415,7 @@ class _Values:
                     "a variable that is true or false never equals another string"
                 )
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
-        if self.kinds == {LIST} and not isinstance(value, dict | list):
+        if self.kinds == {LIST} and not is_structure(value):
             message = f"{name} holds a list, which never equals {shown(value)}; compare a variable with one value"
             return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
         return False
@@ -426,9 +426,14 @@ class _Values:
         return next((value for value in self.compared if isinstance(value, bool)), None)
 
     @cached_property
-    def _texts(self) -> set[str]:
+    def _strings(self) -> list[str]:
         """Return the strings that conditions compare the variable with."""
-        return {normal_text(value) for value in self.compared if _is_text(value)}
+        return [value for value in self.compared if isinstance(value, str)]
+
+    @cached_property
+    def _texts(self) -> set[str]:
+        """Return these strings without numbers and words for true and false."""
+        return {normal_text(value) for value in self._strings if _is_text(value)}
 
     def _outside(self, literal: Literal) -> bool:
         domain, value = self.domain, literal.value
@@ -505,16 +510,14 @@ class _Values:
     def _spellings(self) -> dict[str, list[str]]:
         """Return what conditions compare with, by the words it is made of."""
         spellings: dict[str, list[str]] = {}
-        for value in self.compared:
-            if isinstance(value, str):
-                spellings.setdefault(fold(value), []).append(value)
+        for value in self._strings:
+            spellings.setdefault(fold(value), []).append(value)
         return spellings
 
     @cached_property
     def _said_values(self) -> list[str]:
         """Return the compared values that a prompt says."""
-        values = {value for value in self.compared if isinstance(value, str)}
-        return sorted(filter(self.analysis.scanner.occurs, values))
+        return sorted(filter(self.analysis.scanner.occurs, set(self._strings)))
 
     @cached_property
     def _marked_words(self) -> list[str]:
@@ -598,7 +601,7 @@ def _judge_branches(judge: Judge) -> None:
 def _branch(decision: Decision) -> tuple[str, Any] | None:
     condition = decision.condition
     if condition.var is not None and len(condition.raw) == 2 and condition.equals is not None:
-        return None if isinstance(condition.equals, dict | list) else (condition.var, condition.equals)
+        return None if is_structure(condition.equals) else (condition.var, condition.equals)
     return None
 
 

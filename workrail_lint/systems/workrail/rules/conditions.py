@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
@@ -15,7 +15,7 @@ from workrail_lint.documents.schema.messages import did_you_mean, nearest_member
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
+from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons, is_structure
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.facts import UNUSUAL_CONDITION, condition_facts
@@ -93,7 +93,14 @@ def _rule(condition: dict[str, Any]) -> dict[str, Any]:
     return workflow(step(validationCriteria=criteria))
 
 
-class _FormRule(ConditionRule):
+class _ConditionRule(ConditionRule):
+    """A rule whose examples are conditions."""
+
+    def document(self, part: Any) -> Any:
+        return when(part)
+
+
+class _FormRule(_ConditionRule):
     """A rule about the form of conditions, called only for the unusual ones."""
 
     needs = frozenset({UNUSUAL_CONDITION})
@@ -106,7 +113,7 @@ class _FormRule(ConditionRule):
         raise NotImplementedError
 
 
-class ConditionOperatorUnknown(ConditionRule):
+class ConditionOperatorUnknown(_ConditionRule):
     code = "CD001"
     name = "condition-operator-unknown"
     severity = Severity.ERROR
@@ -116,6 +123,8 @@ class ConditionOperatorUnknown(ConditionRule):
     fix = "Replace a common wrong spelling with the operator."
     fix_safety = "unsafe"
     describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
+    bad = ({"var": "size", "eq": "large"}, {"var": "risk", "less_than_or_equal_to": 3})
+    good = ({"var": "size", "equals": "large"}, {"var": "risk", "lte": 3})
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         name, present = violation.member, place.parent or {}
@@ -138,14 +147,8 @@ class ConditionOperatorUnknown(ConditionRule):
             return None
         return unsafe(f"use {operator}", Rename(finding.pointer, operator))
 
-    def examples(self) -> Iterable[Example]:
-        good = when({"var": "size", "equals": "large"})
-        yield Example(bad=when({"var": "size", "eq": "large"}), good=good, fixed=good)
-        bounded = when({"var": "risk", "lte": 3})
-        yield Example(bad=when({"var": "risk", "less_than_or_equal_to": 3}), good=bounded, fixed=bounded)
 
-
-class ConditionOperatorEvaluatorOnly(ConditionRule):
+class ConditionOperatorEvaluatorOnly(_ConditionRule):
     code = "CD002"
     name = "condition-operator-evaluator-only"
     severity = Severity.ERROR
@@ -153,6 +156,8 @@ class ConditionOperatorEvaluatorOnly(ConditionRule):
     summary = "A condition uses `startsWith`, `endsWith` or `matches`."
     why = "The engine can evaluate these operators, but it rejects workflow files that contain them."
     describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
+    bad = {"var": "mode", "startsWith": "deep"}
+    good = {"var": "mode", "contains": "deep"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         name = violation.member
@@ -161,9 +166,6 @@ class ConditionOperatorEvaluatorOnly(ConditionRule):
         instead = listed([each for each in ("equals", "in", "contains") if each in violation.expected], "or")
         subject = f"{shown(name)}{place.inside}"
         return Description(f"workflow files can't use the operator {subject}; use {instead}", on_name=True)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=when({"var": "mode", "startsWith": "deep"}), good=when({"var": "mode", "contains": "deep"}))
 
 
 class ConditionRuleOperator(ConditionRule):
@@ -199,6 +201,8 @@ class ConditionEmptyNested(_FormRule):
     )
     fix = "Remove the empty condition from its list."
     fix_safety = "unsafe"
+    bad = {"and": [{"var": "size"}, {"var": "risk"}, {}]}
+    good = {"and": [{"var": "size"}, {"var": "risk"}]}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if condition.root or condition.raw:
@@ -211,10 +215,6 @@ class ConditionEmptyNested(_FormRule):
             fix=unsafe("remove the empty condition", Remove(condition.pointer)) if in_list else None,
         )
 
-    def examples(self) -> Iterable[Example]:
-        good = when({"and": [{"var": "size"}, {"var": "risk"}]})
-        yield Example(bad=when({"and": [{"var": "size"}, {"var": "risk"}, {}]}), good=good, fixed=good)
-
 
 class ConditionEmpty(_FormRule):
     code = "CD005"
@@ -225,6 +225,9 @@ class ConditionEmpty(_FormRule):
     why = "It looks like a decision, but it has no effect. Without it the workflow does the same and is clearer."
     fix = "Remove the condition; replace the empty condition of a confirmation with `true`."
     fix_safety = "unsafe"
+    document = ConditionRule.document
+    bad: ClassVar[Any] = ({"runCondition": {}}, {"requireConfirmation": {}})
+    good: ClassVar[Any] = ({}, {"requireConfirmation": True})
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if not condition.root or condition.raw:
@@ -238,12 +241,6 @@ class ConditionEmpty(_FormRule):
             action, fix = "write true", unsafe("replace it with true", Replace(pointer, True))
         report(pointer, f"{label(condition.step)}: an empty condition is always true; {action}", fix=fix)
 
-    def examples(self) -> Iterable[Example]:
-        good = workflow(step())
-        yield Example(bad=workflow(step(runCondition={})), good=good, fixed=good)
-        asked = workflow(step(requireConfirmation=True))
-        yield Example(bad=workflow(step(requireConfirmation={})), good=asked, fixed=asked)
-
 
 class ConditionNoOperator(_FormRule):
     code = "CD006"
@@ -252,6 +249,8 @@ class ConditionNoOperator(_FormRule):
     origin = "runtime"
     summary = "A condition has neither `var` nor `and`, `or` or `not`."
     why = "There is nothing to compare. At run time this is an error, and the whole condition counts as false."
+    bad = {"equals": "large"}
+    good = {"var": "size", "equals": "large"}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
@@ -263,9 +262,6 @@ class ConditionNoOperator(_FormRule):
             "always false; add the variable to compare",
         )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=when({"equals": "large"}), good=when({"var": "size", "equals": "large"}))
-
 
 class ConditionMultipleOperators(_FormRule):
     code = "CD007"
@@ -276,6 +272,8 @@ class ConditionMultipleOperators(_FormRule):
     why = "The engine evaluates only one comparison, the first in a fixed order, and ignores the others."
     fix = "Split it into one condition for each comparison, joined by `and`."
     fix_safety = "unsafe"
+    bad = {"var": "risk", "gte": 1, "lte": 5}
+    good = {"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
@@ -292,10 +290,6 @@ class ConditionMultipleOperators(_FormRule):
             fix=fix,
         )
 
-    def examples(self) -> Iterable[Example]:
-        good = when({"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]})
-        yield Example(bad=when({"var": "risk", "gte": 1, "lte": 5}), good=good, fixed=good)
-
 
 class ConditionVarAndLogic(_FormRule):
     code = "CD008"
@@ -306,6 +300,13 @@ class ConditionVarAndLogic(_FormRule):
     why = "With `var` present the engine evaluates only the comparison and ignores the logical operators."
     fix = "Join the comparison and the logical operators with `and`."
     fix_safety = "unsafe"
+    bad = {"var": "size", "equals": "large", "or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]}
+    good = {
+        "and": [
+            {"var": "size", "equals": "large"},
+            {"or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]},
+        ]
+    }
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
@@ -322,11 +323,6 @@ class ConditionVarAndLogic(_FormRule):
             fix=unsafe("join them with 'and'", Replace(condition.pointer, {"and": parts})),
         )
 
-    def examples(self) -> Iterable[Example]:
-        other = {"or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]}
-        good = when({"and": [{"var": "size", "equals": "large"}, other]})
-        yield Example(bad=when({"var": "size", "equals": "large", **other}), good=good, fixed=good)
-
 
 class ConditionMultipleLogic(_FormRule):
     code = "CD009"
@@ -335,6 +331,8 @@ class ConditionMultipleLogic(_FormRule):
     origin = "runtime"
     summary = "A condition has two or more of `and`, `or` and `not`."
     why = "The engine evaluates only the first of `and`, `or` and `not`, and ignores the others."
+    bad = {"and": [{"var": "size", "equals": "large"}], "or": [{"var": "risk", "gt": 2}]}
+    good = {"and": [{"var": "size", "equals": "large"}, {"or": [{"var": "risk", "gt": 2}]}]}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
@@ -345,10 +343,6 @@ class ConditionMultipleLogic(_FormRule):
                 f"{label(condition.step)}: {_ignored(named)}; nest one in the other",
             )
 
-    def examples(self) -> Iterable[Example]:
-        large, risky = {"var": "size", "equals": "large"}, {"var": "risk", "gt": 2}
-        yield Example(bad=when({"and": [large], "or": [risky]}), good=when({"and": [large, {"or": [risky]}]}))
-
 
 class ConditionDottedVar(_FormRule):
     code = "CD010"
@@ -357,6 +351,8 @@ class ConditionDottedVar(_FormRule):
     origin = "runtime"
     summary = "The variable of a condition has a dot in its name."
     why = "Conditions look up a name, not a path, so the variable is unset unless its name contains the dot."
+    bad = {"var": "size.files", "gt": 0}
+    good = {"var": "size", "gt": 0}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if condition.var is not None and "." in condition.var:
@@ -365,9 +361,6 @@ class ConditionDottedVar(_FormRule):
                 f"{label(condition.step)}: {quoted(condition.var)} is looked up as a name, not as a path; let a step "
                 "set a plain variable and test that",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=when({"var": "size.files", "gt": 0}), good=when({"var": "size", "gt": 0}))
 
 
 class ConditionVarBlank(_FormRule):
@@ -379,6 +372,8 @@ class ConditionVarBlank(_FormRule):
     why = "The spaces count as part of the name, and no step sets a variable of that name."
     fix = "Remove the spaces around the name."
     fix_safety = "unsafe"
+    bad = {"var": " size"}
+    good = {"var": "size"}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         name = condition.var
@@ -392,10 +387,6 @@ class ConditionVarBlank(_FormRule):
             fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
         )
 
-    def examples(self) -> Iterable[Example]:
-        good = when({"var": "size"})
-        yield Example(bad=when({"var": " size"}), good=good, fixed=good)
-
 
 class ConditionEqualsStructure(_FormRule):
     code = "CD012"
@@ -404,12 +395,14 @@ class ConditionEqualsStructure(_FormRule):
     origin = "runtime"
     summary = "A condition compares with an object or a list."
     why = "Objects and lists equal nothing, so `equals` and `in` are never true, and `not_equals` is always true."
+    bad = {"var": "size", "equals": {"files": 1}}
+    good = {"var": "size", "equals": 1}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         literals = [(condition.equals, condition.at("equals")), (condition.not_equals, condition.at("not_equals"))]
         literals += [(item, condition.at("in", index)) for index, item in numbered(condition.in_)]
         for literal, pointer in literals:
-            if isinstance(literal, dict | list):
+            if is_structure(literal):
                 kind = "a list" if isinstance(literal, list) else "an object"
                 verdict = "always true" if pointer.endswith("/not_equals") else "never true"
                 report(
@@ -417,9 +410,6 @@ class ConditionEqualsStructure(_FormRule):
                     f"{label(condition.step)}: a comparison with {kind} is {verdict}; compare with a string, number, "
                     "boolean or null",
                 )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=when({"var": "size", "equals": {"files": 1}}), good=when({"var": "size", "equals": 1}))
 
 
 class ConditionInEmpty(_FormRule):
@@ -429,6 +419,8 @@ class ConditionInEmpty(_FormRule):
     origin = "product"
     summary = "A condition tests whether its variable is in an empty list."
     why = "No value is in an empty list, so the condition is never true."
+    bad = {"var": "size", "in": []}
+    good = {"var": "size", "in": ["large", "huge"]}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if condition.raw.get("in") == []:
@@ -436,9 +428,6 @@ class ConditionInEmpty(_FormRule):
                 condition.at("in"),
                 f"{label(condition.step)}: 'in' with an empty list is never true; list the values",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=when({"var": "size", "in": []}), good=when({"var": "size", "in": ["large", "huge"]}))
 
 
 class ConditionLogicEmpty(_FormRule):
@@ -448,6 +437,8 @@ class ConditionLogicEmpty(_FormRule):
     origin = "product"
     summary = "The list of an `and` or `or` is empty."
     why = "An empty `and` is always true and an empty `or` is never true, so the condition has no purpose."
+    bad = {"or": []}
+    good = {"or": [{"var": "size"}, {"var": "risk"}]}
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         for name, verdict in (("and", "always true"), ("or", "never true")):
@@ -459,6 +450,3 @@ class ConditionLogicEmpty(_FormRule):
                 condition.at(name),
                 f"{label(condition.step)}: an empty {quoted(name)} is {verdict}; list the conditions or remove it",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=when({"or": []}), good=when({"or": [{"var": "size"}, {"var": "risk"}]}))

@@ -11,7 +11,7 @@ from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import CONDITIONS
 from workrail_lint.systems.workrail.rules.prose import label, step_members
-from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _WHEN = {"var": "goal", "contains": "review"}
 
@@ -64,6 +64,8 @@ class FirstStepConditional(ConfirmationRule):
         "At the start the context contains little more than the goal, so the condition is usually false: the workflow "
         "starts at a later step, and returns to the first one when the variable is set."
     )
+    bad = {"steps": [{"runCondition": {"var": "goal", "contains": "review"}}, {"id": "second-step"}]}
+    good = {"steps": [{}, {"id": "second-step", "runCondition": {"var": "goal", "contains": "review"}}]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = next(iter(_top_level(workflow)), None)
@@ -73,12 +75,6 @@ class FirstStepConditional(ConfirmationRule):
                 f"{label(first)}: the first step may be skipped, because no step has set a variable yet; start with a "
                 "step that always runs",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(step(runCondition=_WHEN), step("second-step")),
-            good=workflow(step(), step("second-step", runCondition=_WHEN)),
-        )
 
 
 class AllStepsConditional(ConfirmationRule):
@@ -113,6 +109,8 @@ class ConfirmationOnParallel(ConfirmationRule):
     why = "The engine never asks for confirmation of a parallel step."
     fix = "Remove `requireConfirmation`."
     fix_safety = "unsafe"
+    bad = {"steps": [{}, {"type": "parallel", "requireConfirmation": True}]}
+    good = {"steps": [{}, {"type": "parallel"}]}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind == "parallel" and step.require_confirmation not in (None, False):
@@ -124,10 +122,6 @@ class ConfirmationOnParallel(ConfirmationRule):
                 fix=unsafe("remove requireConfirmation", Remove(pointer)),
                 on_name=True,
             )
-
-    def examples(self) -> Iterable[Example]:
-        good = workflow(step(), parallel())
-        yield Example(bad=workflow(step(), parallel(requireConfirmation=True)), good=good, fixed=good)
 
 
 class ConfirmationOveruse(ConfirmationRule):

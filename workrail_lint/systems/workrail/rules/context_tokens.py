@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity, unsafe
-from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.model.workflow import Step
-from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, listing
 
@@ -58,6 +56,8 @@ class ContextTokenSpaced(WorkflowRule):
     fix = "Remove the whitespace."
     fix_safety = "unsafe"
     words = ("{{",)
+    bad = {"prompt": "Greet {{ user }} by name."}
+    good = {"prompt": "Greet {{user}} by name."}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
@@ -75,10 +75,6 @@ class ContextTokenSpaced(WorkflowRule):
                 fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
             )
 
-    def examples(self) -> Iterable[Example]:
-        good = samples.workflow(samples.step(prompt="Greet {{user}} by name."))
-        yield Example(samples.workflow(samples.step(prompt="Greet {{ user }} by name.")), good, good)
-
 
 class ContextTokenExpression(WorkflowRule):
     code = "PR014"
@@ -88,6 +84,8 @@ class ContextTokenExpression(WorkflowRule):
     summary = "Double braces contain an expression instead of the path of a context value."
     why = "The engine can't evaluate expressions: it replaces only a name, or names joined by dots."
     words = ("{{",)
+    bad = {"prompt": "Work on item {{count + 1}} of the list."}
+    good = {"prompt": "Work on item {{nextCount}} of the list."}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
@@ -104,12 +102,6 @@ class ContextTokenExpression(WorkflowRule):
                 "literally; let an earlier step set a context variable and use its name",
             )
 
-    def examples(self) -> Iterable[Example]:
-        def counting(token: str) -> dict[str, Any]:
-            return samples.workflow(samples.step(prompt=f"Work on item {token} of the list."))
-
-        yield Example(counting("{{count + 1}}"), counting("{{nextCount}}"))
-
 
 class ContextTokenField(WorkflowRule):
     code = "PR015"
@@ -119,6 +111,8 @@ class ContextTokenField(WorkflowRule):
     summary = "A context token is used in `agentRole` or `guidance`."
     why = "Tokens are replaced only in prompts, titles and fragments; elsewhere the agent sees them literally."
     words = ("{{",)
+    bad = {"agentRole": "Expert in {{language}} code"}
+    good = {"prompt": "Review the {{language}} code.", "agentRole": "Expert in careful code review"}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
@@ -129,11 +123,3 @@ class ContextTokenField(WorkflowRule):
                 text.pointer,
                 f"{label(step)}: {listing(tokens)} {_verb(tokens)} not replaced in {text.field}; move it to the prompt",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(agentRole="Expert in {{language}} code")),
-            samples.workflow(
-                samples.step(prompt="Review the {{language}} code.", agentRole="Expert in careful code review")
-            ),
-        )

@@ -249,6 +249,11 @@ class ContractInlineSchema(ContractRule):
         "the catalog, or describe the shape in the prompt."
     )
     describes = (("StandardStep", "additionalProperties"), ("OutputContract", "additionalProperties"))
+    bad = {"prompt": "Review the change and submit a wr.review_verdict artifact.", "outputSchema": {"type": "object"}}
+    good = {
+        "prompt": "Review the change and submit a wr.review_verdict artifact.",
+        "outputContract": {"contractRef": "wr.contracts.review_verdict"},
+    }
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         if violation.member not in _INLINE_SCHEMA:
@@ -258,12 +263,6 @@ class ContractInlineSchema(ContractRule):
             "of the catalog in outputContract.contractRef"
         )
         return Description(message, on_name=True)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            workflow(step(prompt=_VERDICT_PROMPT, outputSchema={"type": "object"})),
-            workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT)),
-        )
 
 
 class ContractNotesOptional(ContractRule):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity, unsafe
-from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
 from workrail_lint.systems.workrail.condition_logic import LOGIC
 from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement, judge
@@ -28,7 +28,7 @@ from workrail_lint.systems.workrail.model.workflow import (
 )
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, step_members
-from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.samples import completed
 
 # The members of each kind of rule, besides its type, message and condition.
 MEMBERS: dict[str, tuple[str, ...]] = {
@@ -138,11 +138,22 @@ class CriteriaRule(WorkflowRule):
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         raise NotImplementedError
 
+    def document(self, part: Any) -> Any:
+        return super().document(part) if part == {} else checked(part)
 
-def checked(*rules: dict[str, Any], message: str | None = "Show your work.") -> dict[str, Any]:
-    """Return a workflow whose only step has the rules as its criteria."""
-    shared = {} if message is None else {"message": message}
-    return workflow(step(validationCriteria=[{**rule, **shared} for rule in rules]))
+
+def checked(criteria: Any) -> Any:
+    """Return a workflow whose only step has the criteria; rules without a message get one."""
+    rules = [criteria] if isinstance(criteria, dict) and "type" in criteria else criteria
+    return completed({"validationCriteria": _with_messages(rules)})
+
+
+def _with_messages(criteria: Any) -> Any:
+    if isinstance(criteria, list):
+        return [_with_messages(each) for each in criteria]
+    if "type" in criteria:
+        return criteria if "message" in criteria else {**criteria, "message": "Show your work."}
+    return {name: _with_messages(value) for name, value in criteria.items()}
 
 
 class CriteriaEmpty(CriteriaRule):
@@ -154,6 +165,7 @@ class CriteriaEmpty(CriteriaRule):
     why = "Any answer that is not blank passes, which the step requires anyway."
     fix = "Remove the empty list."
     fix_safety = "unsafe"
+    bad: ClassVar[Any] = []
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         if criteria.raw == []:
@@ -162,10 +174,6 @@ class CriteriaEmpty(CriteriaRule):
                 f"{label(criteria.step)}: validationCriteria is empty, so any answer passes; add rules or remove it",
                 fix=unsafe("remove the empty list", Remove(criteria.pointer)),
             )
-
-    def examples(self) -> Iterable[Example]:
-        good = workflow(step())
-        yield Example(workflow(step(validationCriteria=[])), good, good)
 
 
 class CriteriaMemberMissing(CriteriaRule):
@@ -178,6 +186,8 @@ class CriteriaMemberMissing(CriteriaRule):
         "`contains` without a value and `schema` without a schema reject every answer, so the step can't be passed. "
         "`regex` without a pattern and `length` without bounds accept every answer."
     )
+    bad = ({"type": "contains"}, {"type": "length"})
+    good = ({"type": "contains", "value": "## Findings"}, {"type": "length", "min": 200})
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -191,10 +201,6 @@ class CriteriaMemberMissing(CriteriaRule):
                 f"add {' or '.join(names)}",
             )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(checked({"type": "contains"}), checked({"type": "contains", "value": "## Findings"}))
-        yield Example(checked({"type": "length"}), checked({"type": "length", "min": 200}))
-
 
 class CriteriaMemberIgnored(CriteriaRule):
     code = "CR010"
@@ -205,6 +211,8 @@ class CriteriaMemberIgnored(CriteriaRule):
     why = "A rule uses only the fields of its type and ignores all others."
     fix = "Remove the field."
     fix_safety = "unsafe"
+    bad = {"type": "contains", "value": "## Findings", "pattern": "#+"}
+    good = {"type": "contains", "value": "## Findings"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -219,10 +227,6 @@ class CriteriaMemberIgnored(CriteriaRule):
                     on_name=True,
                 )
 
-    def examples(self) -> Iterable[Example]:
-        good = checked({"type": "contains", "value": "## Findings"})
-        yield Example(checked({"type": "contains", "value": "## Findings", "pattern": "#+"}), good, good)
-
 
 class CriteriaQuotedJsonMessage(CriteriaRule):
     code = "CR019"
@@ -235,6 +239,8 @@ class CriteriaQuotedJsonMessage(CriteriaRule):
         "Describe the shape, or show the JSON without quotes around it."
     )
     even_if_ignored = True
+    bad = {"type": "contains", "value": "verdict", "message": 'Include "{ verdict }".'}
+    good = {"type": "contains", "value": "verdict", "message": "Include an object with a verdict."}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -246,13 +252,6 @@ class CriteriaQuotedJsonMessage(CriteriaRule):
                 )
                 return
 
-    def examples(self) -> Iterable[Example]:
-        rule = {"type": "contains", "value": "verdict"}
-        yield Example(
-            checked({**rule, "message": 'Include "{ verdict }".'}, message=None),
-            checked({**rule, "message": "Include an object with a verdict."}, message=None),
-        )
-
 
 class CriteriaMessageBlank(CriteriaRule):
     code = "CR020"
@@ -262,6 +261,8 @@ class CriteriaMessageBlank(CriteriaRule):
     default_on = False
     summary = "A rule has a blank message."
     why = "The agent reads the message when the check fails; without one it gets a generic message or none."
+    bad = {"type": "contains", "value": "## Findings", "message": ""}
+    good = {"type": "contains", "value": "## Findings", "message": "List the findings under a heading."}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -270,10 +271,6 @@ class CriteriaMessageBlank(CriteriaRule):
                     rule.at("message"),
                     f"{label(criteria.step)}: the message is blank; tell the agent what to change",
                 )
-
-    def examples(self) -> Iterable[Example]:
-        rule = {"type": "contains", "value": "## Findings"}
-        yield Example(checked(rule, message=""), checked(rule, message="List the findings under a heading."))
 
 
 class CriteriaArrayNotSurfaced(CriteriaRule):
@@ -288,6 +285,8 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
     )
     fix = "Wrap the list in an `and`."
     fix_safety = "unsafe"
+    bad = {"type": "contains", "value": "## Findings", "message": "List the findings."}
+    good = {"and": [{"type": "contains", "value": "## Findings", "message": "List the findings."}]}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         if criteria.is_list and any(rule.type in _SURFACED for rule in criteria.rules):
@@ -297,11 +296,6 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
                 '{"and": […]} to show them up front',
                 fix=unsafe("wrap the list in an 'and'", Replace(criteria.pointer, {"and": criteria.raw})),
             )
-
-    def examples(self) -> Iterable[Example]:
-        rule = {"type": "contains", "value": "## Findings", "message": "List the findings."}
-        good = workflow(step(validationCriteria={"and": [rule]}))
-        yield Example(workflow(step(validationCriteria=[rule])), good, good)
 
 
 class CriteriaCompositionHidesMessages(CriteriaRule):
@@ -314,6 +308,8 @@ class CriteriaCompositionHidesMessages(CriteriaRule):
         "When a composition fails, the engine only reports that it failed, without the messages of its rules. The "
         "prompt must explain what is expected."
     )
+    bad = {"and": [{"type": "contains", "value": "## Findings", "message": "List the findings."}]}
+    good = {"type": "contains", "value": "## Findings", "message": "List the findings."}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         if not criteria.is_list and criteria.rules:
@@ -324,10 +320,6 @@ class CriteriaCompositionHidesMessages(CriteriaRule):
                 "rules; explain in the prompt what is expected",
                 on_name=True,
             )
-
-    def examples(self) -> Iterable[Example]:
-        rule = {"type": "contains", "value": "## Findings", "message": "List the findings."}
-        yield Example(workflow(step(validationCriteria={"and": [rule]})), workflow(step(validationCriteria=[rule])))
 
 
 class _PatternRule(CriteriaRule):
@@ -348,10 +340,6 @@ def _patterns(criteria: Criteria) -> Iterator[tuple[str, str, ValidationRule]]:
             yield rule.pattern, "" if not rule.flags or why_invalid_flags(rule.flags) else rule.flags, rule
 
 
-def _regex(pattern: str, **members: str) -> dict[str, Any]:
-    return checked({"type": "regex", "pattern": pattern, **members})
-
-
 class CriteriaRegexInvalid(_PatternRule):
     code = "CR011"
     name = "criteria-regex-invalid"
@@ -362,6 +350,8 @@ class CriteriaRegexInvalid(_PatternRule):
         "The rule can't be evaluated, which blocks the step for every answer, even next to a contract and in a run "
         "that never stops (KD-17)."
     )
+    bad = {"type": "regex", "pattern": "(high|low"}
+    good = {"type": "regex", "pattern": "(high|low)"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         from workrail_lint.base.regex_analysis import why_invalid
@@ -374,9 +364,6 @@ class CriteriaRegexInvalid(_PatternRule):
                     f"{label(criteria.step)}: invalid pattern {excerpt(pattern)}: {problem}",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(_regex("(high|low"), _regex("(high|low)"))
-
 
 class CriteriaRegexFlags(_PatternRule):
     code = "CR012"
@@ -385,6 +372,8 @@ class CriteriaRegexFlags(_PatternRule):
     origin = "runtime"
     summary = "A regex rule has unknown, repeated or incompatible flags."
     why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
+    bad = {"type": "regex", "pattern": "finding", "flags": "z"}
+    good = {"type": "regex", "pattern": "finding", "flags": "i"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         from workrail_lint.base.regex_analysis import why_invalid_flags
@@ -397,9 +386,6 @@ class CriteriaRegexFlags(_PatternRule):
                     f"{label(criteria.step)}: invalid flags {excerpt(str(rule.flags))}: {problem}",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(_regex("finding", flags="z"), _regex("finding", flags="i"))
-
 
 class CriteriaRegexBacktracking(_PatternRule):
     code = "CR013"
@@ -410,6 +396,17 @@ class CriteriaRegexBacktracking(_PatternRule):
     why = (
         "If such a pattern does not match, the engine tries every way to split the answer between its parts. With a "
         "few dozen characters this can exceed the time limit, which blocks the step."
+    )
+    bad = (
+        {"type": "regex", "pattern": "(a+)+$"},
+        {
+            "type": "schema",
+            "schema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "(x+x+)+y"}}},
+        },
+    )
+    good = (
+        {"type": "regex", "pattern": "^a+$"},
+        {"type": "schema", "schema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "x{2,}y"}}}},
     )
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -449,15 +446,6 @@ class CriteriaRegexBacktracking(_PatternRule):
                         yield from ((pattern, child(at, pattern), True) for pattern in item)
                     stack.append((item, at))
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(_regex("(a+)+$"), _regex("^a+$"))
-
-        def matching(pattern: str) -> dict[str, Any]:
-            schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": pattern}}}
-            return checked({"type": "schema", "schema": schema})
-
-        yield Example(matching("(x+x+)+y"), matching("x{2,}y"))
-
 
 class CriteriaRegexUntranslatable(_PatternRule):
     code = "CR014"
@@ -468,6 +456,8 @@ class CriteriaRegexUntranslatable(_PatternRule):
     summary = "The pattern of a regex rule is valid in JavaScript but not in Python."
     why = "Testing the pattern with Python's `re` gives an error or another result than the engine."
     even_if_ignored = False
+    bad = {"type": "regex", "pattern": "(?<word>[a-z]+) \\k<word>"}
+    good = {"type": "regex", "pattern": "([a-z]+) \\1"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         from workrail_lint.base.regex_analysis import analyze, why_invalid
@@ -481,9 +471,6 @@ class CriteriaRegexUntranslatable(_PatternRule):
                     "JavaScript supports",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(_regex("(?<word>[a-z]+) \\k<word>"), _regex("([a-z]+) \\1"))
-
 
 class CriteriaLengthInverted(CriteriaRule):
     code = "CR015"
@@ -492,6 +479,8 @@ class CriteriaLengthInverted(CriteriaRule):
     origin = "product"
     summary = "A length rule has a `min` greater than its `max`."
     why = "No answer can satisfy both bounds, so the step can't be passed."
+    bad = {"type": "length", "min": 500, "max": 50}
+    good = {"type": "length", "min": 500}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -502,9 +491,6 @@ class CriteriaLengthInverted(CriteriaRule):
                     "answer passes",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(checked({"type": "length", "min": 500, "max": 50}), checked({"type": "length", "min": 500}))
-
 
 class CriteriaLengthOverNotes(CriteriaRule):
     code = "CR016"
@@ -513,6 +499,8 @@ class CriteriaLengthOverNotes(CriteriaRule):
     origin = "product"
     summary = f"A length rule requires more than the {NOTES_BYTES} bytes of an answer that the engine stores."
     why = "The engine checks the whole answer and then cuts it, so part of what the rule requires is lost."
+    bad = {"type": "length", "min": 9000}
+    good = {"type": "length", "min": 900}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -523,9 +511,6 @@ class CriteriaLengthOverNotes(CriteriaRule):
                     f"{NOTES_BYTES} bytes; lower min",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(checked({"type": "length", "min": 9000}), checked({"type": "length", "min": 900}))
-
 
 class CriteriaContradiction(CriteriaRule):
     code = "CR017"
@@ -534,6 +519,19 @@ class CriteriaContradiction(CriteriaRule):
     origin = "product"
     summary = "Two rules contradict each other."
     why = "One of the rules rejects every answer, so the run stays at the step."
+    bad = (
+        [{"type": "contains", "value": "## Findings and evidence"}, {"type": "length", "max": 10}],
+        {
+            "and": [
+                {"type": "contains", "value": "## Findings and evidence", "message": "Give findings."},
+                {"not": {"type": "contains", "value": "evidence", "message": "Do not."}},
+            ]
+        },
+    )
+    good = (
+        [{"type": "contains", "value": "## Findings and evidence"}, {"type": "length", "max": 1000}],
+        {"and": [{"type": "contains", "value": "## Findings and evidence", "message": "Give findings."}]},
+    )
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         rules = list(demanded(criteria))
@@ -569,18 +567,6 @@ class CriteriaContradiction(CriteriaRule):
                 return f"the pattern needs {facts.minimum} characters, but at most {js.text(most)} are allowed"
         return None
 
-    def examples(self) -> Iterable[Example]:
-        heading = {"type": "contains", "value": "## Findings and evidence"}
-        yield Example(
-            checked(heading, {"type": "length", "max": 10}), checked(heading, {"type": "length", "max": 1000})
-        )
-        rule = {**heading, "message": "Give findings."}
-        forbidden = {"not": {"type": "contains", "value": "evidence", "message": "Do not."}}
-        yield Example(
-            workflow(step(validationCriteria={"and": [rule, forbidden]})),
-            workflow(step(validationCriteria={"and": [rule]})),
-        )
-
 
 class CriteriaSchemaInvalid(CriteriaRule):
     code = "CR018"
@@ -590,6 +576,8 @@ class CriteriaSchemaInvalid(CriteriaRule):
     summary = "The schema of a schema rule is not a valid JSON Schema."
     why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
     even_if_ignored = True
+    bad = {"type": "schema", "schema": {"type": "foo"}}
+    good = {"type": "schema", "schema": {"type": "object", "required": ["findings"]}}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -599,12 +587,6 @@ class CriteriaSchemaInvalid(CriteriaRule):
                 for place, problem in problems(rule.raw["schema"]):
                     report(f"{rule.at('schema')}{place}", f"{label(criteria.step)}: invalid schema: {problem}")
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            checked({"type": "schema", "schema": {"type": "foo"}}),
-            checked({"type": "schema", "schema": {"type": "object", "required": ["findings"]}}),
-        )
-
 
 class CriteriaConditionAlwaysSkipped(CriteriaRule):
     code = "CR023"
@@ -613,6 +595,16 @@ class CriteriaConditionAlwaysSkipped(CriteriaRule):
     origin = "product"
     summary = "The condition of a rule can never be true."
     why = "A rule whose condition is false is skipped, so this rule is never checked."
+    bad = {
+        "type": "contains",
+        "value": "## Findings",
+        "condition": {"and": [{"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}]},
+    }
+    good = {
+        "type": "contains",
+        "value": "## Findings",
+        "condition": {"or": [{"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}]},
+    }
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
@@ -622,10 +614,3 @@ class CriteriaConditionAlwaysSkipped(CriteriaRule):
                     f"{label(criteria.step)}: the condition is never true, so the {quoted(rule.type)} rule is always "
                     "skipped",
                 )
-
-    def examples(self) -> Iterable[Example]:
-        def when(condition: dict[str, Any]) -> dict[str, Any]:
-            return checked({"type": "contains", "value": "## Findings", "condition": condition})
-
-        deep, quick = {"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}
-        yield Example(when({"and": [deep, quick]}), when({"or": [deep, quick]}))

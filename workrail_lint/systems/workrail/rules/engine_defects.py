@@ -127,6 +127,8 @@ class EngineLongNotes(EngineDefectRule):
     default_on = False  # true of every workflow with notes
     summary = "A step takes notes, and the public engine can cut long ones inside a character."
     why = "Notes of more than 4096 bytes that are not ASCII can make the session unreadable. Ask for short notes."
+    bad = {}
+    good = {"notesOptional": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
@@ -134,9 +136,6 @@ class EngineLongNotes(EngineDefectRule):
                 what = "notes of more than 4096 bytes that are not ASCII can make the session unreadable"
                 report(each.pointer, f"KD-04: {label(each)}: {what}; ask for short notes")
                 return
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(workflow(), workflow(step(notesOptional=True)))
 
 
 class EngineLongIssue(EngineDefectRule):
@@ -201,6 +200,8 @@ class EngineFirstPrompt(EngineDefectRule):
         "before it has the context, and the agent sees `[unset: …]`."
     )
     needs = frozenset({BRACES})
+    bad = {"prompt": "Work towards this goal: {{goal}}"}
+    good = {"steps": [{}, {"id": "second-step", "prompt": "Work towards this goal: {{goal}}"}]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = workflow.steps[0]
@@ -213,10 +214,6 @@ class EngineFirstPrompt(EngineDefectRule):
                     f"[unset: {token[1]}] here; use the variable in a later step",
                 )
                 return
-
-    def examples(self) -> Iterable[Example]:
-        using = step(prompt="Work towards this goal: {{goal}}")
-        yield Example(workflow(using), workflow(step(), {**using, "id": "second-step"}))
 
 
 class EngineDottedId(EngineDefectRule):
@@ -261,6 +258,8 @@ class EngineParallelNotes(EngineDefectRule):
     summary = "A parallel step needs notes, and its prompt does not say so."
     why = "The engine asks for notes on every other kind of step. Here the agent learns about them only from a block."
     needs = frozenset({"parallelDelegations"})
+    bad = {"type": "parallel"}
+    good = {"type": "parallel", "notesOptional": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.all_steps:
@@ -268,9 +267,6 @@ class EngineParallelNotes(EngineDefectRule):
                 what = "needs notes, but the prompt of a parallel step does not ask for them"
                 report(each.pointer, f"KD-32: {label(each)} {what}; set `notesOptional` to true")
                 return
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(workflow(parallel()), workflow({**parallel(), "notesOptional": True}))
 
 
 class EngineLoopVariable(EngineDefectRule):
@@ -282,7 +278,7 @@ class EngineLoopVariable(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for each in workflow.steps:
-            if each.kind != "loop" or not isinstance(each.body, str):
+            if each.kind != "loop" or each.body_id is None:
                 continue
             names = set(variables(each))
             texts = [(inner, text) for inner in workflow.body_of(each) for text in inner.prompt_texts]
@@ -325,7 +321,7 @@ class EngineMetricsMisplaced(EngineDefectRule):
         if last.is_conditional:
             return "has a condition: where it is skipped, the public engine never asks for the final metrics"
         if last.kind == "loop":
-            if isinstance(last.body, str):
+            if last.body_id is not None:
                 return f"names its body by id, {never}"
             return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.inline) else None
         if any(last.raw.get(block) for block in _GENERATING):

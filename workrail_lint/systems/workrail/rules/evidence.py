@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
-from workrail_lint.rules.base import Example, Report
+from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.criteria import Criteria, all_criteria
+from workrail_lint.systems.workrail.rules.criteria import Criteria, all_criteria, checked
 from workrail_lint.systems.workrail.rules.prose import label
-from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _PRINCIPLE = (
     "Agents see the checks and often do no more than they require. Require evidence in one rule and a minimum length "
@@ -36,28 +34,22 @@ _FINDINGS = r"numbered findings, such as regex `Finding \d+:`"
 _GENERIC = frozenset(("wr", "handoff", "signal", "control", "report", "loop", "coordinator", "assessment", "workflow"))
 
 
-def _rules(*rules: dict[str, Any], message: str = "Show your work.") -> list[dict[str, Any]]:
-    return [{**rule, "message": message} for rule in rules]
-
-
-_NUMBERED = {"type": "regex", "pattern": "Finding \\d+:.*severity:(high|medium|low)"}
-_PLACE = {"type": "contains", "value": "file:"}
-_LONG = {"type": "length", "min": 200}
-
-
-def _checked(criteria: Any) -> dict[str, Any]:
-    return workflow(step(validationCriteria=criteria))
-
-
-_GOOD = _checked({"and": _rules(_NUMBERED, _PLACE, _LONG)})
-
-
 class _EvidenceRule(WorkflowRule):
     """A verdict about criteria whose result counts and that can be evaluated."""
 
     needs = frozenset({"validationCriteria"})
 
     raised: ClassVar[bool] = False  # an error if a project sets strict evidence
+    good = {
+        "and": [
+            {"type": "regex", "pattern": "Finding \\d+:.*severity:(high|medium|low)"},
+            {"type": "contains", "value": "file:"},
+            {"type": "length", "min": 200},
+        ]
+    }
+
+    def document(self, part: Any) -> Any:
+        return checked(part)
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return bool(all_criteria(workflow))
@@ -129,13 +121,13 @@ class CriteriaFlagOnly(_EvidenceRule):
     summary = "An answer that only claims the work is done passes the criteria."
     why = f"Claiming that something is complete costs nothing and proves nothing. {_PRINCIPLE}"
     raised = True
+    bad = (
+        {"type": "contains", "value": "analysisComplete = true"},
+        [{"type": "contains", "value": "done"}, {"type": "length", "min": 10}],
+    )
 
     def verdict(self, shortest: int) -> str:
         return f"an answer that only claims the work is done passes ({_enough(shortest)})"
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_checked(_rules({"type": "contains", "value": "analysisComplete = true"})), _GOOD)
-        yield Example(_checked(_rules({"type": "contains", "value": "done"}, {"type": "length", "min": 10})), _GOOD)
 
 
 class CriteriaTriviallySatisfiable(_EvidenceRule):
@@ -145,12 +137,10 @@ class CriteriaTriviallySatisfiable(_EvidenceRule):
     origin = "lock"
     summary = "An answer of 40 characters or fewer passes the criteria."
     why = f"A few expected words in an answer say little about the work. {_PRINCIPLE}"
+    bad = {"type": "contains", "value": "banana"}
 
     def verdict(self, shortest: int) -> str:
         return f"a {shortest}-character answer passes"
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_checked(_rules({"type": "contains", "value": "banana"})), _GOOD)
 
 
 class CriteriaVacuous(_EvidenceRule):
@@ -161,13 +151,10 @@ class CriteriaVacuous(_EvidenceRule):
     summary = "Any answer passes the criteria, or they only forbid something."
     why = f"The step seems to be checked, but it is not. {_PRINCIPLE}"
     raised = True
+    bad = ({"type": "regex", "pattern": ".*"}, {"not": {"type": "contains", "value": "TODO"}})
 
     def verdict(self, shortest: int) -> str:
         return "almost any answer passes"
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_checked(_rules({"type": "regex", "pattern": ".*"})), _GOOD)
-        yield Example(_checked({"not": _rules({"type": "contains", "value": "TODO"})[0]}), _GOOD)
 
 
 class CriteriaOrBypass(_EvidenceRule):
@@ -177,13 +164,10 @@ class CriteriaOrBypass(_EvidenceRule):
     origin = "product"
     summary = "One branch of an `or` requires evidence, but another does not."
     why = f"One branch is enough to pass, so the weakest one is the check. {_PRINCIPLE}"
+    bad = {"or": [{"type": "regex", "pattern": "Finding \\d+:"}, {"type": "contains", "value": "no issues found"}]}
 
     def verdict(self, shortest: int) -> str:
         return f"one branch of this 'or' passes without evidence ({_enough(shortest)})"
-
-    def examples(self) -> Iterable[Example]:
-        escape = {"type": "contains", "value": "no issues found"}
-        yield Example(_checked({"or": _rules({"type": "regex", "pattern": "Finding \\d+:"}, escape)}), _GOOD)
 
 
 class CriteriaSingleCheck(_EvidenceRule):
@@ -193,12 +177,10 @@ class CriteriaSingleCheck(_EvidenceRule):
     origin = "lock"
     summary = "The only criterion is a rule that searches for a word or a heading."
     why = f"Good and bad answers alike can contain a single word. {_PRINCIPLE}"
+    bad = {"type": "contains", "value": "## Findings"}
 
     def verdict(self, shortest: int) -> str:
         return f"the only check searches for one phrase ({_enough(shortest)})"
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_checked(_rules({"type": "contains", "value": "## Findings"})), _GOOD)
 
 
 class CriteriaNoSubstanceFloor(_EvidenceRule):
@@ -208,12 +190,10 @@ class CriteriaNoSubstanceFloor(_EvidenceRule):
     origin = "lock"
     summary = "The criteria require evidence but no minimum length."
     why = f"One line of the right form passes without any substance. {_PRINCIPLE}"
+    bad = {"and": [{"type": "regex", "pattern": "Finding \\d+:"}]}
 
     def verdict(self, shortest: int) -> str:
         return f"no minimum length is required ({_enough(shortest)})"
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_checked({"and": _rules({"type": "regex", "pattern": "Finding \\d+:"})}), _GOOD)
 
 
 class CriteriaPreferContract(WorkflowRule):
@@ -228,6 +208,15 @@ class CriteriaPreferContract(WorkflowRule):
     )
 
     needs = frozenset({"validationCriteria"})
+    bad = {
+        "title": "Review the change",
+        "validationCriteria": [{"type": "contains", "value": "## Verdict", "message": "Give a verdict."}],
+    }
+    good = {
+        "title": "Review the change",
+        "prompt": "Submit a wr.review_verdict artifact.",
+        "outputContract": {"contractRef": "wr.contracts.review_verdict"},
+    }
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for criteria in all_criteria(workflow):
@@ -239,16 +228,3 @@ class CriteriaPreferContract(WorkflowRule):
                     "get a typed artifact",
                     on_name=True,
                 )
-
-    def examples(self) -> Iterable[Example]:
-        rules = [{"type": "contains", "value": "## Verdict", "message": "Give a verdict."}]
-        yield Example(
-            workflow(step(title="Review the change", validationCriteria=rules)),
-            workflow(
-                step(
-                    title="Review the change",
-                    prompt="Submit a wr.review_verdict artifact.",
-                    outputContract={"contractRef": "wr.contracts.review_verdict"},
-                )
-            ),
-        )

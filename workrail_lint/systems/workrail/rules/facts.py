@@ -13,7 +13,7 @@ from typing import NamedTuple
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.compiler.nodes import walk
-from workrail_lint.systems.workrail.condition_logic import COMPARISONS
+from workrail_lint.systems.workrail.condition_logic import COMPARISONS, is_structure
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE, WorkflowContext
 from workrail_lint.systems.workrail.rules.prose import TextIndex, has_braces, sentences, text_index
@@ -253,8 +253,8 @@ def _is_plain(condition: Condition) -> bool:
     if not name or not name.isascii() or "." in name or name != name.strip() or len(members) > 2:
         return False
     if "in" in members:
-        return bool(condition.in_) and not any(isinstance(item, dict | list) for item in condition.in_)
+        return bool(condition.in_) and not any(map(is_structure, condition.in_))
     return all(
-        operator == "var" or (operator in _COMPARISONS and not isinstance(literal, dict | list))
+        operator == "var" or (operator in _COMPARISONS and not is_structure(literal))
         for operator, literal in members.items()
     )

@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.facts import REFS
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members, value_at
 
 SUBAGENTS = "wr.features.subagent_guidance"
 MEMORY = "wr.features.memory_context"
@@ -33,8 +33,7 @@ def in_blocks(workflow: WorkflowContext) -> list[Step]:
 
 def authored_features(workflow: WorkflowContext) -> object:
     """Return the features as the author wrote them; None if there are only those that capabilities imply."""
-    document = workflow.document.value
-    return document.get("features") if isinstance(document, dict) else None
+    return value_at(workflow.document.value, "/features")
 
 
 def blocks(*ids: str, **sections: Any) -> dict[str, Any]:
@@ -51,6 +50,8 @@ class FeatureNoEffect(WorkflowRule):
     summary = "Features are declared, but no step uses `promptBlocks`."
     why = "Features are added to `promptBlocks` only, never to a plain `prompt`."
     needs = frozenset({"features"})
+    bad = {"features": ["wr.features.capabilities"]}
+    good = {"features": ["wr.features.capabilities"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         features = workflow.model.features
@@ -61,9 +62,6 @@ class FeatureNoEffect(WorkflowRule):
                 "remove them",
                 on_name=True,
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(samples.workflow(features=[CAPABILITIES]), blocks(CAPABILITIES))
 
 
 class FeaturePartialEffect(WorkflowRule):
@@ -335,6 +333,10 @@ class RefInRawPrompt(WorkflowRule):
     summary = "A prompt, guidance or a fragment mentions a ref by name."
     why = "Only a part of kind `ref` is replaced with the text; elsewhere the agent sees a name it can't look up."
     words = _REF_NAME.words
+    bad = {"prompt": "Work as wr.refs.memory_usage says."}
+    good = {
+        "promptBlocks": {"goal": "Find the cause.", "constraints": [[{"kind": "ref", "refId": "wr.refs.memory_usage"}]]}
+    }
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         named: dict[str, tuple[Step, str]] = {}
@@ -352,12 +354,6 @@ class RefInRawPrompt(WorkflowRule):
                 pointer,
                 f"{label(step)}: the agent sees only the name {quoted(ref)}; include the text with a part of kind ref",
             )
-
-    def examples(self) -> Iterable[Example]:
-        part = [{"kind": "ref", "refId": "wr.refs.memory_usage"}]
-        yield Example(
-            samples.workflow(samples.step(prompt="Work as wr.refs.memory_usage says.")), blocks(constraints=[part])
-        )
 
 
 class RefRepeated(WorkflowRule):

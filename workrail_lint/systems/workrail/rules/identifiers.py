@@ -50,6 +50,8 @@ class WorkflowIdPattern(WorkflowRule):
     fix = "Write the id in lower case, with `_` instead of every invalid character."
     fix_safety = "unsafe"
     describes = (("Workflow", "pattern", "id"),)
+    bad = {"id": "Demo.Flow"}
+    good = {"id": "demo.flow"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         ident = str(violation.value)
@@ -67,10 +69,6 @@ class WorkflowIdPattern(WorkflowRule):
         ident = finding.suggestion
         return unsafe(f"rename it to {ident}", Replace("/id", ident)) if ident is not None else None
 
-    def examples(self) -> Iterator[Example]:
-        good = workflow(id="demo.flow")
-        yield Example(workflow(id="Demo.Flow"), good, good)
-
 
 class WorkflowIdSegmentShort(WorkflowRule):
     code = "ID002"
@@ -80,6 +78,8 @@ class WorkflowIdSegmentShort(WorkflowRule):
     summary = "The namespace or the name in the workflow id has only one character."
     why = "The engine's schema requires at least two characters on each side of the dot."
     describes = (("Workflow", "pattern", "id"),)
+    bad = {"id": "a.review"}
+    good = {"id": "team.review"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         short = _short_segment(violation.value)
@@ -87,9 +87,6 @@ class WorkflowIdSegmentShort(WorkflowRule):
             return None
         subject = f"workflow id {shown(violation.value)}"
         return Description(f"{subject}: {quoted(short)} is too short; both parts need at least two characters")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(id="a.review"), workflow(id="team.review"))
 
 
 class WorkflowIdDots(WorkflowRule):
@@ -100,15 +97,14 @@ class WorkflowIdDots(WorkflowRule):
     summary = "The workflow id has more than one dot."
     why = "An id is one namespace and one name. The engine rejects deeper levels."
     describes = (("Workflow", "pattern", "id"),)
+    bad = {"id": "team.review.deep"}
+    good = {"id": "team.review-deep"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         dots = violation.value.count(".")
         if dots < 2:
             return None
         return Description(f"workflow id {shown(violation.value)} has {dots} dots; write namespace.name with one dot")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(id="team.review.deep"), workflow(id="team.review-deep"))
 
 
 class WorkflowIdReserved(WorkflowRule):
@@ -121,6 +117,8 @@ class WorkflowIdReserved(WorkflowRule):
     fix = "Change the namespace to that of the file's source."
     fix_safety = "unsafe"
     needs = frozenset({RESERVED_ID})
+    bad = {"id": "wr.mine"}
+    good = {"id": "project.mine"}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
@@ -131,9 +129,6 @@ class WorkflowIdReserved(WorkflowRule):
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"id {quoted(workflow.id)} is reserved: only bundled workflows can use the namespace wr"
         _report_rename(report, message, suggestion)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(id="wr.mine"), workflow(id="project.mine"), workflow(id="project.mine"))
 
 
 class WorkflowIdLegacy(WorkflowRule):
@@ -217,6 +212,8 @@ class StepIdPattern(WorkflowRule):
     describes = tuple(
         (shape, keyword, "id") for shape in STEP_SHAPES for keyword in ("pattern", "minLength", "maxLength")
     )
+    bad = {"steps": [{"id": "Plan It"}, {"type": "loop", "body": "Plan It"}]}
+    good = {"steps": [{"id": "plan-it"}, {"type": "loop", "body": "plan-it"}]}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         ident = violation.value
@@ -246,13 +243,6 @@ class StepIdPattern(WorkflowRule):
         if source is not None and source.kind == "artifact_contract" and source.loop_id == renamed.id:
             yield Replace(source.at("loopId"), new)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(step("Plan It"), {**loop(), "body": "Plan It"}),
-            workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
-            workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
-        )
-
 
 @lru_cache(maxsize=1)
 def _first_to_become(workflow: WorkflowContext) -> dict[str | None, Finding]:
@@ -268,9 +258,8 @@ class StepIdDuplicate(WorkflowRule):
     origin = "struct"
     summary = "Two top-level steps have the same id."
     why = "The engine finds a step by its id, so it can reach only one of two steps with the same id."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(step("plan"), step("plan")), workflow(step("plan"), step("build")))
+    bad = {"steps": [{"id": "plan"}, {"id": "plan"}]}
+    good = {"steps": [{"id": "plan"}, {"id": "build"}]}
 
 
 class StepIdDuplicateBody(WorkflowRule):
@@ -280,9 +269,8 @@ class StepIdDuplicateBody(WorkflowRule):
     origin = "struct"
     summary = "Two steps in the body of one loop have the same id."
     why = "The engine finds a step by its id, so it can reach only one of two steps with the same id."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(loop(step("try-it"), step("try-it"))), workflow(loop(step("try-it"), step("look"))))
+    bad = {"type": "loop", "body": [{"id": "try-it"}, {"id": "try-it"}]}
+    good = {"type": "loop", "body": [{"id": "try-it"}, {"id": "look"}]}
 
 
 class StepIdCollision(WorkflowRule):
@@ -292,12 +280,8 @@ class StepIdCollision(WorkflowRule):
     origin = "compile"
     summary = "A step in a loop body has the id of a top-level step, of a loop, or of a step in another body."
     why = "All steps of a compiled workflow share one namespace, whichever list they are in."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(step("look"), loop(step("look"))),
-            workflow(step("look"), loop(step("look-again"))),
-        )
+    bad = {"steps": [{"id": "look"}, {"type": "loop", "body": [{"id": "look"}]}]}
+    good = {"steps": [{"id": "look"}, {"type": "loop", "body": [{"id": "look-again"}]}]}
 
 
 class ExpandedIdTooLong(WorkflowRule):
@@ -429,6 +413,8 @@ class ReservedObjectKey(WorkflowRule):
         "set them. An output called `__proto__` disappears from the rendered prompt."
     )
     needs = frozenset({RESERVED_NAME})
+    bad = {"loop": {"type": "for", "count": 2, "maxIterations": 2, "iterationVar": "constructor"}}
+    good = {"loop": {"type": "for", "count": 2, "maxIterations": 2, "iterationVar": "round"}}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         for name, pointer, what, is_key in self._names(step):
@@ -471,12 +457,6 @@ class ReservedObjectKey(WorkflowRule):
         for name in members:
             yield name, child(pointer, name), "a member name", True
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(loop(iterationVar="constructor")),
-            workflow(loop(iterationVar="round")),
-        )
-
 
 class IdConfusable(WorkflowRule):
     code = "ID016"
@@ -486,6 +466,8 @@ class IdConfusable(WorkflowRule):
     summary = "Two ids differ only in `-` and `_`, `0` and `o`, or `1` and `l`."
     why = "They are hard to tell apart when reading, and a reference to the wrong one is still valid."
     needs = frozenset({SIMILAR_IDS})
+    bad = {"steps": [{"id": "step-1"}, {"id": "step-l"}]}
+    good = {"steps": [{"id": "step-1"}, {"id": "step-2"}]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for what, ids in self._namespaces(workflow):
@@ -512,9 +494,3 @@ class IdConfusable(WorkflowRule):
         yield "reference id", ((reference.id, reference.at("id")) for reference in model.references)
         for assessment in model.assessments:
             yield "dimension id", ((dimension.id, dimension.at("id")) for dimension in assessment.dimensions)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(step("step-1"), step("step-l")),
-            workflow(step("step-1"), step("step-2")),
-        )

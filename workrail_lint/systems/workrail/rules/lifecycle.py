@@ -141,6 +141,7 @@ class SpecVersionStale(WorkflowRule):
     summary = "The workflow was last validated against an older version of the authoring rules."
     why = "Rules were added since then; the engine lists such a workflow as probably stale."
     needs = frozenset({OTHER_SPEC_VERSION})
+    bad = {"validatedAgainstSpecVersion": 1}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         validated, current = _spec_versions(workflow)
@@ -151,9 +152,6 @@ class SpecVersionStale(WorkflowRule):
                 f"{current}",
             )
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(validatedAgainstSpecVersion=1), workflow())
-
 
 class SpecVersionMissing(WorkflowRule):
     code = "LC007"
@@ -163,6 +161,7 @@ class SpecVersionMissing(WorkflowRule):
     summary = "The workflow does not say which version of the authoring rules it was validated against."
     why = "It is unknown whether it follows the current rules; the engine lists it as possibly stale."
     default_on = False
+    bad = {"validatedAgainstSpecVersion": ...}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         missing = "validatedAgainstSpecVersion" not in workflow.model
@@ -171,9 +170,6 @@ class SpecVersionMissing(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         current = workflow.catalog.authoring_spec_version
         report("", f"validatedAgainstSpecVersion is missing; the current version of the authoring rules is {current}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(validatedAgainstSpecVersion=...), workflow())
 
 
 class SpecVersionFuture(WorkflowRule):
@@ -184,6 +180,7 @@ class SpecVersionFuture(WorkflowRule):
     summary = "The workflow names a version of the authoring rules that does not exist yet."
     why = "Either the number is wrong, or the catalog is too old to check the workflow."
     needs = frozenset({OTHER_SPEC_VERSION})
+    bad = {"validatedAgainstSpecVersion": 99}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         validated, current = _spec_versions(workflow)
@@ -192,9 +189,6 @@ class SpecVersionFuture(WorkflowRule):
                 "/validatedAgainstSpecVersion",
                 f"unknown version {js.text(validated)} of the authoring rules; the current version is {current}",
             )
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(validatedAgainstSpecVersion=99), workflow())
 
 
 def _spec_versions(workflow: WorkflowContext) -> tuple[float | None, int]:
@@ -217,6 +211,7 @@ class DeprecatedMember(WorkflowRule):
     fix = "Remove the field."
     fix_safety = "unsafe"
     needs = frozenset(_DEPRECATED)
+    bad = {"hasValidation": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         places = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step]
@@ -232,9 +227,6 @@ class DeprecatedMember(WorkflowRule):
             on_name=True,
         )
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(step(hasValidation=True)), workflow(), workflow())
-
 
 class DesignFormConstruct(WorkflowRule):
     code = "LC014"
@@ -249,6 +241,8 @@ class DesignFormConstruct(WorkflowRule):
     fix = "Rewrite the workflow in the form that the engine accepts."
     fix_safety = "unsafe"
     needs = frozenset({DESIGN_FORM})
+    bad = {"steps": [{"id": "plan_it"}]}
+    good = {"steps": [{"id": "plan-it"}]}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.normalized is not None and bool(workflow.normalized.warnings)
@@ -267,10 +261,6 @@ class DesignFormConstruct(WorkflowRule):
                 message = f"{code.what} works with the ir target only, and the engine rejects it; {code.instead}"
             report(warning.pointer, message, fix=fix, severity=severity, original=True)
 
-    def examples(self) -> Iterator[Example]:
-        good = workflow(step("plan-it"))
-        yield Example(workflow(step("plan_it")), good, good)
-
 
 # ----------------------------------------------------------------------------------------- what people read
 
@@ -283,6 +273,7 @@ class DescriptionPlaceholder(WorkflowRule):
     summary = "The name or description of the workflow is a placeholder."
     why = "Users and agents choose a workflow by its name and description."
     needs = frozenset({TERSE})
+    bad = {"description": "TODO"}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for member, text in (("name", workflow.model.name), ("description", workflow.model.description)):
@@ -297,9 +288,6 @@ class DescriptionPlaceholder(WorkflowRule):
         # A name may be a single short word, but a description may not.
         return member == "description" and len(trimmed) < _SHORTEST_DESCRIPTION
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(description="TODO"), workflow())
-
 
 class AboutMissing(WorkflowRule):
     code = "LC016"
@@ -309,15 +297,13 @@ class AboutMissing(WorkflowRule):
     summary = "A workflow that users can choose has no `about`."
     why = "Without it users can't see what the workflow is for and what it needs before they run it."
     needs = frozenset({NO_ABOUT})
+    bad = {"about": ...}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return "about" not in workflow.model and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         report("", f"workflow {quoted(workflow.id)} has no 'about'; describe when to use it and what it needs")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(about=...), workflow())
 
 
 class ExamplesMissing(WorkflowRule):
@@ -328,15 +314,13 @@ class ExamplesMissing(WorkflowRule):
     summary = "A workflow that users can choose has no `examples`."
     why = "A user's request is matched against the example goals to find a workflow."
     needs = frozenset({NO_EXAMPLES})
+    bad = {"examples": ...}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return "examples" not in workflow.model and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         report("", f"workflow {quoted(workflow.id)} has no 'examples'; add some goals as users would state them")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(examples=...), workflow())
 
 
 def _is_user_facing(workflow: WorkflowContext) -> bool:
@@ -360,6 +344,8 @@ class MetricsProfileMissing(WorkflowRule):
     summary = "The steps produce commits, reviews or tickets, but the workflow has no `metricsProfile`."
     why = "Without a profile the engine never asks for the outcome, so nothing that a run produces is counted."
     needs = frozenset({UNCOUNTED})
+    bad = {"prompt": "Commit the changes and open a pull request."}
+    good = {"metricsProfile": "coding", "steps": [{"prompt": "Commit the changes and open a pull request."}]}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         if "metricsProfile" in workflow.model or workflow.is_routine:
@@ -399,10 +385,6 @@ class MetricsProfileMissing(WorkflowRule):
                 return match.lastgroup
         return None
 
-    def examples(self) -> Iterator[Example]:
-        delivering = step(prompt="Commit the changes and open a pull request.")
-        yield Example(workflow(delivering), workflow(delivering, metricsProfile="coding"))
-
 
 # Not the reviewer, the problem or the requested change.
 _NAMED = Pattern(r" ?(?:review|request|pr|mr|ticket)s?\b|commit\b|user stor")
@@ -432,6 +414,11 @@ class MetricsKeyPartial(WorkflowRule):
     summary = f"A step asks for `{_SHAS}` but not for the complete list."
     why = "Each report replaces the previous one. An agent that reports only its latest commits loses the earlier ones."
     words = (_SHAS,)
+    bad = {"metricsProfile": "coding", "steps": [{"prompt": "Report the commit in metrics_commit_shas."}]}
+    good = {
+        "metricsProfile": "coding",
+        "steps": [{"prompt": "Report the full list of commits so far in metrics_commit_shas."}],
+    }
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
@@ -440,14 +427,6 @@ class MetricsKeyPartial(WorkflowRule):
                 f"{label(step)} does not ask for the complete list in {_SHAS}, and each report replaces the one "
                 "before it; ask for all commits so far",
             )
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(step(prompt="Report the commit in metrics_commit_shas."), metricsProfile="coding"),
-            workflow(
-                step(prompt="Report the full list of commits so far in metrics_commit_shas."), metricsProfile="coding"
-            ),
-        )
 
 
 @cache
@@ -491,6 +470,8 @@ class ModelIdHardcoded(WorkflowRule):
     summary = "The workflow names a specific model."
     why = "Models are retired, and not every host offers this one. `modelTier` says how capable a model the work needs."
     words = ("claude-", "gpt-", "gemini-", "llama", "mistral-", "-mini")
+    bad = {"prompt": "Delegate this to gpt-4o-mini."}
+    good = {"prompt": "Delegate this to a helper.", "modelTier": "lightweight"}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         text = workflow.document.text
@@ -509,12 +490,6 @@ class ModelIdHardcoded(WorkflowRule):
             return True
         before = text[max(0, position - 120) : position]
         return re.search(rf"(?:{_ANNOUNCES})[^.\n]{{0,80}}\Z", before, re.IGNORECASE) is not None
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(step(prompt="Delegate this to gpt-4o-mini.")),
-            workflow(step(prompt="Delegate this to a helper.", modelTier="lightweight")),
-        )
 
 
 _ANNOUNCES = r"\be\.g\.?|\b(?:for example|for instance|examples?|such as|like)\b"

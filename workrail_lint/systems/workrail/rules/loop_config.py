@@ -17,7 +17,7 @@ from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.model.workflow import LoopStep
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.loop_facts import artifact_source, move_inline, number_of_rounds
-from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 # The schema's bounds of maxIterations and count.
@@ -42,14 +42,13 @@ class LoopTypeInvalid(LoopRule):
     summary = "A loop has a type other than `while`, `until`, `for` and `forEach`."
     why = "The type says how the loop continues, and there are only these four; the engine rejects any other."
     describes = (("LoopType", "enum"), ("LoopType", "type"))
+    bad = {"loop": {"type": "repeat", "count": 2, "maxIterations": 2}}
+    good = {"type": "loop"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         from workrail_lint.systems.workrail.vocabulary import LoopType  # here, because few loops have a wrong type
 
         return Description.of(outside_set(violation, place, [member.value for member in LoopType]))
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(type="repeat")), good=workflow(loop(type="for")))
 
 
 class LoopMaxIterationsMissing(LoopRule):
@@ -60,12 +59,11 @@ class LoopMaxIterationsMissing(LoopRule):
     summary = "A loop has no `maxIterations`."
     why = "Every loop needs a limit. There is no default, so the engine rejects the workflow."
     describes = (("LoopConfig", "required", "maxIterations"),)
+    bad = {"loop": {"type": "for", "count": 2}}
+    good = {"type": "loop"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description("loop.maxIterations is missing; set it to a number from 1 to 1000")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(maxIterations=...)), good=workflow(loop(maxIterations=2)))
 
 
 class LoopMaxIterationsRange(LoopRule):
@@ -76,12 +74,11 @@ class LoopMaxIterationsRange(LoopRule):
     summary = "`maxIterations` is below 1 or above 1000."
     why = "The engine rejects any limit outside 1 to 1000."
     describes = (("LoopConfig", "minimum", "maxIterations"), ("LoopConfig", "maximum", "maxIterations"))
+    bad = {"loop": {"type": "for", "count": 2, "maxIterations": 5000}}
+    good = {"loop": {"type": "for", "count": 2, "maxIterations": 50}}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description(f"loop.maxIterations must be from 1 to 1000, not {shown(violation.value)}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(maxIterations=5000)), good=workflow(loop(maxIterations=50)))
 
 
 class LoopMaxIterationsFraction(LoopRule):
@@ -95,6 +92,8 @@ class LoopMaxIterationsFraction(LoopRule):
     )
     fix = "Round the number down."
     fix_safety = "unsafe"
+    bad = {"loop": {"type": "for", "count": 2, "maxIterations": 2.5}}
+    good = {"type": "loop"}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         limit = loop.loop.max_iterations
@@ -108,10 +107,6 @@ class LoopMaxIterationsFraction(LoopRule):
             fix=unsafe(f"round down to {whole}", Replace(pointer, whole)),
         )
 
-    def examples(self) -> Iterable[Example]:
-        good = workflow(loop(maxIterations=2))
-        yield Example(bad=workflow(loop(maxIterations=2.5)), good=good, fixed=good)
-
 
 class LoopMaxIterationsHigh(LoopRule):
     code = "LP005"
@@ -123,6 +118,8 @@ class LoopMaxIterationsHigh(LoopRule):
         "The limit ends a loop that does not end otherwise. Each iteration costs the agent at least one turn, so a "
         "limit this high has no practical effect."
     )
+    bad = {"loop": {"type": "for", "count": 2, "maxIterations": 200}}
+    good = {"loop": {"type": "for", "count": 2, "maxIterations": 100}}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         limit = loop.loop.max_iterations
@@ -132,9 +129,6 @@ class LoopMaxIterationsHigh(LoopRule):
                 f"loop {quoted(loop.id)}: may run {js.number_text(limit)} iterations; "
                 f"lower maxIterations to {_MANY} or less, or process the list in chunks",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(maxIterations=200)), good=workflow(loop(maxIterations=100)))
 
 
 class LoopConditionMissing(LoopRule):
@@ -164,7 +158,7 @@ class LoopConditionMissing(LoopRule):
         loop = next((step for step in workflow.whole.steps if step.kind == "loop" and step.at("loop") == place), None)
         if loop is None or "id" not in loop or loop.body is None:
             return None
-        body = loop.body if not isinstance(loop.body, str) else [s for s in workflow.whole.steps if s.id == loop.body]
+        body = loop.body_steps or [step for step in workflow.whole.steps if step.id == loop.body_id]
         if not any(inner.decides_loop for inner in body):
             return None
         source = artifact_source(loop.id)
@@ -183,12 +177,11 @@ class LoopCountMissing(LoopRule):
     summary = "A `for` loop has no `count`."
     why = "`count` is the number of iterations; `maxIterations` only limits it. The engine rejects a loop without it."
     describes = (("LoopConfig", "required", "count"),)
+    bad = {"loop": {"type": "for", "maxIterations": 2}}
+    good = {"type": "loop"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description("a for loop needs loop.count: a number or the name of a context variable")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(count=...)), good=workflow(loop(count=2)))
 
 
 class LoopCountNotPositive(LoopRule):
@@ -199,14 +192,13 @@ class LoopCountNotPositive(LoopRule):
     summary = "The `count` of a `for` loop is 0 or negative."
     why = "The engine rejects a loop that never runs its body; it does not skip it."
     describes = (("LoopConfig", "minimum", "count"),)
+    bad = {"loop": {"type": "for", "count": 0, "maxIterations": 2}}
+    good = {"loop": {"type": "for", "count": 1, "maxIterations": 2}}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         if place.parent.get("type") != "for":
             return None
         return Description(f"loop.count must be greater than 0, not {shown(violation.value)}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(count=0)), good=workflow(loop(count=1)))
 
 
 class LoopCountFraction(LoopRule):
@@ -216,6 +208,8 @@ class LoopCountFraction(LoopRule):
     origin = "product"
     summary = "The `count` of a `for` loop is not a whole number."
     why = "The loop continues while the iteration is below the count, so 1.5 means two iterations."
+    bad = {"loop": {"type": "for", "count": 1.5, "maxIterations": 2}}
+    good = {"type": "loop"}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         count = number_of_rounds(loop)
@@ -225,9 +219,6 @@ class LoopCountFraction(LoopRule):
                 f"loop {quoted(loop.id)}: a count of {js.number_text(count)} runs "
                 f"{counted(math.ceil(count), 'iteration')}; write a whole number",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow(loop(count=1.5)), good=workflow(loop(count=2)))
 
 
 class LoopCountExceedsMax(LoopRule):
@@ -239,6 +230,9 @@ class LoopCountExceedsMax(LoopRule):
     why = "The loop silently ends at `maxIterations`, and the remaining iterations never run."
     fix = "Raise `maxIterations` to the count, if that is at most 1000."
     fix_safety = "unsafe"
+    bad = {"loop": {"type": "for", "count": 10, "maxIterations": 3}}
+    good = {"loop": {"type": "for", "count": 3, "maxIterations": 3}}
+    fixed = {"loop": {"type": "for", "count": 10, "maxIterations": 10}}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         count, limit = number_of_rounds(loop), loop.loop.max_iterations
@@ -255,13 +249,6 @@ class LoopCountExceedsMax(LoopRule):
             fix=raised,
         )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(count=10, maxIterations=3)),
-            good=workflow(loop(count=3, maxIterations=3)),
-            fixed=workflow(loop(count=10, maxIterations=10)),
-        )
-
 
 class LoopItemsMissing(LoopRule):
     code = "LP011"
@@ -271,14 +258,14 @@ class LoopItemsMissing(LoopRule):
     summary = "A `forEach` loop has no `items`, or `items` is empty."
     why = "`items` names the context variable with the list; without it there is nothing to iterate over."
     describes = (("LoopConfig", "required", "items"),)
+    bad = (
+        {"loop": {"type": "forEach", "maxIterations": 2}},
+        {"loop": {"type": "forEach", "maxIterations": 2, "items": ""}},
+    )
+    good = {"loop": {"type": "forEach", "maxIterations": 2, "items": "files"}}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description("a forEach loop needs loop.items: the name of the context variable with the list")
-
-    def examples(self) -> Iterable[Example]:
-        good = workflow(loop(type="forEach", count=..., items="files"))
-        yield Example(bad=workflow(loop(type="forEach", count=...)), good=good)
-        yield Example(bad=workflow(loop(type="forEach", count=..., items="")), good=good)
 
 
 class LoopVariableName(LoopRule):
@@ -292,16 +279,12 @@ class LoopVariableName(LoopRule):
         "a digit. The engine rejects any other name."
     )
     describes = tuple(("LoopConfig", "pattern", member) for member in ("iterationVar", "itemVar", "indexVar"))
+    bad = {"loop": {"type": "forEach", "maxIterations": 2, "items": "files", "itemVar": "1st"}}
+    good = {"loop": {"type": "forEach", "maxIterations": 2, "items": "files", "itemVar": "first"}}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         value = shown(violation.value)
         return Description(f"{place.path} must be an identifier (letters, digits and _), not {value}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(type="forEach", count=..., items="files", itemVar="1st")),
-            good=workflow(loop(type="forEach", count=..., items="files", itemVar="first")),
-        )
 
 
 class LoopMemberIgnored(LoopRule):
@@ -353,13 +336,11 @@ class LoopBodyEmpty(LoopRule):
     summary = "The body of a loop is an empty list or an empty string."
     why = "The engine rejects a loop without a step to repeat."
     describes = (("LoopBody", "minItems"),)
+    bad = ({"type": "loop", "body": []}, {"steps": [{}, {"type": "loop", "body": ""}]})
+    good = ({"type": "loop"}, {"steps": [{}, {"type": "loop", "body": "first-step"}]})
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description("the body is empty; a loop needs at least one step to repeat")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(bad=workflow({**loop(), "body": []}), good=workflow(loop(step("inner-step"))))
-        yield Example(bad=workflow(step(), _named("")), good=workflow(step(), _named("first-step")))
 
 
 class LoopNested(LoopRule):
@@ -373,16 +354,13 @@ class LoopNested(LoopRule):
         "step, or put one loop after the other."
     )
     describes = (("BodyStep", "enum"),)
+    bad = {"type": "loop", "body": [{"type": "loop", "id": "inner"}]}
+    good = {"steps": [{"type": "loop"}, {"type": "loop", "id": "inner", "body": [{"id": "other"}]}]}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         if violation.value != "loop":
             return None
         return Description("a loop can't be in the body of another loop; move it to the top level")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(loop(ident="inner"))), good=workflow(loop(), loop(step("other"), ident="inner"))
-        )
 
 
 class _ReferencedBody(LoopRule):
@@ -424,11 +402,10 @@ class LoopBodyRefVirtual(_ReferencedBody):
         "The generated check would be a top-level step, outside the loop, and run once after all iterations. The "
         "engine rejects this; inside the body the check runs in each iteration."
     )
-
-    def examples(self) -> Iterable[Example]:
-        inner = step("inspect", verification={"command": "make test"})
-        inline = workflow(step(), loop(inner))
-        yield Example(bad=workflow(step(), _named("inspect"), inner), good=inline, fixed=inline)
+    bad = {
+        "steps": [{}, {"type": "loop", "body": "inspect"}, {"id": "inspect", "verification": {"command": "make test"}}]
+    }
+    good = {"steps": [{}, {"type": "loop", "body": [{"id": "inspect", "verification": {"command": "make test"}}]}]}
 
 
 class LoopBodyRefSynthesis(LoopRule):
@@ -443,9 +420,11 @@ class LoopBodyRefSynthesis(LoopRule):
     )
     fix = "Move the step into the body of the loop, if no other loop refers to it."
     fix_safety = "unsafe"
+    bad = {"steps": [{}, {"type": "loop", "body": "fan-out"}, {"type": "parallel"}]}
+    good = {"steps": [{}, {"type": "loop", "body": [{"type": "parallel"}]}]}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
-        if not isinstance(loop.body, str):
+        if loop.body_id is None:
             return
         for target in workflow.body_of(loop):
             if target.kind == "parallel" and target.synthesis is not None:
@@ -455,10 +434,6 @@ class LoopBodyRefSynthesis(LoopRule):
                     "runs once, outside the loop; move the step into the loop's body",
                     fix=move_inline(loop, workflow),
                 )
-
-    def examples(self) -> Iterable[Example]:
-        inline = workflow(step(), loop(parallel()))
-        yield Example(bad=workflow(step(), _named("fan-out"), parallel()), good=inline, fixed=inline)
 
 
 class LoopBodyAllConditional(LoopRule):
@@ -560,18 +535,18 @@ class LoopRefBodyMany(LoopRule):
         "Such a body is one step with one prompt for all iterations. If the iterations have different purposes, "
         "separate steps with a `runCondition` each make that visible."
     )
+    bad = {
+        "steps": [{}, {"loop": {"type": "for", "count": 8, "maxIterations": 8}, "body": "inspect"}, {"id": "inspect"}]
+    }
+    good = {
+        "steps": [{}, {"loop": {"type": "for", "count": 3, "maxIterations": 3}, "body": "inspect"}, {"id": "inspect"}]
+    }
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         count = number_of_rounds(loop)
-        if isinstance(loop.body, str) and loop.loop.type == "for" and count is not None and count > 3:
+        if loop.body_id is not None and loop.loop.type == "for" and count is not None and count > 3:
             report(
                 loop.at("loop", "count"),
                 f"loop {quoted(loop.id)}: the agent gets the same prompt {js.number_text(count)} times; if the "
                 "iterations differ, use a body of steps with a runCondition each",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(step(), _named("inspect", count=8, maxIterations=8), step("inspect")),
-            good=workflow(step(), _named("inspect", count=3, maxIterations=3), step("inspect")),
-        )

@@ -71,7 +71,7 @@ class LoopContextControlled(LoopRule):
         # A contract replaces every other check, and a step that may be skipped can't decide every iteration.
         if any(body[-1].raw.get(member) for member in _OTHER_CHECKS):
             return None
-        if isinstance(loop.body, str) and not only_user(loop, workflow):
+        if loop.body_id is not None and not only_user(loop, workflow):
             return None
         pointer = loop.at("loop", member)
         operations: list[Operation] = [Replace(pointer, artifact_source(loop.id))]

@@ -148,11 +148,11 @@ def only_user(loop: LoopStep, workflow: WorkflowContext) -> bool:
 
 def move_inline(loop: LoopStep, workflow: WorkflowContext) -> Fix | None:
     """Move the step that a body names into that body; None if something else needs it where it is."""
-    named = [step for step in workflow.all_steps if step.id == loop.body]
-    if not isinstance(loop.body, str) or len(named) != 1 or named[0].kind == "loop" or not only_user(loop, workflow):
+    named = [step for step in workflow.all_steps if step.id == loop.body_id]
+    if loop.body_id is None or len(named) != 1 or named[0].kind == "loop" or not only_user(loop, workflow):
         return None
     return unsafe(
-        f"move step {quoted(loop.body)} into the body of loop {quoted(loop.id)}",
+        f"move step {quoted(loop.body_id)} into the body of loop {quoted(loop.id)}",
         Replace(loop.at("body"), [named[0].raw]),
         Remove(named[0].pointer),
     )

@@ -294,6 +294,8 @@ class LoopPatternProgressive(WorkflowRule):
         "steps with a `runCondition` on the iteration, are clearer."
     )
     needs = frozenset({LOOP})
+    bad = {"type": "loop", "body": [{"prompt": "Take the analysis one level deeper."}]}
+    good = {"type": "loop", "body": [{"prompt": "Rerun the tests and note the failures."}]}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         if loop.loop.type != "for" or not loop.inline:
@@ -312,12 +314,6 @@ class LoopPatternProgressive(WorkflowRule):
                 f"{label(step)}: reads like a task that changes with each iteration; if so, give each iteration a "
                 "step with a runCondition",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(step("inner-step", "Take the analysis one level deeper."))),
-            good=workflow(loop(step("inner-step", "Rerun the tests and note the failures."))),
-        )
 
 
 # The words lack their first letter, so that they match with and without a capital: a pattern with a literal prefix is
@@ -361,6 +357,14 @@ class LoopManualIteration(WorkflowRule):
         "Iterations in a prompt have no limit, no count and can't be resumed, and nothing notices if the agent stops "
         "early. A loop step solves all of that."
     )
+    bad = (
+        {"prompt": "This is step 2 of 5: read the next file."},
+        {"prompt": "Fix one finding. Repeat this until none is left."},
+    )
+    good = (
+        {"loop": {"type": "for", "count": 5, "maxIterations": 5}, "body": [{"prompt": "Read the next file."}]},
+        {"prompt": "For each finding, write one sentence about its cause."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         index = text_index(workflow)
@@ -381,16 +385,6 @@ class LoopManualIteration(WorkflowRule):
                     f"{label(owner)}: {quoted(words)} asks for iterations that the engine does not track; use a loop "
                     "step",
                 )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(step(prompt="This is step 2 of 5: read the next file.")),
-            good=workflow(loop(step("inner-step", "Read the next file."), count=5, maxIterations=5)),
-        )
-        yield Example(
-            bad=workflow(step(prompt="Fix one finding. Repeat this until none is left.")),
-            good=workflow(step(prompt="For each finding, write one sentence about its cause.")),
-        )
 
 
 # Names of loop variables in old documentation, by their meaning.

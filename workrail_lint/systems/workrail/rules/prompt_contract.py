@@ -23,7 +23,6 @@ from workrail_lint.systems.workrail.rules.contracts import has_own_output
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label
 
-_REFS = "wr.contracts."
 _ASSESSMENT_KIND = "wr.assessment"
 _LONGEST_EXAMPLE = 20_000
 _MOST_NAMES = 40
@@ -322,6 +321,14 @@ class ContractPackMismatch(WorkflowRule):
     summary = "A prompt asks for a different artifact than the one its step requires."
     why = "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing."
     needs = frozenset({"outputContract"})
+    bad = {
+        "prompt": "Emit a wr.coding_handoff artifact for the next session.",
+        "outputContract": {"contractRef": "wr.contracts.shaping_handoff"},
+    }
+    good = {
+        "prompt": "Emit a wr.shaping_handoff artifact for the next session.",
+        "outputContract": {"contractRef": "wr.contracts.shaping_handoff"},
+    }
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         pack = _required_pack(step, workflow)
@@ -338,15 +345,6 @@ class ContractPackMismatch(WorkflowRule):
                 "of them",
             )
 
-    def examples(self) -> Iterable[Example]:
-        def handing(kind: str) -> dict[str, Any]:
-            prompt = f"Emit a {kind} artifact for the next session."
-            return samples.workflow(
-                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.shaping_handoff"})
-            )
-
-        yield Example(handing("wr.coding_handoff"), handing("wr.shaping_handoff"))
-
 
 class ArtifactNotRequested(WorkflowRule):
     code = "CT014"
@@ -359,6 +357,11 @@ class ArtifactNotRequested(WorkflowRule):
         "mentions the artifact leaves that to chance."
     )
     needs = frozenset({"outputContract"})
+    bad = {"prompt": "Look at the change.", "outputContract": {"contractRef": "wr.contracts.review_verdict"}}
+    good = {
+        "prompt": "Look at the change, then submit a wr.review_verdict artifact.",
+        "outputContract": {"contractRef": "wr.contracts.review_verdict"},
+    }
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         pack = _required_pack(step, workflow)
@@ -379,17 +382,6 @@ class ArtifactNotRequested(WorkflowRule):
     def _has_refs(step: Step) -> bool:
         """Return whether catalog text is part of the prompt, which may ask for the artifact."""
         return '"refId"' in json.dumps(step.raw.get("promptBlocks", ""))
-
-    def examples(self) -> Iterable[Example]:
-        def reviewed(prompt: str) -> dict[str, Any]:
-            return samples.workflow(
-                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
-            )
-
-        yield Example(
-            reviewed("Look at the change."),
-            reviewed("Look at the change, then submit a wr.review_verdict artifact."),
-        )
 
 
 def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFr
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.facts import LONG_PROMPT, MAX_PROMPT
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, text_at, value_at
 
 _NEAR = MAX_PROMPT * 9 // 10
 
@@ -34,13 +34,8 @@ class PromptSourceMissing(WorkflowRule):
     origin = "struct"
     summary = "A step has none of `prompt`, `promptBlocks` and `templateCall`."
     why = "The agent would get a step with nothing to do."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(samples.workflow(samples.step(prompt=None)), samples.workflow(samples.step()))
-        yield Example(
-            samples.workflow(samples.loop(samples.step("inner-step", None))),
-            samples.workflow(samples.loop(samples.step("inner-step"))),
-        )
+    bad = ({"prompt": ...}, {"type": "loop", "body": [{"prompt": ...}]})
+    good: ClassVar[Any] = ({}, {"type": "loop"})
 
 
 class PromptSourceMultiple(WorkflowRule):
@@ -68,12 +63,8 @@ class PromptBlocksEmpty(WorkflowRule):
     origin = "compile"
     summary = "`promptBlocks` renders to an empty prompt, even with the text that features add."
     why = "A step without a single section has no prompt, so it can't be compiled."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt=None, promptBlocks={})),
-            samples.workflow(samples.step(prompt=None, promptBlocks={"goal": "Describe what you see."})),
-        )
+    bad = {"promptBlocks": {}}
+    good = {"promptBlocks": {"goal": "Describe what you see."}}
 
 
 class PromptBlockBlank(WorkflowRule):
@@ -84,6 +75,8 @@ class PromptBlockBlank(WorkflowRule):
     summary = "A goal, list item or output in `promptBlocks` is blank, or a list of parts is empty."
     why = "The heading, bullet or number is still rendered, with nothing after it."
     needs = frozenset({"promptBlocks"})
+    bad = ({"promptBlocks": {"goal": ""}}, {"promptBlocks": {"goal": "Describe what you see.", "verify": [[]]}})
+    good = {"promptBlocks": {"goal": "Describe what you see."}}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
@@ -110,14 +103,6 @@ class PromptBlockBlank(WorkflowRule):
             return not value[:1].isalpha() and js.is_blank(value)
         # A part that the model leaves out may say something.
         return not isinstance(value, Kept) and all(part.kind == "text" and js.is_blank(part.text) for part in value)
-
-    def examples(self) -> Iterable[Example]:
-        def blocks(**sections: Any) -> dict[str, Any]:
-            return samples.workflow(samples.step(prompt=None, promptBlocks=sections))
-
-        good = blocks(goal="Describe what you see.")
-        yield Example(blocks(goal=""), good)
-        yield Example(blocks(goal="Describe what you see.", verify=[[]]), good)
 
 
 class PromptTooLarge(WorkflowRule):
@@ -225,6 +210,12 @@ class FragmentBlank(FragmentRule):
     summary = "The text of a prompt fragment is blank."
     why = "When its condition holds, the fragment adds nothing, so what it was meant to say is missing."
     needs = frozenset({"promptFragments"})
+    bad = {"promptFragments": [{"id": "deep", "when": {"var": "mode", "equals": "deep"}, "text": " "}]}
+    good = {
+        "promptFragments": [
+            {"id": "deep", "when": {"var": "mode", "equals": "deep"}, "text": "Look at the tests as well."}
+        ]
+    }
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         for fragment in _fragments(step) if not step.calls_template else ():
@@ -233,12 +224,6 @@ class FragmentBlank(FragmentRule):
                     fragment.at("text"),
                     f"{label(step)}: the fragment's `text` is blank; write it or remove the fragment",
                 )
-
-    def examples(self) -> Iterable[Example]:
-        def fragment(text: str) -> dict[str, Any]:
-            return samples.workflow(samples.step(promptFragments=[{"id": "deep", "when": _WHEN, "text": text}]))
-
-        yield Example(fragment(" "), fragment("Look at the tests as well."))
 
 
 class FragmentUnconditional(FragmentRule):
@@ -249,6 +234,12 @@ class FragmentUnconditional(FragmentRule):
     summary = "A prompt fragment has no condition."
     why = "The engine always adds it, so the text belongs in the prompt, where authors look for it."
     needs = frozenset({"promptFragments"})
+    bad = {"promptFragments": [{"id": "deep", "text": "Look at the tests as well."}]}
+    good = {
+        "promptFragments": [
+            {"id": "deep", "text": "Look at the tests as well.", "when": {"var": "mode", "equals": "deep"}}
+        ]
+    }
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.calls_template:
@@ -260,13 +251,6 @@ class FragmentUnconditional(FragmentRule):
                     f"{label(step)}: fragment {excerpt(fragment.id)} has no condition and is always added; "
                     "add `when`, or move its text into the prompt",
                 )
-
-    def examples(self) -> Iterable[Example]:
-        fragment = {"id": "deep", "text": "Look at the tests as well."}
-        yield Example(
-            samples.workflow(samples.step(promptFragments=[fragment])),
-            samples.workflow(samples.step(promptFragments=[{**fragment, "when": _WHEN}])),
-        )
 
 
 class FragmentOnTemplateCall(FragmentRule):
@@ -305,6 +289,8 @@ class GuidanceBlank(FragmentRule):
     fix = "Remove the item."
     fix_safety = "unsafe"
     needs = frozenset({"guidance"})
+    bad = {"guidance": ["Prefer evidence.", ""]}
+    good = {"guidance": ["Prefer evidence."]}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         for index, item in numbered(step.guidance) if step.kind == "standard" else ():
@@ -315,10 +301,6 @@ class GuidanceBlank(FragmentRule):
                     f"{label(step)}: guidance[{index}] is blank; fill it in or remove it",
                     fix=unsafe("remove the item", Remove(pointer)),
                 )
-
-    def examples(self) -> Iterable[Example]:
-        good = samples.workflow(samples.step(guidance=["Prefer evidence."]))
-        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence.", ""])), good, good)
 
 
 class GuidanceNotDelivered(FragmentRule):
@@ -434,11 +416,8 @@ class TokenUnresolved(WorkflowRule):
     why = (
         "The agent would see the raw token. Only binding tokens are resolved; write a ref as a part of `promptBlocks`."
     )
-
-    def examples(self) -> Iterable[Example]:
-        bad = samples.workflow(samples.step(prompt="Follow {{wr.refs.memory_usage}} while you work."))
-        blocks = {"goal": [{"kind": "ref", "refId": "wr.refs.memory_usage"}]}
-        yield Example(bad, samples.workflow(samples.step(prompt=None, promptBlocks=blocks)))
+    bad = {"prompt": "Follow {{wr.refs.memory_usage}} while you work."}
+    good = {"promptBlocks": {"goal": [{"kind": "ref", "refId": "wr.refs.memory_usage"}]}}
 
 
 class TokenInPart(WorkflowRule):
@@ -454,8 +433,8 @@ class TokenInPart(WorkflowRule):
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         part = parent(finding.pointer)
         value = value_at(workflow.definition, parent(part))
-        text = value_at(workflow.definition, finding.pointer)
-        if not isinstance(value, list) or len(value) != 1 or not isinstance(text, str):
+        text = text_at(workflow.definition, finding.pointer)
+        if not isinstance(value, list) or len(value) != 1 or text is None:
             return None
         if any(match[1] not in workflow.slots for match in TOKEN.finditer(text)):
             return None
@@ -520,8 +499,8 @@ class TokenMalformed(WorkflowRule):
     words = ("{{",)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        text = value_at(workflow.definition, finding.pointer)
-        return self._corrected(finding.pointer, text, workflow) if isinstance(text, str) else None
+        text = text_at(workflow.definition, finding.pointer)
+        return None if text is None else self._corrected(finding.pointer, text, workflow)
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         value = text.text

@@ -230,6 +230,11 @@ class ToolUnavailable(WorkflowRule):
         "submit, not which tool to use, works everywhere."
     )
     words = (IN_PROMPTS, *_TOOL.words)
+    bad = (
+        {"prompt": "Write the summary, then call `workflow_next`."},
+        {"prompt": "Emit the verdict through complete_step's artifacts parameter."},
+    )
+    good = ({"prompt": "Write the summary."}, {"prompt": "Emit the verdict as an artifact."})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
@@ -253,16 +258,6 @@ class ToolUnavailable(WorkflowRule):
                 advice = f"it is now called {quoted(instead)}" if instead else "remove the instruction"
                 what = f"the engine no longer has the tool {quoted(tool)}{more}; {advice}"
             report(phrases[0].pointer, f"{label(phrases[0].step)}: {what}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt="Write the summary, then call `workflow_next`.")),
-            samples.workflow(samples.step(prompt="Write the summary.")),
-        )
-        yield Example(
-            samples.workflow(samples.step(prompt="Emit the verdict through complete_step's artifacts parameter.")),
-            samples.workflow(samples.step(prompt="Emit the verdict as an artifact.")),
-        )
 
 
 # ------------------------------------------------------------------------------------------------- files

@@ -78,6 +78,8 @@ class PromptLazyWording(WorkflowRule):
         "prevents it."
     )
     words = (IN_PROMPTS, *_LAZY.words)
+    bad = {"prompt": "Do a light scan of the module."}
+    good = {"prompt": "Do a light scan of the module that names at least every public function."}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         loose: dict[str, dict[str, Hit]] = {}
@@ -99,14 +101,6 @@ class PromptLazyWording(WorkflowRule):
     def _has_floor(sentence: str) -> bool:
         low = f" {sentence.lower()}"
         return any(f" {floor}" in low for floor in _FLOORS)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt="Do a light scan of the module.")),
-            samples.workflow(
-                samples.step(prompt="Do a light scan of the module that names at least every public function.")
-            ),
-        )
 
 
 _VOICES = (
@@ -131,6 +125,8 @@ class PromptEngineVoice(WorkflowRule):
     summary = "A prompt starts by describing the machinery instead of addressing the agent."
     why = "Agents follow direct instructions more closely than sentences about `the agent` or `this step`."
     needs = frozenset({ENGINE_VOICE})
+    bad = {"prompt": "The agent should review the change."}
+    good = {"prompt": "Review the change."}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
@@ -142,12 +138,6 @@ class PromptEngineVoice(WorkflowRule):
                 opening.pointer,
                 f"{label(step)}: the prompt starts with {excerpt(start)}; tell the agent directly what to do",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt="The agent should review the change.")),
-            samples.workflow(samples.step(prompt="Review the change.")),
-        )
 
 
 _SELF_CERTIFY = Search(
@@ -173,6 +163,8 @@ class PromptSelfCertify(WorkflowRule):
         "check before it answers."
     )
     words = (IN_PROMPTS, *_SELF_CERTIFY.words)
+    bad = {"prompt": "Set stillFuzzy = true or false."}
+    good = {"prompt": "Score each dimension:\n- Scope known: 0-2\n- Evidence read: 0-2\nSet stillFuzzy = true below 3."}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
@@ -194,13 +186,6 @@ class PromptSelfCertify(WorkflowRule):
         lines = [line for line in prompt.lower().split("\n") if _BULLET.match(line)]
         return sum(bool(_SCALE.search(line)) or ("low" in line and "high" in line) for line in lines) > 1
 
-    def examples(self) -> Iterable[Example]:
-        rubric = "Score each dimension:\n- Scope known: 0-2\n- Evidence read: 0-2\nSet stillFuzzy = true below 3."
-        yield Example(
-            samples.workflow(samples.step(prompt="Set stillFuzzy = true or false.")),
-            samples.workflow(samples.step(prompt=rubric)),
-        )
-
 
 _SPAWN = Search(
     ("spawn", "launch", "dispatch", "delegat"),
@@ -219,6 +204,8 @@ class PromptDelegationAmbiguous(WorkflowRule):
     summary = "A prompt asks for several subagents but does not say how to start them."
     why = "Without a tool or an executor to call, some agents only pretend to delegate the work."
     words = (IN_PROMPTS, *_SPAWN.words)
+    bad = {"prompt": "Spawn 3 executors and merge what they report."}
+    good = {"prompt": "Spawn 3 WorkRail Executors in parallel and merge what they report."}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
@@ -234,12 +221,6 @@ class PromptDelegationAmbiguous(WorkflowRule):
                     f"{label(step)}: {excerpt(hit.phrase)} doesn't say how; name the tool or executor that runs them",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt="Spawn 3 executors and merge what they report.")),
-            samples.workflow(samples.step(prompt="Spawn 3 WorkRail Executors in parallel and merge what they report.")),
-        )
-
 
 _CODE = Pattern(r"\bfun \w+\(|\b\w+\([^()]*\)\s*=(?!=)|=>")
 
@@ -252,6 +233,8 @@ class MetaGuidancePseudoCode(WorkflowRule):
     summary = "An item of `metaGuidance` is written as code."
     why = "Nothing runs it. Agents follow rules in plain sentences; pseudo-code only looks as if it were enforced."
     needs = frozenset({"metaGuidance"})
+    bad = {"metaGuidance": ["fun adapt(depth) = depth > 2 ? 'deep' : 'quick'"]}
+    good = {"metaGuidance": ["Go deep when the change touches more than two modules."]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for index, item in numbered(workflow.model.meta_guidance):
@@ -265,12 +248,6 @@ class MetaGuidancePseudoCode(WorkflowRule):
     @staticmethod
     def _may_be_code(text: str) -> bool:
         return "=>" in text or "fun " in text or ("=" in text and ")" in text)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(metaGuidance=["fun adapt(depth) = depth > 2 ? 'deep' : 'quick'"]),
-            samples.workflow(metaGuidance=["Go deep when the change touches more than two modules."]),
-        )
 
 
 _MANY_QUESTIONS = 5
@@ -329,6 +306,8 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "`requireConfirmation` makes the engine wait."
     )
     words = (IN_PROMPTS, *_APPROVAL.words)
+    bad = {"prompt": "Write the release notes. Pause until the user approves them."}
+    good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
@@ -345,13 +324,6 @@ class ApprovalWithoutConfirmation(WorkflowRule):
                 f"`requireConfirmation`; {advice}",
                 severity=Severity.INFO if conditional else None,
             )
-
-    def examples(self) -> Iterable[Example]:
-        prompt = "Write the release notes. Pause until the user approves them."
-        yield Example(
-            samples.workflow(samples.step(prompt=prompt)),
-            samples.workflow(samples.step(prompt=prompt, requireConfirmation=True)),
-        )
 
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
@@ -375,6 +347,8 @@ class PromptLeftover(WorkflowRule):
     summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
     words = (IN_PROMPTS, *_MARK.words, *_OPEN.words)
+    bad = {"prompt": "FIXME: name the target site. Publish the text."}
+    good = {"prompt": "Publish the text on the staging site."}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
@@ -397,12 +371,6 @@ class PromptLeftover(WorkflowRule):
             return True
         return _ABOUT_MARKS.search(low, first, phrase.start) is not None
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt="FIXME: name the target site. Publish the text.")),
-            samples.workflow(samples.step(prompt="Publish the text on the staging site.")),
-        )
-
 
 _OWN_NUMBER = Pattern(r"\s*(\d{1,3})[.)]\s+(?=\S)")
 
@@ -417,6 +385,8 @@ class NumberedTwice(WorkflowRule):
     fix = "Remove the numbers from the items."
     fix_safety = "unsafe"
     needs = frozenset({"promptBlocks"})
+    bad = {"promptBlocks": {"goal": "Read the log.", "procedure": ["1. Open the file.", "2. Read it."]}}
+    good = {"promptBlocks": {"goal": "Read the log.", "procedure": ["Open the file.", "Read it."]}}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         replacements: list[Replace] = []
@@ -440,15 +410,6 @@ class NumberedTwice(WorkflowRule):
             fix=unsafe("remove the numbers", *replacements),
         )
 
-    def examples(self) -> Iterable[Example]:
-        def listing(*items: str) -> dict[str, Any]:
-            return samples.workflow(
-                samples.step(prompt=None, promptBlocks={"goal": "Read the log.", "procedure": list(items)})
-            )
-
-        good = listing("Open the file.", "Read it.")
-        yield Example(listing("1. Open the file.", "2. Read it."), good, good)
-
 
 _ROLE = Search(("role:",), r"(?:(?:the )?agent['’]s role|your role):", before=16)
 
@@ -461,6 +422,8 @@ class RoleInPrompt(WorkflowRule):
     summary = "A prompt gives the agent its role in a separate line."
     why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
     words = (IN_PROMPTS, *_ROLE.words)
+    bad = {"prompt": "Your role: a careful reviewer.\nReview the change."}
+    good = {"prompt": "Review the change.", "agentRole": "You are a careful reviewer."}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
@@ -478,12 +441,6 @@ class RoleInPrompt(WorkflowRule):
                 severity=Severity.INFO if has_role else None,
             )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(prompt="Your role: a careful reviewer.\nReview the change.")),
-            samples.workflow(samples.step(prompt="Review the change.", agentRole="You are a careful reviewer.")),
-        )
-
 
 _DECORATION = Pattern(r"[•·|]|\((?:[^()]*[\s,])?v\d+(?:\.\d+)*\b[^()]*\)|\(\d+\.\d+[^()]*\)")
 
@@ -499,6 +456,8 @@ class DisplayNameDecorated(WorkflowRule):
         "`version`, where they don't go stale."
     )
     needs = frozenset({DECORATED_NAME})
+    bad = ({"name": "Release Review (v2 \u2022 Evidence-Driven)"}, {"name": "Release Review (v2)"})
+    good = ({"name": "Release Review"}, {"name": "Release Review (Lean)"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         name = workflow.model.name
@@ -509,12 +468,6 @@ class DisplayNameDecorated(WorkflowRule):
                 "/name",
                 f"the name {excerpt(name)} contains {what}; shorten it and move the rest to `description`",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(name="Release Review (v2 • Evidence-Driven)"), samples.workflow(name="Release Review")
-        )
-        yield Example(samples.workflow(name="Release Review (v2)"), samples.workflow(name="Release Review (Lean)"))
 
 
 # -------------------------------------------------------------------------------------------- repetition

@@ -352,14 +352,20 @@ def value_at(root: object, pointer: str) -> object:
         return None
 
 
+def text_at(root: object, pointer: str) -> str | None:
+    """Return the string at a pointer, None when there is none."""
+    value = value_at(root, pointer)
+    return value if isinstance(value, str) else None
+
+
 def use_suggestion(finding: Finding, workflow: WorkflowContext) -> Fix | None:
     """Replace the name at the finding's place by the nearest known one.
 
     Text from a template is not in this document: there the place is the whole call.
     """
     suggestion = finding.suggestion
-    authored = value_at(workflow.definition, finding.pointer)
-    if suggestion is None or not isinstance(authored, str) or authored == suggestion:
+    authored = text_at(workflow.definition, finding.pointer)
+    if suggestion is None or authored is None or authored == suggestion:
         return None
     return unsafe(f"use {quoted(suggestion)}", Replace(finding.pointer, suggestion))
 

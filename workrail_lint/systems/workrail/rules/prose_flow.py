@@ -15,6 +15,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.facts import condition_facts
+from workrail_lint.systems.workrail.rules.loop_facts import number_of_rounds
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label, mentions
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
@@ -112,6 +113,20 @@ class ProseJump(WorkflowRule):
         "jump gets that step anyway, or does two steps at once."
     )
     words = (IN_PROMPTS, *_JUMP.words, *_SKIP.words)
+    bad = {
+        "steps": [
+            {"id": "prepare", "prompt": "Prepare the data. If the input is empty, jump to step 'publish'."},
+            {"id": "clean-up", "prompt": "Clean the data."},
+            {"id": "publish", "prompt": "Publish the data."},
+        ]
+    }
+    good = {
+        "steps": [
+            {"id": "prepare", "prompt": "Prepare the data. Set `inputEmpty` to true or false."},
+            {"id": "clean-up", "prompt": "Clean the data.", "runCondition": {"var": "inputEmpty", "equals": False}},
+            {"id": "publish", "prompt": "Publish the data."},
+        ]
+    }
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -204,21 +219,6 @@ class ProseJump(WorkflowRule):
             plain.pop()
         is_plain = all(word.replace("-", "").isalpha() for word in plain)
         return " ".join(plain) if 2 <= len(plain) <= 5 and is_plain else ""
-
-    def examples(self) -> Iterable[Example]:
-        when = {"var": "inputEmpty", "equals": False}
-        yield Example(
-            samples.workflow(
-                samples.step("prepare", "Prepare the data. If the input is empty, jump to step 'publish'."),
-                samples.step("clean-up", "Clean the data."),
-                samples.step("publish", "Publish the data."),
-            ),
-            samples.workflow(
-                samples.step("prepare", "Prepare the data. Set `inputEmpty` to true or false."),
-                samples.step("clean-up", "Clean the data.", runCondition=when),
-                samples.step("publish", "Publish the data."),
-            ),
-        )
 
 
 _SKIPS = tuple(f"{verb} {which}" for verb in ("skip", "skipping") for which in ("", "the ", "this ", "all "))
@@ -316,8 +316,8 @@ class ProseRoundsDiffer(LoopRule):
                 continue
             word = phrase.hit.match[1]
             rounds = _WORDS.get(word) or int(word)
-            settings = (loop.loop.max_iterations, loop.loop.count)
-            limits = [limit for limit in settings if limit is not None and not isinstance(limit, str)]
+            settings = (loop.loop.max_iterations, number_of_rounds(loop))
+            limits = [limit for limit in settings if limit is not None]
             if not limits or rounds in limits or (phrase.pointer, rounds) in seen:
                 continue
             seen.add((phrase.pointer, rounds))

@@ -47,14 +47,12 @@ class LoopBodyMissingStep(WorkflowRule):
     why = "There is nothing to repeat, and the engine rejects the workflow."
     fix = "Name the existing step with the closest id."
     fix_safety = "unsafe"
+    bad = {"steps": [{"id": "collect"}, {"type": "loop", "body": "colect"}]}
+    good = {"steps": [{"id": "collect"}, {"type": "loop", "body": "collect"}]}
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         ident = finding.suggestion
         return unsafe(f"use {quoted(ident)}", Replace(finding.pointer, ident)) if ident is not None else None
-
-    def examples(self) -> Iterator[Example]:
-        good = workflow(step("collect"), {**loop(), "body": "collect"})
-        yield Example(workflow(step("collect"), {**loop(), "body": "colect"}), good, good)
 
 
 class LoopBodyRefIsLoop(WorkflowRule):
@@ -64,13 +62,8 @@ class LoopBodyRefIsLoop(WorkflowRule):
     origin = "struct"
     summary = "A loop's `body` names a loop."
     why = "Loops do not nest, not even by reference."
-
-    def examples(self) -> Iterator[Example]:
-        inner = loop(ident="inner")
-        yield Example(
-            workflow(step(), inner, {**loop(ident="outer"), "body": "inner"}),
-            workflow(step(), inner, {**loop(ident="outer"), "body": "first-step"}),
-        )
+    bad = {"steps": [{}, {"type": "loop", "id": "inner"}, {"type": "loop", "id": "outer", "body": "inner"}]}
+    good = {"steps": [{}, {"type": "loop", "id": "inner"}, {"type": "loop", "id": "outer", "body": "first-step"}]}
 
 
 class LoopBodyRefTemplate(WorkflowRule):
@@ -428,6 +421,11 @@ class FunctionUnused(WorkflowRule):
     summary = "A function is defined, but nothing calls, references or mentions it."
     why = "The definition is hashed and reviewed with the workflow, but the agent never sees it."
     needs = frozenset({"functionDefinitions"})
+    bad = {"functionDefinitions": [{"name": "score", "definition": "Rate it from 1 to 5."}]}
+    good = {
+        "functionDefinitions": [{"name": "score", "definition": "Rate it from 1 to 5."}],
+        "steps": [{"functionCalls": [{"name": "score", "args": {}}]}],
+    }
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         definitions = self._functions(workflow)
@@ -475,13 +473,6 @@ class FunctionUnused(WorkflowRule):
             if user.kind == "standard":
                 yield from (call.name for call in user.function_calls)
                 yield from (reference.removesuffix("()") for reference in user.function_references)
-
-    def examples(self) -> Iterator[Example]:
-        functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
-        yield Example(
-            workflow(functionDefinitions=functions),
-            workflow(step(functionCalls=[{"name": "score", "args": {}}]), functionDefinitions=functions),
-        )
 
 
 class ExtensionPointUnused(WorkflowRule):

@@ -73,9 +73,7 @@ class SchemaMissingMember(SchemaRule):
     summary = "A required member is missing."
     why = "The engine rejects the workflow; required members have no default."
     describes = ((ANY, "required"), (ANY, "anyOf"))
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(step(title=...)), workflow(step()))
+    bad = {"title": ...}
 
 
 class SchemaType(SchemaRule):
@@ -86,9 +84,8 @@ class SchemaType(SchemaRule):
     summary = "A value has the wrong JSON type."
     why = 'Values are not converted: `"3"` is not a number, and `null` is not the same as a missing member.'
     describes = ((ANY, "type"),)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(step(guidance="Read first.")), workflow(step(guidance=["Read first."])))
+    bad = {"guidance": "Read first."}
+    good = {"guidance": ["Read first."]}
 
 
 class SchemaEnum(SchemaRule):
@@ -101,14 +98,12 @@ class SchemaEnum(SchemaRule):
     fix = "Write the closest allowed value."
     fix_safety = "unsafe"
     describes = ((ANY, "enum"), (ANY, "const"))
+    bad = {"steps": [{"modelTier": "Heavy"}]}
+    good = {"steps": [{"modelTier": "heavy"}]}
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         value = finding.suggestion
         return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
-
-    def examples(self) -> Iterator[Example]:
-        good = workflow(step(modelTier="heavy"))
-        yield Example(workflow(step(modelTier="Heavy")), good, good)
 
 
 class SchemaPattern(SchemaRule):
@@ -148,9 +143,8 @@ class SchemaTooShort(SchemaRule):
     summary = "A string has fewer characters than required."
     why = "The engine rejects the workflow. Lengths count Unicode code points."
     describes = ((ANY, "minLength"),)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(step(agentRole="dev")), workflow(step(agentRole="Careful senior developer")))
+    bad = {"agentRole": "dev"}
+    good = {"agentRole": "Careful senior developer"}
 
 
 class SchemaTooLong(SchemaRule):
@@ -174,9 +168,7 @@ class SchemaTooFew(SchemaRule):
     summary = "A list has fewer items than required."
     why = "The engine rejects the workflow. An empty list says no more than a missing member does."
     describes = ((ANY, "minItems"),)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(examples=[]), workflow(examples=["Show me what this rule finds"]))
+    bad = {"examples": []}
 
 
 class SchemaTooMany(SchemaRule):
@@ -203,13 +195,11 @@ class SchemaNotUnique(SchemaRule):
     fix = "Remove the later of the two items."
     fix_safety = "unsafe"
     describes = ((ANY, "uniqueItems"),)
+    bad = {"metaGuidance": ["Stay in scope.", "Stay in scope."]}
+    good = {"metaGuidance": ["Stay in scope."]}
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return unsafe("remove the repeated item", Remove(finding.pointer))
-
-    def examples(self) -> Iterator[Example]:
-        good = workflow(metaGuidance=["Stay in scope."])
-        yield Example(workflow(metaGuidance=["Stay in scope.", "Stay in scope."]), good, good)
 
 
 class SchemaRange(SchemaRule):
@@ -220,9 +210,7 @@ class SchemaRange(SchemaRule):
     summary = "A number is out of range."
     why = "The engine rejects the workflow."
     describes = ((ANY, "minimum"), (ANY, "maximum"))
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(validatedAgainstSpecVersion=0), workflow(validatedAgainstSpecVersion=3))
+    bad = {"validatedAgainstSpecVersion": 0}
 
 
 class SchemaOneOfCriteria(WorkflowRule):
@@ -261,6 +249,7 @@ class StepTypeUnknown(WorkflowRule):
     fix = "Remove the member if its value is `standard`."
     fix_safety = "unsafe"
     describes = (("Step", "enum"), ("BodyStep", "enum"))
+    bad = {"type": "standard"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         value, known = violation.value, violation.expected
@@ -273,10 +262,6 @@ class StepTypeUnknown(WorkflowRule):
         if _value(workflow.definition, finding.pointer) != "standard":
             return None
         return unsafe("remove `type`", Remove(finding.pointer))
-
-    def examples(self) -> Iterator[Example]:
-        good = workflow(step())
-        yield Example(workflow(step(type="standard")), good, good)
 
 
 class StepMemberWrongShape(WorkflowRule):
@@ -311,6 +296,7 @@ class VersionNotSemver(WorkflowRule):
     fix = "Pad a version of plain numbers to three parts."
     fix_safety = "unsafe"
     describes = (("Workflow", "pattern", "version"),)
+    bad = {"version": "1.0"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         version = violation.value
@@ -324,10 +310,6 @@ class VersionNotSemver(WorkflowRule):
         version = finding.suggestion
         return unsafe(f"write {quoted(version)}", Replace(finding.pointer, version)) if version else None
 
-    def examples(self) -> Iterator[Example]:
-        good = workflow(version="1.0.0")
-        yield Example(workflow(version="1.0"), good, good)
-
 
 class StepsEmpty(WorkflowRule):
     code = "SC016"
@@ -337,12 +319,10 @@ class StepsEmpty(WorkflowRule):
     summary = "The workflow has no steps."
     why = "There is nothing to run."
     describes = (("Workflow", "minItems", "steps"),)
+    bad = {"steps": []}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description("the workflow has no steps; add at least one")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example({**workflow(), "steps": []}, workflow())
 
 
 class ConditionSourceShape(WorkflowRule):

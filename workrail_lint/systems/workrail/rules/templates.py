@@ -250,6 +250,11 @@ class RoutineRule(WorkflowRule):
 class _RoutineRule(RoutineRule):
     """A rule about a routine's own file; what goes wrong at a call is found by compiling the caller."""
 
+    example_path = _PATH
+
+    def document(self, part: Any) -> Any:
+        return {**super().document(part), "id": "wr.routine-check", "name": "Check routine"}
+
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.is_routine
 
@@ -261,6 +266,9 @@ class RoutineRecursive(_RoutineRule):
     origin = "compile (at the call); product (linting the routine file)"
     summary = "A step of a routine calls a template."
     why = "Routines can't be nested: the engine does not register this one, and every call to it fails."
+    bad = {
+        "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}]
+    }
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.around is None and step.kind == "standard" and step.template_call is not None:
@@ -270,14 +278,6 @@ class RoutineRecursive(_RoutineRule):
                 on_name=True,
             )
 
-    def examples(self) -> Iterable[Example]:
-        call = {"templateId": "wr.templates.routine.execution-simulation"}
-        yield Example(
-            routine(samples.step(), samples.step("simulate", None, templateCall=call)),
-            routine(samples.step()),
-            path=_PATH,
-        )
-
 
 class RoutineStepNoPrompt(_RoutineRule):
     code = "TP009"
@@ -286,6 +286,7 @@ class RoutineStepNoPrompt(_RoutineRule):
     origin = "compile (at the call); product (linting the routine file)"
     summary = "A step of a routine has no plain prompt: it uses blocks, or is a loop or a parallel step."
     why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other step."
+    bad = {"promptBlocks": {"goal": "Describe what you see."}}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.around is not None or step.calls_template or (step.kind == "standard" and step.prompt):
@@ -302,10 +303,6 @@ class RoutineStepNoPrompt(_RoutineRule):
                 on_name=True,
             )
 
-    def examples(self) -> Iterable[Example]:
-        blocks = {"goal": "Describe what you see."}
-        yield Example(routine(samples.step(prompt=None, promptBlocks=blocks)), routine(samples.step()), path=_PATH)
-
 
 class RoutineLiteralBraces(_RoutineRule):
     code = "TP010"
@@ -314,6 +311,8 @@ class RoutineLiteralBraces(_RoutineRule):
     origin = "product"
     summary = "Braces in a routine's prompt or title contain what looks like literal JSON."
     why = "Everything in single braces is treated as an argument, and a brace can't be escaped."
+    bad = {"prompt": 'Emit {"kind":"note"} at the end.'}
+    good = {"prompt": "Emit an object whose kind is note at the end."}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.around is not None or text.field not in ("prompt", "title") or "{" not in text.text:
@@ -325,13 +324,6 @@ class RoutineLiteralBraces(_RoutineRule):
                 f"{label(step)}: {excerpt(literal[0])} is treated as an argument; describe the members in words",
             )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            routine(samples.step(prompt='Emit {"kind":"note"} at the end.')),
-            routine(samples.step(prompt="Emit an object whose kind is note at the end.")),
-            path=_PATH,
-        )
-
 
 class RoutinePlaceholderUnsupported(_RoutineRule):
     code = "TP011"
@@ -340,6 +332,8 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
     origin = "product"
     summary = "A routine uses an argument where arguments are not replaced."
     why = "Arguments are replaced in prompts and titles only. Elsewhere the placeholder remains."
+    bad = {"prompt": "Write {deliverable}.", "guidance": ["Keep {deliverable} short."]}
+    good = {"prompt": "Write {deliverable} and keep it short."}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if "{" not in text.text or text.field not in ("guidance", "agentRole", "fragment", "metaGuidance"):
@@ -349,13 +343,6 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
             where = f"{label(step)}: " if step else ""
             advice = "use it in `prompt` or `title`"
             report(text.pointer, f"{where}{excerpt(names[0])} is not replaced in `{text.field}`; {advice}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            routine(samples.step(prompt="Write {deliverable}.", guidance=["Keep {deliverable} short."])),
-            routine(samples.step(prompt="Write {deliverable} and keep it short.")),
-            path=_PATH,
-        )
 
 
 class RoutineTemplateCollision(RoutineRule):
@@ -384,6 +371,7 @@ class RoutineFeatureIgnored(_RoutineRule):
     origin = "product"
     summary = "A routine declares features, functions or assessments, which a template call does not inject."
     why = "A call injects only the steps and `metaGuidance`; the rest applies when the routine runs as a workflow."
+    bad = {"features": ["wr.features.capabilities"]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         model = workflow.model
@@ -399,8 +387,3 @@ class RoutineFeatureIgnored(_RoutineRule):
                     f"`{member}` of routine {quoted(workflow.id)} is ignored when a template call injects the routine",
                     on_name=True,
                 )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            routine(samples.step(), features=["wr.features.capabilities"]), routine(samples.step()), path=_PATH
-        )

@@ -144,16 +144,14 @@ class UnicodeBidiControl(CharacterRule):
     fix_safety = "unsafe"
     needs = frozenset({characters.BIDI})
     effect = "which displays the text in another order; remove it"
+    bad = {"prompt": "Delete\u202e nothing."}
+    good = {"prompt": "Delete nothing."}
 
     def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii():
             return "", value
         bad = "".join(char for char in value if char in BIDI_CHARACTERS)
         return bad, value.translate(dict.fromkeys(map(ord, BIDI_CHARACTERS))) if bad else value
-
-    def examples(self) -> Iterable[Example]:
-        good = _prompt("Delete nothing.")
-        yield Example(_prompt("Delete\u202e nothing."), good, good)
 
 
 class UnicodeInvisible(CharacterRule):
@@ -170,6 +168,9 @@ class UnicodeInvisible(CharacterRule):
     fix_safety = "unsafe"
     needs = frozenset({characters.INVISIBLE})
     effect = "which is invisible; remove it"
+    bad = ({"prompt": "Run the te\u200bsts."}, {"prompt": "Run\ufeff the tests."})
+    good = ({"prompt": "Run the tests."}, {"prompt": "Ask the \U0001f469\u200d\U0001f52c team."})
+    fixed = {"prompt": "Run the tests."}
 
     def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii() or not any(char in value for char in INVISIBLE_CHARACTERS):
@@ -178,11 +179,6 @@ class UnicodeInvisible(CharacterRule):
         places = [place for place in invisible if not is_needed_joiner(value, place)]
         kept = set(places)
         return "".join(value[place] for place in places), "".join(c for i, c in enumerate(value) if i not in kept)
-
-    def examples(self) -> Iterable[Example]:
-        good = _prompt("Run the tests.")
-        yield Example(_prompt("Run the te\u200bsts."), good, good)
-        yield Example(_prompt("Run\ufeff the tests."), _prompt("Ask the \U0001f469\u200d\U0001f52c team."), good)
 
 
 def is_needed_joiner(text: str, place: int) -> bool:
@@ -218,6 +214,8 @@ class UnicodeTagChars(CharacterRule):
     fix_safety = "unsafe"
     needs = frozenset({characters.TAG})
     effect = "which spells invisible text; remove it"
+    bad = {"prompt": "Run the tests.\U000e006f\U000e0062\U000e0065\U000e0079"}
+    good = {"prompt": "Run the tests."}
 
     def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii():
@@ -232,11 +230,6 @@ class UnicodeTagChars(CharacterRule):
 
         cleaned = _TAGGED.sub(keep_flags, value)
         return "".join(bad), cleaned
-
-    def examples(self) -> Iterable[Example]:
-        hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey")
-        good = _prompt("Run the tests.")
-        yield Example(_prompt(f"Run the tests.{hidden}"), good, good)
 
 
 # A flag made of tags, or else a stretch of tags.
@@ -357,6 +350,8 @@ class UnicodeNotNfc(WorkflowRule):
     fix = "Write the composed form."
     fix_safety = "unsafe"
     needs = frozenset({characters.LETTER, characters.SURROGATE})
+    bad = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "pre\u0301cis", "equals": True}}]}
+    good = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "pr\xe9cis", "equals": True}}]}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return has_letters(workflow)
@@ -376,14 +371,6 @@ class UnicodeNotNfc(WorkflowRule):
                     on_name=is_key,
                 )
 
-    def examples(self) -> Iterable[Example]:
-        good = _conditional("pr\u00e9cis")
-        yield Example(_conditional("pre\u0301cis"), good, good)
-
-
-def _conditional(variable: str) -> dict[str, Any]:
-    return workflow(step(), step("next-step", runCondition={"var": variable, "equals": True}))
-
 
 class UnicodeMixedScript(WorkflowRule):
     code = "SE019"
@@ -393,6 +380,8 @@ class UnicodeMixedScript(WorkflowRule):
     summary = "A name mixes Latin letters with Cyrillic or Greek ones."
     why = "Many letters of these alphabets look the same, so typing the name as it looks gives a different name."
     needs = frozenset({characters.LETTER, characters.SURROGATE})
+    bad = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "p\u0430th", "equals": True}}]}
+    good = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "path", "equals": True}}]}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return has_letters(workflow)
@@ -408,9 +397,6 @@ class UnicodeMixedScript(WorkflowRule):
                     on_name=is_key,
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(_conditional("p\u0430th"), _conditional("path"))
-
 
 _LOOK_ALIKES = Pattern("[\u0370-\u03ff\u0400-\u052f\u1f00-\u1fff]")
 _LATIN = Pattern("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]")
@@ -425,6 +411,8 @@ class UnicodeNonAsciiToken(WorkflowRule):
     why = "The engine only replaces names of ASCII letters, digits and `_`; the agent sees the token literally."
     needs = characters.KINDS
     words = ("{{",)
+    bad = {"prompt": "Greet {{us\u0435r}} by name."}
+    good = {"prompt": "Greet {{user}} with \u201chello\u201d."}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return bool(character_kinds(workflow)) and has_braces(workflow)
@@ -438,9 +426,3 @@ class UnicodeNonAsciiToken(WorkflowRule):
             tokens = ", ".join(quoted(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
             odd = "".join(char for expression in bad for char in expression if not char.isascii())
             report(text.pointer, f"{where}{tokens} contains {code_points(odd)} and is never replaced; use ASCII only")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            workflow(step(prompt="Greet {{us\u0435r}} by name.")),
-            workflow(step(prompt="Greet {{user}} with \u201chello\u201d.")),
-        )

@@ -14,11 +14,10 @@ from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, ONLY_UNSET, Comparison, KnownNames, Node, impossible
 from workrail_lint.systems.workrail.analysis.records import Decision, Use
-from workrail_lint.systems.workrail.condition_logic import LOGIC
+from workrail_lint.systems.workrail.condition_logic import LOGIC, is_structure
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
 
-_STRUCTURES = (dict, list)
 _FAR = 1e15  # beyond a bound that is farther away there may be no number
 
 
@@ -113,7 +112,7 @@ def _goes_both_ways(leaf: Comparison) -> bool:
     literal = leaf.operand
     if leaf.operator in BOUNDS:
         return abs(float(literal)) < _FAR
-    return leaf.operator in ("equals", "not_equals", "") and not isinstance(literal, dict | list)
+    return leaf.operator in ("equals", "not_equals", "") and not is_structure(literal)
 
 
 def is_odd(leaf: Condition) -> bool:
@@ -121,8 +120,8 @@ def is_odd(leaf: Condition) -> bool:
     if len(leaf.raw) > 2 or any(name in leaf for name in LOGIC):
         return True
     if "in" in leaf:
-        return not leaf.in_ or any(isinstance(item, _STRUCTURES) for item in leaf.in_)
-    return isinstance(leaf.equals, _STRUCTURES) or isinstance(leaf.not_equals, _STRUCTURES)
+        return not leaf.in_ or any(map(is_structure, leaf.in_))
+    return is_structure(leaf.equals) or is_structure(leaf.not_equals)
 
 
 _SUBJECTS = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
@@ -49,12 +48,8 @@ class AuditConfigEmpty(VirtualStepRule):
     origin = "struct"
     summary = "An audit has neither a prompt nor a rubric."
     why = "The audit has no criteria to check the result against."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(audit={})),
-            samples.workflow(samples.step(audit={"rubric": ["Every claim has a source."]})),
-        )
+    bad = {"audit": {}}
+    good = {"audit": {"rubric": ["Every claim has a source."]}}
 
 
 class AuditRubricBlank(VirtualStepRule):
@@ -66,20 +61,17 @@ class AuditRubricBlank(VirtualStepRule):
     why = "The agent can't check a blank criterion."
     fix = "Remove the item."
     fix_safety = "unsafe"
+    bad = {"audit": {"rubric": ["Every claim has a source.", " "]}}
+    good = {"audit": {"rubric": ["Every claim has a source."]}}
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         rubric_place = parent(finding.pointer)
         rubric = value_at(workflow.definition, rubric_place)
-        audit = value_at(workflow.definition, parent(rubric_place))
         if isinstance(rubric, list) and len(rubric) > 1:
             return unsafe("remove the item", Remove(finding.pointer))
-        if isinstance(audit, dict) and is_text(audit.get("prompt")):
+        if is_text(value_at(workflow.definition, f"{parent(rubric_place)}/prompt")):
             return unsafe("remove the rubric", Remove(rubric_place))
         return None
-
-    def examples(self) -> Iterable[Example]:
-        good = samples.workflow(samples.step(audit={"rubric": ["Every claim has a source."]}))
-        yield Example(samples.workflow(samples.step(audit={"rubric": ["Every claim has a source.", " "]})), good, good)
 
 
 class AuditRubricIgnored(VirtualStepRule):
@@ -92,6 +84,8 @@ class AuditRubricIgnored(VirtualStepRule):
     fix = "Append the rubric to the prompt."
     fix_safety = "unsafe"
     needs = frozenset({"audit"})
+    bad = {"audit": {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}}
+    good = {"audit": {"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."}}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         audit = _hidden_rubric(step)
@@ -114,13 +108,6 @@ class AuditRubricIgnored(VirtualStepRule):
             return None
         return unsafe("append the rubric to the prompt", Replace(audit.at("prompt"), text), Remove(audit.at("rubric")))
 
-    def examples(self) -> Iterable[Example]:
-        both = {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}
-        good = samples.workflow(
-            samples.step(audit={"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."})
-        )
-        yield Example(samples.workflow(samples.step(audit=both)), good, good)
-
 
 def _hidden_rubric(step: Step) -> AuditConfig | None:
     """Return the audit of a step, if its own prompt keeps the rubric from being shown."""
@@ -135,12 +122,8 @@ class VerificationCommandBlank(VirtualStepRule):
     origin = "struct"
     summary = "A verification command is blank."
     why = "The prompt would ask the agent to run nothing and to report whether it succeeded."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(verification={"command": " "})),
-            samples.workflow(samples.step(verification={"command": "make test"})),
-        )
+    bad = {"verification": {"command": " "}}
+    good = {"verification": {"command": "make test"}}
 
 
 class VerificationCommandIgnored(VirtualStepRule):
@@ -153,6 +136,8 @@ class VerificationCommandIgnored(VirtualStepRule):
     fix = "Append the command to the prompt."
     fix_safety = "unsafe"
     needs = frozenset({"verification"})
+    bad = {"verification": {"prompt": "Run the tests.", "command": "make test"}}
+    good = {"verification": {"prompt": "Run the tests.\n\n```bash\nmake test\n```", "command": "make test"}}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         config = _hidden_command(step)
@@ -167,13 +152,6 @@ class VerificationCommandIgnored(VirtualStepRule):
             "prompt; add the command to the prompt",
             fix=fix if len(text) <= _MAX_CONFIG_PROMPT else None,
         )
-
-    def examples(self) -> Iterable[Example]:
-        def verified(prompt: str) -> dict[str, Any]:
-            return samples.workflow(samples.step(verification={"prompt": prompt, "command": "make test"}))
-
-        good = verified("Run the tests.\n\n```bash\nmake test\n```")
-        yield Example(verified("Run the tests."), good, good)
 
 
 def _hidden_command(step: Step) -> VerificationConfig | None:
@@ -191,12 +169,8 @@ class SynthesisConfigEmpty(VirtualStepRule):
     origin = "struct"
     summary = "A synthesis has neither a prompt nor an output contract."
     why = "The agent would learn that it should merge the results, but not into what."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(), samples.parallel(synthesis={})),
-            samples.workflow(samples.step(), samples.parallel()),
-        )
+    bad = {"steps": [{}, {"type": "parallel", "synthesis": {}}]}
+    good = {"steps": [{}, {"type": "parallel"}]}
 
 
 class VirtualStepNotRenderable(VirtualStepRule):
@@ -277,6 +251,8 @@ class ParallelNoSynthesis(VirtualStepRule):
     summary = "A parallel step with several delegations has no synthesis."
     why = "The results are returned side by side, and nothing asks the agent to compare and merge them."
     needs = frozenset({"parallelDelegations"})
+    bad = {"steps": [{}, {"type": "parallel", "synthesis": ...}]}
+    good = {"steps": [{}, {"type": "parallel"}]}
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind != "parallel" or len(step.parallel_delegations) < 2:
@@ -296,10 +272,4 @@ class ParallelNoSynthesis(VirtualStepRule):
         following = next((other for other in siblings if other.index == step.index + 1), None)
         return following is not None and any(
             _MERGES.search(text.text) for text in following.texts if text.field != "agentRole"
-        )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            samples.workflow(samples.step(), samples.parallel(synthesis=...)),
-            samples.workflow(samples.step(), samples.parallel()),
         )
