@@ -12,7 +12,7 @@ import pytest
 
 from workrail_lint.cli import main
 from workrail_lint.report import FORMATS
-from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 HEAD = """
 from workrail_lint.project.plugins import hookimpl
@@ -182,7 +182,17 @@ def test_a_rule_that_reports_nonsense_is_named(
 
 
 @pytest.mark.parametrize(
-    "fact", ["severity = 'error'", "summary = None", "why = 5", "origin = object()", "needs = 5", "fix = 1"]
+    "fact",
+    [
+        "severity = 'error'",
+        "summary = None",
+        "why = 5",
+        "origin = object()",
+        "needs = 5",
+        "fix = 1",
+        "describes = 5",
+        "describes = ([1],)",
+    ],
 )
 def test_a_rule_whose_facts_are_nonsense_is_named(
     fact: str, install: Install, capsys: pytest.CaptureFixture[str]
@@ -194,6 +204,58 @@ def test_a_rule_whose_facts_are_nonsense_is_named(
     shown = capsys.readouterr()
     assert f"plugin 'plug_bad': its rule Bad has no valid {fact.split()[0]}" in shown.err
     assert "XX001" in shown.out
+
+
+DESCRIBING = """
+from workrail_lint.documents.operations import Insert
+from workrail_lint.findings import unsafe
+from workrail_lint.rules.describing import Description
+
+class Limit(Base):
+    code = "XX003"
+    name = "xx-limit"
+    describes = (("LoopConfig", "required", "maxIterations"),)
+    default_on = {default_on}
+    def describe(self, violation, place):
+        {body}
+"""
+SAYS = """fix = unsafe("set the limit", Insert(violation.pointer, "maxIterations", None, 5))
+        return Description("our loops run 5 times", fix=fix)"""
+
+
+def test_a_rule_of_a_plugin_describes_what_breaks_the_schema(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = HEAD + DESCRIBING.format(body=SAYS, default_on=True) + HOOK.format(rules="Limit")
+    install("plug_limit", source)
+    Path("a.json").write_text(json.dumps(workflow(step(), loop(maxIterations=...))))
+    assert main(["check", "--output-format", "concise", "."]) == 1
+    assert "error XX003 xx-limit: loop 'again': our loops run 5 times" in capsys.readouterr().out
+    assert main(["check", "--fix", "--unsafe-fixes", "."]) == 0
+    assert json.loads(Path("a.json").read_text())["steps"][1]["loop"]["maxIterations"] == 5
+
+
+@pytest.mark.parametrize(
+    ("body", "default_on", "code"),
+    [
+        (SAYS, False, 1),
+        ("return None", True, 1),
+        ("1 / 0", True, 2),
+        ("return 'a string'", True, 2),
+        ("return Description()", True, 2),
+    ],
+)
+def test_a_violation_that_a_plugin_does_not_describe_is_reported_all_the_same(
+    body: str, default_on: bool, code: int, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = HEAD + DESCRIBING.format(body=body, default_on=default_on) + HOOK.format(rules="Limit")
+    install("plug_limit", source)
+    Path("a.json").write_text(json.dumps(workflow(step(), loop(maxIterations=...))))
+    assert main(["check", "--output-format", "json", "."]) == code
+    shown = capsys.readouterr()
+    assert "LP002" in codes(shown.out)
+    assert "XX003" not in codes(shown.out)
+    assert ("rule XX003 xx-limit failed" in shown.err) is (code == 2)
 
 
 def test_what_a_plugin_prints_is_no_result(install: Install, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,7 @@ from workrail_lint.base.files import read_bytes
 from workrail_lint.base.terminal import err
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules.describing import Description
 from workrail_lint.rules.ruleset import Reporter
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, System
@@ -147,7 +148,14 @@ def _offers(module: object, name: str) -> tuple[list[Rule], list[System]]:
     return rules, systems
 
 
-_FACTS = {"severity": Severity, "origin": str, "summary": str, "why": str, "fix": str, "needs": frozenset | None}
+_FACTS = {
+    "severity": Severity,
+    "origin": str,
+    "summary": str,
+    "why": str,
+    "fix": str,
+    "needs": frozenset | None,
+}
 
 
 def _nonsense(rules: list[Rule]) -> str | None:
@@ -155,7 +163,15 @@ def _nonsense(rules: list[Rule]) -> str | None:
         for fact, kind in _FACTS.items():
             if hasattr(type(rule), "code") and not isinstance(getattr(rule, fact, None), kind):
                 return f"its rule {type(rule).__name__} has no valid {fact}"
+        if not _are_keys(rule.describes):
+            return f"its rule {type(rule).__name__} has no valid describes"
     return None
+
+
+def _are_keys(value: object) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(key, tuple) and all(isinstance(part, str) for part in key) for key in value
+    )
 
 
 def _clash(rules: list[Rule | RuleInfo], known: list[Rule | RuleInfo]) -> str | None:
@@ -179,6 +195,7 @@ def _guarded_rule(rule: Rule, plugin: str, problems: list[str]) -> Rule:
     for hook in dir(type(rule)):
         if hook.startswith("check_") or hook == "applies":
             setattr(rule, hook, guard(getattr(rule, hook), lambda *_: False))
+    setattr(rule, "describe", guard(rule.describe, lambda *_: None, _is_description))  # noqa: B010 - as below
     examples = rule.examples
 
     def shown() -> list[Example]:
@@ -208,6 +225,11 @@ def _guarded_system(system: System, plugin: str, problems: list[str]) -> System:
         is_answer = {"check": _is_result, "check_data": _is_result, "cross_check": _are_findings}.get(method)
         setattr(system, method, guard(getattr(system, method), default, is_answer))
     return system
+
+
+def _is_description(value: object) -> bool:
+    # Without a message the violation would disappear.
+    return value is None or (isinstance(value, Description) and isinstance(value.message, str) and value.message != "")
 
 
 def _is_result(value: object) -> bool:

@@ -219,9 +219,10 @@ class LazyRules(Generic[R]):
         for info in table.infos:
             if info.runs and _is_active(info, active):
                 groups.setdefault((info.needs, info.words), _Group(info.needs, info.words)).infos.append(info)
+        extra = tuple(rule for rule in extra if _is_active(rule, active))
+        self.extra_describing = tuple(rule for rule in extra if rule.describes)
         for rule in extra:
-            if _is_active(rule, active):
-                groups.setdefault((rule.needs, rule.words), _Group(rule.needs, rule.words)).rules.append(rule)
+            groups.setdefault((rule.needs, rule.words), _Group(rule.needs, rule.words)).rules.append(rule)
         self._groups = list(groups.values())
 
     def for_document(

@@ -69,7 +69,8 @@ def lint(
     )
     workflow.found = found
     for finding in (*refused, *found):
-        if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
+        info = RULES.by_name.get(finding.name)  # none for a construct of the design form, and for a plugin's rule
+        if finding.fix is None and info is not None and info.mends:
             finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
     chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
     from_rules = run_rules(chosen, workflow)
@@ -171,7 +172,8 @@ def _check_definition(
         and not (settings.pinned and _is_expanded_id(violation))
     ]
     # What is told is for people, who can use some of it at a time; what is fixed is not.
-    found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
+    most = MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS
+    found = schema_findings(violations, definition, most, () if rules is None else rules.extra_describing)
     model = workflow_model(definition, everywhere, violations)
     if settings.engine or settings.parity:
         found += ir_only_findings(model)
@@ -290,7 +292,7 @@ def _with_rule_facts(found: list[Finding], settings: Settings) -> list[Finding]:
         if settings.parity and not _engine_rejects(finding):
             cap_at_warning(finding)
         rule = RULES.by_name.get(finding.name)
-        if rule is None and finding.phase is Phase.LINT:
+        if rule is None and finding.phase in (Phase.LINT, Phase.SCHEMA):
             continue  # a plugin's rule, which spoke for itself
         assert rule is not None, finding
         if finding.code != rule.code:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,27 +32,35 @@ class _Described(NamedTuple):
     violation: Violation
     place: StepPlace
     name: str
+    code: str  # of a plugin's rule; else the name, until findings get the facts of rules
     description: Description
 
 
 def schema_findings(
-    violations: Iterable[Violation], definition: dict[str, Any], most: int = MAX_FINDINGS
+    violations: Iterable[Violation],
+    definition: dict[str, Any],
+    most: int = MAX_FINDINGS,
+    extra: tuple[WorkflowRule, ...] = (),
 ) -> list[Finding]:
-    """Return the findings for the violations of a definition, in order, up to a limit."""
+    """Return the findings for the violations of a definition, in order, up to a limit; `extra` are rules of plugins."""
     first = list(islice(violations, most))
-    return _findings(first, definition) if first else []
+    return _findings(first, definition, extra) if first else []
 
 
-@cache
-def _describers() -> Describers[WorkflowRule]:
+@lru_cache(maxsize=1)
+def _describers(extra: tuple[WorkflowRule, ...]) -> Describers[WorkflowRule]:
     from workrail_lint.rules.describing import Describers  # here and below: only a document with errors pays for it
 
-    return Describers((info for info in RULES.infos if info.describes), RULES.rule)
+    by_name = {rule.name: rule for rule in extra}
+    builtin = [info for info in RULES.infos if info.describes]
+    return Describers((*extra, *builtin), lambda name: by_name.get(name) or RULES.rule(name))
 
 
-def _findings(violations: list[Violation], definition: dict[str, Any]) -> list[Finding]:
-    """One finding for each violation that no other finding covers."""
-    items = _with_free_ids(_untyped_steps([_described(each, definition) for each in violations]), definition)
+def _findings(
+    violations: list[Violation], definition: dict[str, Any], extra: tuple[WorkflowRule, ...]
+) -> list[Finding]:
+    """Return one finding for each violation that no other finding covers."""
+    items = _with_free_ids(_untyped_steps([_described(each, definition, extra) for each in violations]), definition)
     covered = {
         (pointers.parent(each.violation.pointer), each.description.suggestion)
         for each in items
@@ -60,7 +68,7 @@ def _findings(violations: list[Violation], definition: dict[str, Any]) -> list[F
     }
     compositions = {pointers.parent(each.violation.pointer) for each in items if _is_composition(each.violation)}
     found: list[Finding] = []
-    for violation, place, name, description in items:
+    for violation, place, name, code, description in items:
         # A misspelled member is missing under its right name, and a composition lacks what only rules have.
         is_covered = (violation.pointer, violation.expected) in covered or violation.pointer in compositions
         if violation.keyword == "required" and is_covered:
@@ -70,27 +78,29 @@ def _findings(violations: list[Violation], definition: dict[str, Any]) -> list[F
             details["suggestion"] = description.suggestion
         found.append(
             Finding(
-                name,
+                code,
                 name,
                 Severity.ERROR,
                 place.say(description.message),
                 violation.pointer,
                 phase=Phase.SCHEMA,
                 details=details,
+                fix=description.fix,
                 on_name=description.on_name,
             )
         )
     return found
 
 
-def _described(violation: Violation, definition: dict[str, Any]) -> _Described:
+def _described(violation: Violation, definition: dict[str, Any], extra: tuple[WorkflowRule, ...]) -> _Described:
     from workrail_lint.systems.workrail.step_place import StepPlace
 
     place = StepPlace(violation.pointer, definition)
-    described = _describers().describe(violation, place)
+    described = _describers(extra).describe(violation, place)
     assert described is not None, f"no rule describes {violation.keyword}"
     rule, description = described
-    return _Described(violation, place, rule.name, description)
+    code = rule.code if rule in extra else rule.name
+    return _Described(violation, place, rule.name, code, description)
 
 
 def _is_composition(violation: Violation) -> bool:
@@ -131,9 +141,9 @@ def _step_ids(definition: dict[str, Any]) -> Iterator[str]:
 
 
 def _untyped_steps(items: list[_Described]) -> list[_Described]:
-    """Return what says "this is a loop" or "this is parallel" on a step without a type is one mistake in the step."""
+    """Return the items with one for each step whose members say "this is a loop" or "parallel", but not its type."""
     unknown: dict[str, set[str]] = {}
-    for violation, _, _, _ in items:
+    for violation, _, _, _, _ in items:
         if violation.shape == "StandardStep" and violation.keyword == "additionalProperties":
             unknown.setdefault(pointers.parent(violation.pointer), set()).add(violation.member)
     meant = {
@@ -159,4 +169,4 @@ def _untyped_step(item: _Described, step: str, kind: str, names: tuple[str, ...]
 
     text = f"{' and '.join(names)} belong to a {kind} step; set `type` to {quoted(kind)}"
     place = StepPlace(step, item.place.definition)
-    return _Described(item.violation._replace(pointer=step), place, _WRONG_SHAPE, Description(text))
+    return _Described(item.violation._replace(pointer=step), place, _WRONG_SHAPE, _WRONG_SHAPE, Description(text))

@@ -115,7 +115,7 @@ class WorkRailSystem(System):
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
         from workrail_lint.systems.workrail.schema_findings import schema_findings
 
-        return schema_findings(violations, value)
+        return schema_findings(violations, value, extra=self._rules().extra_describing)
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
