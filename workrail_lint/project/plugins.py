@@ -163,7 +163,7 @@ def _nonsense(rules: list[Rule]) -> str | None:
         for fact, kind in _FACTS.items():
             if hasattr(type(rule), "code") and not isinstance(getattr(rule, fact, None), kind):
                 return f"its rule {type(rule).__name__} has no valid {fact}"
-        if not _are_keys(rule.describes):
+        if not _are_keys(getattr(rule, "describes", ())):
             return f"its rule {type(rule).__name__} has no valid describes"
     return None
 
