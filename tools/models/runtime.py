@@ -21,7 +21,7 @@ from workrail_lint.documents.nodes import Node
 
 _SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any"}
 _WIDTH = 120
-_READERS = ("ByMember", "ByPresence", "ByType", "Items", "Unchecked")
+_READERS = ("ByMember", "ByPresence", "ByType", "Items", "Members", "Unchecked")
 
 
 class Plan(NamedTuple):
@@ -168,13 +168,16 @@ class Runtime:
             return self._type(arguments[0]) if switch is None else self._union(arguments[0], switch)
         if origin in (Union, types.UnionType):
             (inner,) = (item for item in arguments if item is not type(None))
-            return self._type(inner)
+            kind = self._type(inner)
+            return kind._replace(default="None") if kind.default == '""' else kind
         if origin is tuple:
             element = self._type(arguments[0])
             reader = f"Items({element.reader})" if element.reader is not None else None
             return _Type(f"Sequence[{element.name}]", "()", reader)
         if origin is dict:
-            return _Type(f"Mapping[str, {self._type(arguments[1]).name}]", "NO_MEMBERS")
+            element = self._type(arguments[1])
+            reader = f"Members({element.reader})" if element.reader is not None else None
+            return _Type(f"Mapping[str, {element.name}]", "NO_MEMBERS", reader)
         if origin is Literal:
             return _Type(f"Literal[{', '.join(repr(_plain(item)) for item in arguments)}]")
         if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -258,8 +261,9 @@ def _import(module: str, names: Sequence[str], text: str) -> Iterator[str]:
 
 
 def _unbroken(line: str) -> str:
-    """A line that can't be broken, however long it is."""
-    return line if len(line) <= _WIDTH else f"{line}  # noqa: E501"
+    """A line whose value can't be broken, however long it is; alone in a line it may fit."""
+    value = line.partition(" = ")[2]
+    return line if len(value) + 4 <= _WIDTH else f"{line}  # noqa: E501"
 
 
 def _mapping(items: Mapping[str, str]) -> str:

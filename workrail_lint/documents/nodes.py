@@ -50,8 +50,11 @@ class Node:
 
     def has(self, member: str) -> bool:
         """Return whether a member is written and has the right type."""
-        attribute = self.leaves[member] if member in self.leaves else self.parts[member][0]
-        return member in self.raw and attribute in self.__dict__
+        if member in self.leaves:
+            return member in self.raw and self.leaves[member] in self.__dict__
+        part = self.__dict__.get(self.parts[member][0])
+        is_empty = isinstance(part, Node) and part.raw is not self.raw.get(member)  # in place of a missing one
+        return member in self.raw and part is not None and not is_empty
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.pointer!r})"
@@ -191,7 +194,7 @@ class Build:
             attribute = leaves.get(name)
             if attribute is not None:
                 members[attribute] = value
-            elif name in parts:
+            elif name in parts and value is not None:
                 attribute, reader = parts[name]
                 part = reader.read(self, value, node, name)
                 if part is not None:
@@ -275,6 +278,21 @@ class Items:
         if isinstance(value, Kept) or any(part is None for _, part in parts):
             return Kept((index, part) for index, part in parts if part is not None)
         return [part for _, part in parts]
+
+
+class Members:
+    """Reads an object of any members, whose values are nodes."""
+
+    __slots__ = ("reader",)
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def read(self, build: Build, value: Any, parent: Node | None, key: str) -> Any:
+        place = place_below(parent, key)
+        right = {name: child(key, name) for name in value if child(place, name) not in build.left_out}
+        parts = {name: self.reader.read(build, value[name], parent, below) for name, below in right.items()}
+        return {name: part for name, part in parts.items() if part is not None}
 
 
 class ByType:

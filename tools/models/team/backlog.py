@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from tools.models.team.scalars import Check, CriterionId, Open, RepoPath, Said, SaidTexts, TaskId, Texts, Timestamp
 from workrail_lint.documents.models import AnyText, Array, Listed, Maybe, OneOf, Text
 from workrail_lint.systems.team import vocabulary as words
@@ -57,7 +59,7 @@ class Acceptance(Open):
 class ChangeRequest(Open):
     """A line of approve-design-history.jsonl: a change of the design that the user asked for."""
 
-    at: Timestamp
+    at_: Timestamp = Field(alias="at")
     decision_id: Literal["UD-APPROVE-DESIGN"]
     answer: Annotated[str, Text(pattern="^changes-requested:")]
     state_context: Literal["APPROVE_DESIGN"]

@@ -104,7 +104,7 @@ class CorrectionDispatch(Open):
 
     agent: OneOf[Corrector] | None
     task_id: Literal["meta"] | None
-    at: Timestamp | None
+    at_: Timestamp | None = Field(alias="at")
 
 
 class DesignGate(Open):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.team.documents import TeamKind, is_artifact_name
 from workrail_lint.systems.team.roles import WRITTEN_KEYS
-from workrail_lint.systems.team.rules.base import Document, ExchangeDocument
+from workrail_lint.systems.team.rules.base import Document, OutputDocument
 from workrail_lint.systems.team.vocabulary import AgentName, items_of, members_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _alternatives(text: str, separator: Pattern) -> list[str]:
     return [part.strip() for part in separator.compiled.split(text)]
 
 
-class SampleOutput(ExchangeDocument):
+class SampleOutput(OutputDocument):
     """A sample as the output that it stands for: of alternatives the first, of placeholders any valid value."""
 
     def __init__(self, file: AgentFile, sample: Sample) -> None:

@@ -9,17 +9,13 @@ from __future__ import annotations
 import json
 import os
 from enum import Enum
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.systems.team.vocabulary import SESSION_NAME, SESSIONS_FOLDER, AgentName, words
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Validator
 
 
 class TeamKind(str, Enum):
@@ -47,7 +43,7 @@ K = TeamKind
 MARKDOWN = (K.SPEC, K.ARCHITECTURE, K.REPORT, K.ADR, K.RESEARCH, K.DESIGN_SPEC, K.AGENT_FILE)
 # What holds one object, as JSON or YAML.
 TREES = tuple(kind for kind in K if kind not in (*MARKDOWN, K.HISTORY, K.SESSION))
-WITH_SCHEMA = (K.STATUS, K.TASKS, K.ACCEPTANCE, K.INPUT, K.OUTPUT, K.PLAN)
+WITH_SCHEMA = (K.STATUS, K.TASKS, K.ACCEPTANCE, K.HISTORY, K.INPUT, K.OUTPUT, K.PLAN)
 SUFFIXES = (".json", ".yaml", ".md", ".jsonl")
 # PyYAML reads some tens of kilobytes in a second when a file is made to be slow; this many still end soon.
 MAX_YAML_BYTES = 200_000
@@ -242,15 +238,6 @@ def kind_by_shape(path: str, data: bytes) -> TeamKind | None:
             if isinstance(value, dict) and all(member in value for member in members):
                 return kind
     return None
-
-
-@cache
-def validator(kind: TeamKind) -> Validator:
-    """Return the compiled schema of a kind."""
-    from workrail_lint.documents.schema.engine import compile_schema
-    from workrail_lint.systems.schemas import load_schema
-
-    return compile_schema(load_schema(kind.value), on_demand=True)
 
 
 def _parts(path: str) -> list[str]:

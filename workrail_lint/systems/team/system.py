@@ -91,10 +91,14 @@ class TeamSystem(System):
             Backlog,
             Document,
             ExchangeDocument,
-            named_session,
+            HistoryDocument,
+            InputDocument,
+            OutputDocument,
+            PlanDocument,
+            StatusDocument,
         )
         from workrail_lint.systems.team.session import leads_out
-        from workrail_lint.systems.team.vocabulary import AgentName, members_of
+        from workrail_lint.systems.team.vocabulary import AgentName
 
         known = self._known_sessions().of_file(path) if on_disk else None
         place, session = known if known is not None else (place_by_path(path), None)
@@ -110,16 +114,18 @@ class TeamSystem(System):
         else:
             reader = read_document(kind, data)
         views: dict[TeamKind, type[Document]] = {
+            K.STATUS: StatusDocument,
             K.TASKS: Backlog,
             K.ACCEPTANCE: AcceptanceDocument,
-            K.INPUT: ExchangeDocument,
-            K.OUTPUT: ExchangeDocument,
-            K.PLAN: ExchangeDocument,
+            K.HISTORY: HistoryDocument,
+            K.INPUT: InputDocument,
+            K.OUTPUT: OutputDocument,
+            K.PLAN: PlanDocument,
             K.AGENT_FILE: AgentFile,
         }
         document = views.get(kind, Document)(kind, path, reader, options, place=place, session=session)
-        if isinstance(document, ExchangeDocument) and on_disk and session is None:
-            name = named_session(members_of(document.value.get("task")))
+        if isinstance(document, InputDocument) and on_disk and session is None:
+            name = document.named_session
             document.session = None if name is None else self._known_sessions().named(name, path)
         closing = isinstance(document, ExchangeDocument) and document.agent is AgentName.ORCHESTRATOR
         if kind is K.OUTPUT and closing and "{" not in reader.text and document.state in (None, *_CLOSING_STATES):

@@ -13,10 +13,10 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
-from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document
+from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document, HistoryDocument, StatusDocument
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.session import Session
-from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, items_of, members_of, task_ids_in
+from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, task_ids_in
 
 K = TeamKind
 _DECISION_MEMBERS = ("decision_id", "status", "answer", "state_context")
@@ -43,33 +43,31 @@ def record_of(document: Document) -> dict[str, Any] | None:
 
 def _status(document: Document) -> dict[str, Any]:
     """status.json, cut down to what the machine and the rules look at."""
-    value = document.value
-    entries = [
-        {member: _short(entry.get(member)) for member in _DECISION_MEMBERS} if type(entry) is dict else {}
-        for entry in items_of(value.get("user_decisions"))
-    ]
-    gate = members_of(members_of(value.get("gate_tracking")).get("APPROVE_DESIGN"))
-    issues = [item for item in items_of(value.get("known_issues")) if type(item) is str]
+    assert isinstance(document, StatusDocument)
+    status, gate = document.model, document.model.design_gate
     return {
-        "current_state": _short(value.get("current_state")),
-        "session": _short(value.get("session")),
-        "user_decisions": entries,
-        "gate_tracking": {"APPROVE_DESIGN": {"correction_status": _short(gate.get("correction_status"))}},
+        "current_state": status.current_state,
+        "session": _short(status.session) if status.has("session") else None,
+        "user_decisions": [
+            {"index": each.index, **{name: _short(getattr(each, name)) for name in _DECISION_MEMBERS}}
+            for each in document.decisions
+        ],
+        "gate_tracking": {"APPROVE_DESIGN": {"correction_status": None if gate is None else gate.correction_status}},
         "retry_counts": {
-            task: {loop: count for loop, count in members_of(counts).items() if type(count) is int}
-            for task, counts in members_of(value.get("retry_counts")).items()
+            task: {loop: counts.raw[loop] for loop in counts.leaves if counts.has(loop)}
+            for task, counts in status.retry_counts.items()
         },
-        "waived": sorted({task for issue in issues for task in task_ids_in(issue)}),
+        "waived": sorted({task for issue in status.known_issues for task in task_ids_in(issue)}),
     }
 
 
-def _short(value: object) -> object:
-    """A scalar, cut to a readable length but still distinct from others; other values are left out."""
-    if type(value) is str and len(value) > _LONGEST_ANSWER:
-        from hashlib import sha256
+def _short(text: str | None) -> str | None:
+    """A string, cut to a readable length but still distinct from others."""
+    if text is None or len(text) <= _LONGEST_ANSWER:
+        return text
+    from hashlib import sha256
 
-        return f"{value[:_LONGEST_ANSWER]} {sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
-    return value if value is None or type(value) in (bool, int, float, str) else None
+    return f"{text[:_LONGEST_ANSWER]} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _tasks(document: Document) -> dict[str, Any]:
@@ -116,8 +114,9 @@ def _spec(document: Document) -> dict[str, Any]:
 
 
 def _history(document: Document) -> dict[str, Any]:
-    answers = [line.value.get("answer") for line in document.reader.lines if type(line.value) is dict]
-    return {"last": _short(answers[-1]) if answers else None}
+    assert isinstance(document, HistoryDocument)
+    last = next(reversed(document.entries.values()), None)
+    return {"last": _short(last.answer) if last is not None and last.has("answer") else None}
 
 
 class Unit:
@@ -154,6 +153,11 @@ class Unit:
 
     def is_at_or_past(self, milestone: WorkflowState) -> bool:
         return machine.is_at_or_past(self.state, milestone, self.session.returns_to)
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """The decisions of status.json, with their indexes."""
+        return [] if self.status is None else list(self.status["user_decisions"])
 
     @property
     def waived(self) -> list[str]:

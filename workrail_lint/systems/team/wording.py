@@ -103,6 +103,7 @@ _TYPES = {
     "boolean": "true or false",
     "integer": "a number",
     "number": "a number",
+    "null": "null",
 }
 
 
@@ -111,5 +112,6 @@ def field_problem(violation: Violation) -> str:
     if violation.keyword == "required":
         return f"{child(violation.pointer, violation.member)} is missing"
     if violation.keyword == "type":
-        return f"{violation.pointer} must be {_TYPES[violation.expected[0]]}, not {type_name(violation.value)}"
+        expected = " or ".join(_TYPES[name] for name in violation.expected)
+        return f"{violation.pointer} must be {expected}, not {type_name(violation.value)}"
     return f"{violation.pointer} is blank"

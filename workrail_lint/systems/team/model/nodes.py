@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from workrail_lint.documents.nodes import Node
-from workrail_lint.systems.team.vocabulary import is_text
+from workrail_lint.systems.team.state_machine import GATES
+from workrail_lint.systems.team.vocabulary import WorkflowState, decision_number, is_text
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.team.model.documents import DesignGate, GateTracking
 
 
 class TaskNode(Node):
@@ -32,3 +38,34 @@ class CriterionNode(Node):
     def label(self) -> str:
         """Return how a message names it."""
         return self.id if is_text(self.id) else f"criterion {self.index}"
+
+
+class DecisionNode(Node):
+    """What a user decision can do."""
+
+    decision_id: str
+
+    @property
+    def label(self) -> str:
+        """How a message names it."""
+        return self.decision_id or f"decision {self.index}"
+
+    @property
+    def number(self) -> int | None:
+        return decision_number(self.decision_id)
+
+    @property
+    def gate(self) -> WorkflowState | None:
+        """The gate of a well-known decision."""
+        return GATES.get(self.decision_id)
+
+
+class StatusNode(Node):
+    """What the status of a session can do."""
+
+    gate_tracking: GateTracking | None
+
+    @property
+    def design_gate(self) -> DesignGate | None:
+        """What is tracked about APPROVE_DESIGN."""
+        return self.gate_tracking.approve_design if self.gate_tracking is not None else None

@@ -1,7 +1,7 @@
 """The hooks of a rule about team documents and the views they receive.
 
-A rule overrides the hooks it needs. Views hold values as they were written: a hook may receive anything that JSON,
-YAML or Markdown can hold, so it must check types before it uses a value.
+A rule overrides the hooks it needs. The model of a document has what its schema allows: a hook never sees a value of a
+wrong type, and `"member" in node` tells whether a member is written at all.
 """
 
 from __future__ import annotations
@@ -10,24 +10,33 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.documents.nodes import Build
-from workrail_lint.documents.pointer import child
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
 from workrail_lint.systems.team import state_machine as machine
-from workrail_lint.systems.team.documents import WITH_SCHEMA, Exchange, Place, TeamKind, exchange_of, validator
-from workrail_lint.systems.team.model.documents import Acceptance, Criterion, Task, TaskBacklog
+from workrail_lint.systems.team.documents import WITH_SCHEMA, Exchange, Place, TeamKind, exchange_of
+from workrail_lint.systems.team.model.build import document_model, validator
+from workrail_lint.systems.team.model.documents import (
+    Acceptance,
+    AgentInput,
+    AgentOutput,
+    ChangeRequest,
+    Criterion,
+    Decision,
+    DispatchPlan,
+    GivenTask,
+    SessionStatus,
+    Task,
+    TaskBacklog,
+)
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     Mode,
     Strategy,
-    WorkflowState,
-    decision_number,
     items_of,
     members_of,
     session_parts,
-    strings_of,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +92,11 @@ class Document:
         return validator(self.kind).violations(self.value) if self.kind in WITH_SCHEMA else []
 
     @property
+    def reported(self) -> list[Violation]:
+        """The violations that authors hear of."""
+        return self.violations
+
+    @property
     def session_name(self) -> str | None:
         """The session the document belongs to, as far as it is known."""
         if self.session is not None:
@@ -96,8 +110,7 @@ class Document:
         """The mode of the session; without a session a document is judged alone, mostly as full."""
         if self.session is not None:
             return self.session.mode(self.options.mode)
-        status = self.value if self.kind is TeamKind.STATUS else None
-        return machine.inferred_mode(status, has_architecture=False, task_count=None, option=self.options.mode)
+        return machine.inferred_mode(None, has_architecture=False, task_count=None, option=self.options.mode)
 
     @property
     def strategy(self) -> Strategy | None:
@@ -109,39 +122,49 @@ class Document:
         return None if self.session is None else self.session.state
 
 
-class Decision:
-    """An entry of user_decisions that is an object."""
+class StatusDocument(Document):
+    """status.json."""
 
-    def __init__(self, value: dict[str, Any], index: int) -> None:
-        self.value = value
-        self.index = index
-        self.pointer = f"/user_decisions/{index}"
-
-    @property
-    def id(self) -> str:
-        ident = self.value.get("decision_id")
-        return ident if type(ident) is str else ""
+    @cached_property
+    def model(self) -> SessionStatus:
+        return document_model(SessionStatus, self.value, self.violations)
 
     @property
-    def label(self) -> str:
-        """Return how a message names it."""
-        return self.id or f"decision {self.index}"
+    def decisions(self) -> Sequence[Decision]:
+        """The decisions that are objects."""
+        return self.model.user_decisions
 
     @property
-    def status(self) -> object:
-        return self.value.get("status")
+    def mode(self) -> Mode:
+        if self.session is not None:
+            return super().mode
+        return machine.inferred_mode(self.value, has_architecture=False, task_count=None, option=self.options.mode)
 
-    @property
-    def number(self) -> int | None:
-        return decision_number(self.id)
 
-    @property
-    def gate(self) -> WorkflowState | None:
-        """The gate of a well-known decision."""
-        return machine.GATES.get(self.id)
+class HistoryDocument(Document):
+    """approve-design-history.jsonl."""
 
-    def at(self, member: str) -> str:
-        return child(self.pointer, member)
+    @cached_property
+    def violations(self) -> list[Violation]:
+        return [violation for violations in self._by_line.values() for violation in violations]
+
+    @cached_property
+    def entries(self) -> dict[int, ChangeRequest]:
+        """The lines that hold an object, by index."""
+        return {
+            index: document_model(ChangeRequest, self.reader.lines[index].value, violations, f"/{index}")
+            for index, violations in self._by_line.items()
+        }
+
+    @cached_property
+    def _by_line(self) -> dict[int, list[Violation]]:
+        """What each line that holds an object breaks of the schema, by index."""
+        check = validator(self.kind).violations
+        return {
+            line.index: [each._replace(pointer=f"/{line.index}{each.pointer}") for each in check(line.value)]
+            for line in self.reader.lines
+            if type(line.value) is dict
+        }
 
 
 class AcceptanceDocument(Document):
@@ -150,8 +173,7 @@ class AcceptanceDocument(Document):
     @cached_property
     def criteria(self) -> Sequence[Criterion]:
         """The criteria that are objects."""
-        model: Acceptance = Build(self.violations).root(Acceptance, self.value)
-        return model.acceptance_criteria
+        return document_model(Acceptance, self.value, self.violations).acceptance_criteria
 
     @cached_property
     def by_index(self) -> dict[int, Criterion]:
@@ -163,8 +185,7 @@ class Backlog(Document):
 
     @cached_property
     def model(self) -> TaskBacklog:
-        model: TaskBacklog = Build(self.violations).root(TaskBacklog, self.value)
-        return model
+        return document_model(TaskBacklog, self.value, self.violations)
 
     @property
     def tasks(self) -> Sequence[Task]:
@@ -198,19 +219,11 @@ class Backlog(Document):
 
 
 class ExchangeDocument(Document):
-    """An agent's input or output."""
+    """What the Orchestrator and an agent exchange: an input, an output or a dispatch plan."""
 
     @cached_property
     def exchange(self) -> Exchange | None:
         return exchange_of(self.path)
-
-    @cached_property
-    def violations(self) -> list[Violation]:
-        found = super().violations
-        if self.kind is not TeamKind.INPUT or self.agent is not AgentName.ORCHESTRATOR:
-            return found
-        # The Orchestrator is given the request of the user in the place of a task.
-        return [each for each in found if each.member != "task" and not f"{each.pointer}/".startswith("/task/")]
 
     @property
     def agent(self) -> AgentName | None:
@@ -218,39 +231,82 @@ class ExchangeDocument(Document):
         return self.options.agent or (self.exchange.agent if self.exchange else None)
 
     @property
-    def session_name(self) -> str | None:
-        """The session whose folder contains the file, else the one its context files agree on."""
-        return super().session_name or named_session(members_of(self.value.get("task")))
-
-
-def named_session(task: dict[str, Any]) -> str | None:
-    """The one session that the context files of a task name."""
-    parts = map(session_parts, strings_of(task.get("context_files")))
-    names = {part[0] for part in parts if part is not None}
-    return names.pop() if len(names) == 1 else None
+    def dispatches(self) -> list[Dispatch]:
+        """The tasks that the document gives to agents."""
+        return []
 
 
 class Dispatch:
-    """A task as it is given to an agent: an input as a whole, or an item of a dispatch plan."""
+    """A task as it is given to an agent: that of an input, or of an item of a dispatch plan."""
 
-    def __init__(self, value: dict[str, Any], pointer: str, agent: AgentName | None) -> None:
-        self.value = value
-        self.pointer = pointer
+    def __init__(self, task: GivenTask, agent: AgentName | None) -> None:
+        self.task = task
         self.agent = agent
-        self.task = members_of(value.get("task"))
-
-    def at(self, *tokens: str | int) -> str:
-        """The pointer of something below the task."""
-        pointer = f"{self.pointer}/task"
-        for token in tokens:
-            pointer = child(pointer, token)
-        return pointer
+        self.at = task.at
 
     @property
     def files(self) -> list[tuple[int, str]]:
-        """The context files that are strings, with their indexes."""
-        items = enumerate(items_of(self.task.get("context_files")))
-        return [(index, item) for index, item in items if type(item) is str]
+        """The context files with their indexes."""
+        return list(numbered(self.task.context_files))
+
+
+class InputDocument(ExchangeDocument):
+    """An agent's input."""
+
+    @cached_property
+    def model(self) -> AgentInput:
+        return document_model(AgentInput, self.value, self.violations)
+
+    @property
+    def reported(self) -> list[Violation]:
+        if self.agent is not AgentName.ORCHESTRATOR:
+            return self.violations
+        # The Orchestrator is given the request of the user in the place of a task.
+        return [
+            each for each in self.violations if each.member != "task" and not f"{each.pointer}/".startswith("/task/")
+        ]
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        """The task; the Orchestrator receives none."""
+        is_given = self.agent is not AgentName.ORCHESTRATOR and self.model.has("task")
+        return [Dispatch(self.model.task, self.agent)] if is_given else []
+
+    @property
+    def session_name(self) -> str | None:
+        """The session whose folder contains the file, else the one its context files agree on."""
+        return super().session_name or self.named_session
+
+    @property
+    def named_session(self) -> str | None:
+        """The one session that the context files name."""
+        parts = map(session_parts, self.model.task.context_files)
+        names = {part[0] for part in parts if part is not None}
+        return names.pop() if len(names) == 1 else None
+
+
+class OutputDocument(ExchangeDocument):
+    """An agent's output."""
+
+    @cached_property
+    def model(self) -> AgentOutput:
+        return document_model(AgentOutput, self.value, self.violations)
+
+
+class PlanDocument(ExchangeDocument):
+    """A dispatch plan of the Orchestrator."""
+
+    @cached_property
+    def model(self) -> DispatchPlan:
+        return document_model(DispatchPlan, self.value, self.violations)
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        return [
+            Dispatch(item.task, None if item.agent is None else AgentName(item.agent))
+            for item in self.model.dispatch
+            if item.has("task")
+        ]
 
 
 class TeamRule(Rule):
@@ -268,10 +324,10 @@ class TeamRule(Rule):
     def check_path(self, value: str, pointer: str, document: Document, report: Report) -> None:
         """Every string that names a file."""
 
-    def check_status(self, document: Document, report: Report) -> None:
+    def check_status(self, document: StatusDocument, report: Report) -> None:
         """status.json."""
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         """Every user decision."""
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
@@ -286,19 +342,19 @@ class TeamRule(Rule):
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         """Every Markdown document."""
 
-    def check_history(self, document: Document, report: Report) -> None:
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
         """approve-design-history.jsonl."""
 
-    def check_input(self, document: ExchangeDocument, report: Report) -> None:
+    def check_input(self, document: InputDocument, report: Report) -> None:
         """An agent's input."""
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         """The task of an input, and of every item of a dispatch plan."""
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
         """An agent's output."""
 
-    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+    def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
         """A dispatch plan of the Orchestrator."""
 
     def check_trace(self, trace: Trace, report: Report) -> None:

@@ -65,7 +65,7 @@ class ContextFileRequired(TeamRule):
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         session = document.session
-        if session is None or dispatch.agent is None or type(dispatch.task.get("context_files")) is not list:
+        if session is None or dispatch.agent is None or not dispatch.task.has("context_files"):
             return
         role = ROLES[dispatch.agent]
         wanted = [*role.context]
@@ -221,7 +221,7 @@ class InputTaskUnknown(TeamRule):
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         known = None if document.session is None else document.session.task_ids
-        ident = dispatch.task.get("id")
+        ident = dispatch.task.id
         if known is not None and is_task_id(ident) and ident not in known:
             report(
                 dispatch.at("id"), f"task {ident} is not in tasks.yaml, which has {listed(sorted(known)) or 'no tasks'}"
@@ -295,7 +295,7 @@ class DesignSpecUnused(TeamRule):
         if not specs:
             return
         have = listed_artifacts(dispatch)
-        own = [spec for spec in specs if session.path_of(spec) in _planned_context(session, dispatch.task.get("id"))]
+        own = [spec for spec in specs if session.path_of(spec) in _planned_context(session, dispatch.task.id)]
         missing = [spec for spec in own if spec not in have] if own else ([] if have & set(specs) else specs)
         for spec in missing:
             who = dispatch.agent.value if dispatch.agent else ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.documents.operations import Insert, Replace
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
+from workrail_lint.systems.team.model.documents import Decision
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
-from workrail_lint.systems.team.rules.walk import decisions_of
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, StatusDocument, TeamRule
 from workrail_lint.systems.team.state_machine import NOT_RETURNABLE, USER_STATES
 from workrail_lint.systems.team.vocabulary import (
     DecisionStatus,
@@ -43,9 +45,9 @@ class DecisionIdFormat(TeamRule):
     summary = "A decision id is neither `UD-` and a number nor the id of a gate."
     why = "Gates and resumed sessions look up decisions by id; an id of another form is never found."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        ident = decision.value.get("decision_id")
-        if type(ident) is str and not is_decision_id(ident):
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        ident = decision.decision_id
+        if decision.has("decision_id") and not is_decision_id(ident):
             report(
                 decision.at("decision_id"),
                 f"{shown(ident)} is not a valid decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY",
@@ -67,16 +69,18 @@ class DecisionIdDuplicate(TeamRule):
     summary = "Two decisions have the same id."
     why = "A gate reads the first entry it finds, which may be an answer that was withdrawn."
 
-    def check_status(self, document: Document, report: Report) -> None:
+    def check_status(self, document: StatusDocument, report: Report) -> None:
         seen: dict[str | int, Decision] = {}
-        for decision in decisions_of(document):
-            if not is_decision_id(decision.id):
+        for decision in document.decisions:
+            if not is_decision_id(decision.decision_id):
                 continue
-            key = decision.id if decision.number is None else decision.number
+            key = decision.decision_id if decision.number is None else decision.number
             first = seen.setdefault(key, decision)
             if first is not decision:
                 cure = "update in place" if decision.gate else "give this one the next number"
-                message = f"{decision.id} is at index {first.index} and again at index {decision.index}; {cure}"
+                message = (
+                    f"{decision.decision_id} is at index {first.index} and again at index {decision.index}; {cure}"
+                )
                 report(decision.at("decision_id"), message)
 
     def examples(self) -> Iterator[Example]:
@@ -96,16 +100,14 @@ class DecisionIdOrder(TeamRule):
     summary = "Numbered decisions are not in ascending order."
     why = "The list is read as the order in which the decisions were made."
 
-    def check_status(self, document: Document, report: Report) -> None:
+    def check_status(self, document: StatusDocument, report: Report) -> None:
         previous: Decision | None = None
-        for decision in decisions_of(document):
+        for decision in document.decisions:
             if decision.number is None:
                 continue
             if previous is not None and previous.number is not None and decision.number < previous.number:
-                report(
-                    decision.at("decision_id"),
-                    f"{decision.id} comes after {previous.id}; list numbered decisions in ascending order",
-                )
+                ids = f"{decision.decision_id} comes after {previous.decision_id}"
+                report(decision.at("decision_id"), f"{ids}; list numbered decisions in ascending order")
             previous = decision
 
     def examples(self) -> Iterator[Example]:
@@ -121,8 +123,8 @@ class DecisionIdGap(TeamRule):
     summary = "Decision numbers skip a number or do not start at 1."
     why = "A missing number looks like a deleted decision."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        entries = {decision.number: decision for decision in reversed(decisions_of(document))}
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        entries = {decision.number: decision for decision in reversed(document.decisions)}
         before = 0
         for number in sorted(number for number in entries if number is not None):
             at = entries[number].at("decision_id")
@@ -130,7 +132,10 @@ class DecisionIdGap(TeamRule):
                 report(at, "decision numbers start at 1, not 0")
             elif number > before + 1:
                 missing = f"UD-{before + 1}" + (f" to UD-{number - 1}" if number > before + 2 else "")
-                report(at, f"{missing} {'are' if number > before + 2 else 'is'} missing before {entries[number].id}")
+                report(
+                    at,
+                    f"{missing} {'are' if number > before + 2 else 'is'} missing before {entries[number].decision_id}",
+                )
             before = number
 
     def examples(self) -> Iterator[Example]:
@@ -148,10 +153,10 @@ class DecisionIdPadded(TeamRule):
     summary = "A decision number has a leading zero."
     why = "`UD-01` and `UD-1` are different strings for the same number, so a search for one misses the other."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        digits = decision.id[3:]
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        digits = decision.decision_id[3:]
         if decision.number is not None and len(digits) > 1 and digits[0] == "0":
-            report(decision.at("decision_id"), f"{decision.id} has a leading zero; write UD-{decision.number}")
+            report(decision.at("decision_id"), f"{decision.decision_id} has a leading zero; write UD-{decision.number}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -171,13 +176,12 @@ class DecisionFieldMissing(TeamRule):
     fix = "Add null for `answer`, `resolved_at` and `resolution_reason`."
     fix_safety = "safe"
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         for name in _MEMBERS:
-            if name not in decision.value:
+            if name not in decision:
                 fix = safe("add it as null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
                 report(decision.pointer, f"'{name}' is missing from {decision.label}", fix=fix)
-        question = decision.value.get("question")
-        if type(question) is str and not is_text(question):
+        if decision.has("question") and not is_text(decision.question):
             report(decision.at("question"), f"the question of {decision.label} is blank")
 
     def examples(self) -> Iterator[Example]:
@@ -202,13 +206,11 @@ class DecisionStatusUnknown(TeamRule):
         "A state can be left only when all its decisions are resolved; an unknown status is neither open nor resolved."
     )
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        status = decision.status
-        if type(status) is str and not is_member(status, DecisionStatus):
-            report(
-                decision.at("status"),
-                f"unknown decision status {shown(status)}{suggestion(status, words(DecisionStatus))}",
-            )
+    describes = (("Decision", "enum", "status"),)
+
+    def describe(self, violation: Violation, document: Document) -> Description:
+        status = violation.value
+        return Description(f"unknown decision status {shown(status)}{suggestion(status, words(DecisionStatus))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -226,9 +228,9 @@ class PendingNotBlank(TeamRule):
     summary = "A pending decision already has an `answer`, `resolved_at` or `resolution_reason`."
     why = "It is unclear whether the user answered, so a resumed session asks again."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        filled = [name for name in _NULLABLE if decision.value.get(name) is not None]
-        if decision.status == DecisionStatus.PENDING and filled:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        filled = [name for name in _NULLABLE if decision.raw.get(name) is not None]
+        if decision.status == "pending" and filled:
             message = f"{decision.label} is pending, but {listed(filled)} {'are' if len(filled) > 1 else 'is'} set"
             report(decision.at(filled[0]), message)
 
@@ -248,11 +250,9 @@ class AnsweredWithoutAnswer(TeamRule):
     summary = "An answered decision has no answer."
     why = "The session continues as if the user had answered."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        answer = decision.value.get("answer", ...)
-        if decision.status == DecisionStatus.ANSWERED and (
-            answer is None or (type(answer) is str and not is_text(answer))
-        ):
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        is_empty = decision.has("answer") and not is_text(decision.answer)
+        if decision.status == "answered" and is_empty:
             report(decision.at("answer"), f"{decision.label} is answered, but its answer is empty")
 
     def examples(self) -> Iterator[Example]:
@@ -271,9 +271,10 @@ class TerminalWithoutTime(TeamRule):
     summary = "A decision is answered, cancelled or skipped, but has no `resolved_at`."
     why = "The time proves that the answer was stored and shows the order of decisions."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         status = decision.status
-        if status in ("answered", "cancelled", "skipped") and decision.value.get("resolved_at", ...) is None:
+        is_null = decision.has("resolved_at") and decision.resolved_at is None
+        if status in ("answered", "cancelled", "skipped") and is_null:
             report(decision.at("resolved_at"), f"{decision.label} is {status}, but resolved_at is null")
 
     def examples(self) -> Iterator[Example]:
@@ -292,10 +293,9 @@ class ClosedWithoutReason(TeamRule):
     summary = "A cancelled or skipped decision has no `resolution_reason`."
     why = "A question that was dropped without a reason looks like a forgotten one."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        reason = decision.value.get("resolution_reason", ...)
-        empty = reason is None or (type(reason) is str and not is_text(reason))
-        if decision.status in ("cancelled", "skipped") and empty:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        is_empty = decision.has("resolution_reason") and not is_text(decision.resolution_reason)
+        if decision.status in ("cancelled", "skipped") and is_empty:
             report(
                 decision.at("resolution_reason"),
                 f"{decision.label} is {decision.status}, but resolution_reason is empty",
@@ -324,10 +324,10 @@ class ResolvedBeforeAsked(TeamRule):
     summary = "A decision was resolved before it was asked."
     why = "One of the two times is wrong, and so is the order of everything that refers to them."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        asked, resolved = moment(decision.value.get("asked_at")), moment(decision.value.get("resolved_at"))
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        asked, resolved = moment(decision.asked_at), moment(decision.resolved_at)
         if asked is not None and resolved is not None and resolved < asked:
-            times = shown(decision.value["resolved_at"]), shown(decision.value["asked_at"])
+            times = shown(decision.resolved_at), shown(decision.asked_at)
             report(decision.at("resolved_at"), f"resolved_at {times[0]} is before asked_at {times[1]}")
 
     def examples(self) -> Iterator[Example]:
@@ -346,10 +346,10 @@ class StateContextUnknown(TeamRule):
     summary = "`state_context` is not a workflow state."
     why = "It is the only record of the state to return to after the question."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        context = decision.value.get("state_context")
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        context = decision.state_context
         # A gate allows exactly one value, which another rule checks.
-        if type(context) is str and decision.gate is None and not is_member(context, WorkflowState):
+        if decision.has("state_context") and decision.gate is None and not is_member(context, WorkflowState):
             report(
                 decision.at("state_context"),
                 f"unknown state {shown(context)}{suggestion(context, words(WorkflowState))}",
@@ -371,11 +371,12 @@ class StateContextNotReturnable(TeamRule):
     summary = f"The `state_context` of a numbered decision is {listed([f'`{s.value}`' for s in NOT_RETURNABLE], 'or')}."
     why = "After the answer the session returns to that state, and cannot continue from there."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        context = decision.value.get("state_context")
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        context = decision.state_context
         if decision.number is not None and context in NOT_RETURNABLE:
             report(
-                decision.at("state_context"), f"{decision.id} can't return to {context}; set the state before ASK_USER"
+                decision.at("state_context"),
+                f"{decision.decision_id} can't return to {context}; set the state before ASK_USER",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -396,14 +397,14 @@ class StateContextGateMismatch(TeamRule):
     fix = "Replace it with the name of the gate."
     fix_safety = "safe"
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        context = decision.value.get("state_context")
-        if decision.gate is not None and type(context) is str and context != decision.gate.value:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        context = decision.state_context
+        if decision.gate is not None and decision.has("state_context") and context != decision.gate.value:
             gate = decision.gate.value
             fix = safe(f"replace with {gate}", Replace(decision.at("state_context"), gate))
             report(
                 decision.at("state_context"),
-                f"state_context of {decision.id} must be {gate}, not {shown(context)}",
+                f"state_context of {decision.decision_id} must be {gate}, not {shown(context)}",
                 fix=fix,
             )
 
@@ -424,11 +425,12 @@ class StateContextIsGate(TeamRule):
         "the gate."
     )
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        context = decision.value.get("state_context")
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        context = decision.state_context
         if decision.number is not None and context in USER_STATES[1:]:
             report(
-                decision.at("state_context"), f"{decision.id} was asked in {context}; a gate asks only its own question"
+                decision.at("state_context"),
+                f"{decision.decision_id} was asked in {context}; a gate asks only its own question",
             )
 
     def examples(self) -> Iterator[Example]:

@@ -7,12 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Cut, Insert, Replace, Respell
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
+from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import (
+    DECIDED,
+    FIXED,
+    Document,
+    HistoryDocument,
+    Report,
+    StatusDocument,
+    TeamRule,
+)
 from workrail_lint.systems.team.rules.status import GATE
-from workrail_lint.systems.team.rules.walk import decisions_of
 from workrail_lint.systems.team.session import read_artifact
 from workrail_lint.systems.team.state_machine import (
     GATES,
@@ -29,7 +39,6 @@ from workrail_lint.systems.team.vocabulary import (
     NO_RESPONSE,
     REVIEW_STRATEGY_ID,
     CorrectionStatus,
-    DecisionStatus,
     Mode,
     Moment,
     Strategy,
@@ -44,9 +53,8 @@ from workrail_lint.systems.team.wording import in_line, listed, shown, type_name
 
 def _answer(decision: Decision, ident: str) -> str | None:
     """The non-blank answer of an answered gate decision."""
-    answer = decision.value.get("answer")
-    is_answered = decision.id == ident and decision.status == DecisionStatus.ANSWERED
-    return answer if is_answered and is_text(answer) else None
+    is_answered = decision.decision_id == ident and decision.status == "answered"
+    return decision.answer if is_answered and is_text(decision.answer) else None
 
 
 class ApprovalAnswerInvalid(TeamRule):
@@ -57,7 +65,7 @@ class ApprovalAnswerInvalid(TeamRule):
     summary = f"The answer about the design starts with neither `{APPROVED}` nor `{CHANGES_REQUESTED}`."
     why = "The gate recognizes only these two prefixes; any other answer must be asked again, not stored."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         answer = _answer(decision, APPROVE_DESIGN_ID)
         if answer is not None and not is_approval(answer) and not is_change_request(answer):
             report(
@@ -81,7 +89,7 @@ class ApprovalPrefixRunOn(TeamRule):
     summary = "A letter or digit follows `approved` directly, or nothing follows `changes-requested:`."
     why = "The first may mean the opposite of an approval; the second requests a change without naming it."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         answer = _answer(decision, APPROVE_DESIGN_ID) or ""
         if is_approval(answer) and answer[len(APPROVED) : len(APPROVED) + 1].isalnum():
             report(decision.at("answer"), f"{shown(answer)} is ambiguous: '{APPROVED}' runs into another word")
@@ -106,7 +114,7 @@ class StrategyNotCanonical(TeamRule):
     fix = "Replace a known synonym with the canonical value."
     fix_safety = "safe"
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         answer = _answer(decision, REVIEW_STRATEGY_ID)
         if answer is None or is_member(answer, Strategy):
             return
@@ -132,9 +140,9 @@ class GateDecisionSkipped(TeamRule):
     summary = "A gate decision was skipped."
     why = "A gate needs a decision by the user; it can be cancelled, which blocks the session, but not skipped."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        if decision.gate is not None and decision.status == DecisionStatus.SKIPPED:
-            report(decision.at("status"), f"{decision.id} is a gate decision and can't be skipped")
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        if decision.gate is not None and decision.status == "skipped":
+            report(decision.at("status"), f"{decision.decision_id} is a gate decision and can't be skipped")
 
     def examples(self) -> Iterator[Example]:
         bad = samples.decision(
@@ -165,11 +173,13 @@ class GateCancelledNotBlocked(TeamRule):
     summary = "A gate decision is cancelled, but the session continued."
     why = "Nothing may follow a cancelled gate; the session must stop in `BLOCKED`."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        state = document.value.get("current_state")
-        if decision.gate is not None and decision.status == DecisionStatus.CANCELLED and state != "BLOCKED":
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        state = document.model.current_state
+        is_cancelled = decision.gate is not None and decision.status == "cancelled"
+        if is_cancelled and state not in (None, "BLOCKED"):
             report(
-                decision.at("status"), f"{decision.id} is cancelled, but the state is {shown(state)} instead of BLOCKED"
+                decision.at("status"),
+                f"{decision.decision_id} is cancelled, but the state is {shown(state)} instead of BLOCKED",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -186,14 +196,14 @@ class PendingOutsideUserState(TeamRule):
     summary = "A decision is pending, but the session is not in the state that asks for it."
     why = "A state that asks can be left only after its answers are stored; here it was left without them."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        if decision.status != DecisionStatus.PENDING or not (decision.gate or decision.number is not None):
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        if decision.status != "pending" or not (decision.gate or decision.number is not None):
             return
-        state = document.value.get("current_state")
+        state = document.model.current_state
         asks = "ASK_USER" if decision.gate is None else decision.gate.value
-        if state != asks:
+        if state not in (None, asks):
             level = Severity.WARNING if state == "BLOCKED" else None
-            message = f"{decision.id} is pending, but the state is {shown(state)} instead of {asks}"
+            message = f"{decision.decision_id} is pending, but the state is {shown(state)} instead of {asks}"
             report(decision.at("status"), message, severity=level)
 
     def examples(self) -> Iterator[Example]:
@@ -211,13 +221,12 @@ class UserStateWithoutDecision(TeamRule):
     summary = "The session is in a state that asks the user, but no decision belongs to that state."
     why = "A question must be stored before it is asked; a session that stops here loses the question."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        state = document.value.get("current_state")
-        entries = decisions_of(document)
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        state, entries = document.model.current_state, document.decisions
         gates = {gate.value: ident for ident, gate in GATES.items()}
         if state == "ASK_USER" and not any(decision.number is not None for decision in entries):
             report("/current_state", "the state is ASK_USER, but there is no decision such as UD-1")
-        elif type(state) is str and state in gates and not any(decision.id == gates[state] for decision in entries):
+        elif state in gates and not any(decision.decision_id == gates[state] for decision in entries):
             report("/current_state", f"the state is {state}, but there is no decision {gates[state]}")
 
     def examples(self) -> Iterator[Example]:
@@ -234,12 +243,11 @@ class SecurityAutoCancelled(TeamRule):
     summary = f"A security question was cancelled with the reason `{NO_RESPONSE}`."
     why = "Silence does not answer a security question; ask again until the user decides or defers it."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
-        question = decision.value.get("question")
-        silent = decision.status == DecisionStatus.CANCELLED and decision.value.get("resolution_reason") == NO_RESPONSE
-        if silent and type(question) is str and "security" in question.casefold():
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        silent = decision.status == "cancelled" and decision.resolution_reason == NO_RESPONSE
+        if silent and "security" in decision.question.casefold():
             options = document.options
-            is_known = options.is_simulated and decision.id not in options.not_from_security
+            is_known = options.is_simulated and decision.decision_id not in options.not_from_security
             level = Severity.ERROR if is_known else None
             report(
                 decision.at("resolution_reason"),
@@ -267,12 +275,13 @@ class VisitContextMixed(TeamRule):
     summary = "Decisions that are pending at the same time name different states to return to."
     why = "The session can return to only one state; the other question was asked elsewhere."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        pending = [d for d in decisions_of(document) if d.number is not None and d.status == DecisionStatus.PENDING]
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        pending = [d for d in document.decisions if d.number is not None and d.status == "pending"]
         for decision in pending[1:]:
-            first, other = pending[0].value.get("state_context"), decision.value.get("state_context")
-            if first != other:
-                message = f"{pending[0].id} returns to {shown(first)}, but {decision.id} returns to {shown(other)}"
+            first, other = pending[0].state_context, decision.state_context
+            if decision.has("state_context") and first != other:
+                ids = pending[0].decision_id, decision.decision_id
+                message = f"{ids[0]} returns to {shown(first)}, but {ids[1]} returns to {shown(other)}"
                 report(decision.at("state_context"), message)
 
     def examples(self) -> Iterator[Example]:
@@ -292,7 +301,7 @@ class ApprovalWithOpenCorrection(TeamRule):
     summary = "The design is approved while a correction of it is still queued or dispatched."
     why = "The approved design is about to change, or is changing now."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         status = correction_of(document.value)
         if is_approval(_answer(decision, APPROVE_DESIGN_ID)) and status in OPEN_CORRECTION:
             report(f"{GATE}/correction_status", f"the design is approved, but a correction is {status.value}")
@@ -315,13 +324,13 @@ class ChangeRequestNotQueued(TeamRule):
     fix = "Queue the correction."
     fix_safety = "safe"
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         requested = is_change_request(_answer(decision, APPROVE_DESIGN_ID))
         if requested and correction_of(document.value) is CorrectionStatus.NONE:
             report(
                 decision.at("answer"),
                 "a change is requested, but correction_status is none; set it to queued",
-                fix=_queue(document.value),
+                fix=_queue(document.model),
             )
 
     def examples(self) -> Iterator[Example]:
@@ -335,21 +344,19 @@ class ChangeRequestNotQueued(TeamRule):
             )
 
 
-def _queue(status: dict[str, Any]) -> Fix | None:
+def _queue(status: SessionStatus) -> Fix | None:
     """Set the correction status to queued, whatever part of the way to it exists."""
     title, queued = "queue the correction", CorrectionStatus.QUEUED.value
     if "gate_tracking" not in status:
         return safe(title, Insert("", "gate_tracking", None, {"APPROVE_DESIGN": {"correction_status": queued}}))
-    tracking = status["gate_tracking"]
-    if type(tracking) is not dict:
-        return None
-    if "APPROVE_DESIGN" not in tracking:
+    tracking, gate = status.gate_tracking, status.design_gate
+    if tracking is not None and "APPROVE_DESIGN" not in tracking:
         return safe(title, Insert("/gate_tracking", "APPROVE_DESIGN", None, {"correction_status": queued}))
-    if type(tracking["APPROVE_DESIGN"]) is not dict:
+    if gate is None:
         return None
-    if "correction_status" not in tracking["APPROVE_DESIGN"]:
-        return safe(title, Insert(GATE, "correction_status", None, queued))
-    return safe(title, Replace(f"{GATE}/correction_status", queued))
+    if "correction_status" not in gate:
+        return safe(title, Insert(gate.pointer, "correction_status", None, queued))
+    return safe(title, Replace(gate.at("correction_status"), queued))
 
 
 class GateInLean(TeamRule):
@@ -360,9 +367,9 @@ class GateInLean(TeamRule):
     summary = "A session that is configured as lean has a gate decision."
     why = "A lean session has no gates: either the mode is wrong, or the question has no effect."
 
-    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         if decision.gate is not None and document.options.mode is Mode.LEAN:
-            report(decision.at("decision_id"), f"a lean session has no gates, so {decision.id} has no effect")
+            report(decision.at("decision_id"), f"a lean session has no gates, so {decision.decision_id} has no effect")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -373,14 +380,14 @@ class GateInLean(TeamRule):
         )
 
 
-_MEMBERS = ("at", "decision_id", "answer", "state_context")
+_NO_TIME = "'at' in line {} must be a date-time with a time zone, not {}"
 _GATE = {"decision_id": APPROVE_DESIGN_ID, "state_context": "APPROVE_DESIGN"}
 _NAME = "approve-design-history.jsonl"
 
 
-def _entries(document: Document) -> list[tuple[int, dict[str, Any]]]:
-    """The lines that hold an object, by index."""
-    return [(line.index, line.value) for line in document.reader.lines if type(line.value) is dict]
+def _line(violation: Violation) -> int:
+    """The number of the line that a violation is in."""
+    return int(violation.pointer.split("/")[1]) + 1
 
 
 class HistoryLineInvalid(TeamRule):
@@ -391,7 +398,7 @@ class HistoryLineInvalid(TeamRule):
     summary = "A history line is not a single JSON object."
     why = "The history is read line by line; a broken line can hide the request that it should record."
 
-    def check_history(self, document: Document, report: Report) -> None:
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
         for line in document.reader.lines:
             if line.is_blank:
                 continue
@@ -415,16 +422,17 @@ class HistoryFieldMissing(TeamRule):
     summary = "A history line lacks `at`, `decision_id`, `answer` or `state_context`."
     why = "A request without its time or its wording proves nothing."
 
-    def check_history(self, document: Document, report: Report) -> None:
-        for index, entry in _entries(document):
-            for name in _MEMBERS:
-                if name not in entry:
-                    report(f"/{index}", f"'{name}' is missing from line {index + 1}")
-            if "at" in entry and not is_timestamp(entry["at"]):
-                report(
-                    f"/{index}/at",
-                    f"'at' in line {index + 1} must be a date-time with a time zone, not {shown(entry['at'])}",
-                )
+    describes = (("ChangeRequest", "required"), ("ChangeRequest", "type", "at"))
+
+    def describe(self, violation: Violation, document: Document) -> Description:
+        if violation.keyword == "required":
+            return Description(f"'{violation.member}' is missing from line {_line(violation)}")
+        return Description(_NO_TIME.format(_line(violation), shown(violation.value)))
+
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
+        for index, entry in document.entries.items():
+            if entry.has("at") and not is_timestamp(entry.at_):
+                report(entry.at("at"), _NO_TIME.format(index + 1, shown(entry.at_)))
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.history(samples.request(at=...)), samples.history(), path=samples.HISTORY)
@@ -438,13 +446,14 @@ class HistoryWrongDecision(TeamRule):
     summary = "A history line belongs to another decision or to another state."
     why = "The history records only the approval of the design."
 
-    def check_history(self, document: Document, report: Report) -> None:
-        for index, entry in _entries(document):
-            for name, wanted in _GATE.items():
-                if name in entry and entry[name] != wanted:
-                    report(
-                        f"/{index}/{name}", f"'{name}' in line {index + 1} must be {wanted}, not {shown(entry[name])}"
-                    )
+    describes = tuple(
+        ("ChangeRequest", keyword, name) for keyword in ("type", "const") for name in ("decision_id", "state_context")
+    )
+
+    def describe(self, violation: Violation, document: Document) -> Description:
+        name = violation.member
+        message = f"'{name}' in line {_line(violation)} must be {_GATE[name]}, not {shown(violation.value)}"
+        return Description(message)
 
     def examples(self) -> Iterator[Example]:
         bad = samples.history(samples.request(decision_id="UD-1"))
@@ -459,12 +468,11 @@ class HistoryAnswerPrefix(TeamRule):
     summary = f"An answer in the history does not start with `{CHANGES_REQUESTED}`."
     why = "The history records only requested changes; an approval belongs in `status.json`."
 
-    def check_history(self, document: Document, report: Report) -> None:
-        for index, entry in _entries(document):
-            if "answer" in entry and not is_change_request(entry["answer"]):
-                answer = shown(entry["answer"])
-                message = f"the answer in line {index + 1} must start with '{CHANGES_REQUESTED}', but is {answer}"
-                report(f"/{index}/answer", message)
+    describes = (("ChangeRequest", "type", "answer"), ("ChangeRequest", "pattern", "answer"))
+
+    def describe(self, violation: Violation, document: Document) -> Description:
+        start, answer = f"the answer in line {_line(violation)} must start with", shown(violation.value)
+        return Description(f"{start} '{CHANGES_REQUESTED}', but is {answer}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.history(samples.request("approved")), samples.history(), path=samples.HISTORY)
@@ -478,10 +486,10 @@ class HistoryTimeOrder(TeamRule):
     summary = "A history line is older than the line before it."
     why = "Lines are only appended; an older line was inserted later, or the line before it was changed."
 
-    def check_history(self, document: Document, report: Report) -> None:
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
         last: tuple[int, Moment] | None = None
-        for index, entry in _entries(document):
-            at = moment(entry.get("at"))
+        for index, entry in document.entries.items():
+            at = moment(entry.at_)
             if at is None:
                 continue
             if last is not None and at < last[1]:
@@ -501,7 +509,7 @@ class HistoryRewritten(TeamRule):
     summary = "The history does not start with the content of its earlier version."
     why = "The file is append-only: recorded lines must stay as they are, byte for byte."
 
-    def check_history(self, document: Document, report: Report) -> None:
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
         earlier = _earlier(document)
         if earlier is None or document.text.startswith(earlier):
             return
@@ -547,7 +555,7 @@ class HistoryBlankLine(TeamRule):
     fix = "Remove the blank line, or add the newline."
     fix_safety = "safe"
 
-    def check_history(self, document: Document, report: Report) -> None:
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
         text = document.text
         for line in document.reader.lines:
             if line.is_blank:
@@ -573,11 +581,11 @@ class HistoryRepeated(TeamRule):
     summary = "The history contains the same request twice."
     why = "A write was retried after it had succeeded, so the history counts one request too many."
 
-    def check_history(self, document: Document, report: Report) -> None:
+    def check_history(self, document: HistoryDocument, report: Report) -> None:
         seen: dict[tuple[str, str], int] = {}
-        for index, entry in _entries(document):
-            at, answer = entry.get("at"), entry.get("answer")
-            if type(at) is str and type(answer) is str and (first := seen.setdefault((at, answer), index)) != index:
+        for index, entry in document.entries.items():
+            is_complete = entry.has("at") and entry.has("answer")
+            if is_complete and (first := seen.setdefault((entry.at_, entry.answer), index)) != index:
                 report(f"/{index}", f"line {index + 1} duplicates line {first + 1}")
 
     def examples(self) -> Iterator[Example]:

@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.documents.operations import Insert, Remove, Replace
-from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Dispatch, Document, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import (
+    DECIDED,
+    FIXED,
+    Dispatch,
+    Document,
+    ExchangeDocument,
+    InputDocument,
+    Report,
+    TeamRule,
+)
 from workrail_lint.systems.team.state_machine import FINAL_REVIEW_GOAL
 from workrail_lint.systems.team.vocabulary import (
     KNOWN_TOOLS,
     META,
     SESSIONS_FOLDER,
     AgentName,
-    ChangeType,
     RiskFlag,
     Strategy,
     is_bare_command,
     is_check,
     is_text,
-    items_of,
-    members_of,
     words,
 )
 from workrail_lint.systems.team.wording import field_problem, listed, no_check, set_and_suggestion, shown, type_name
@@ -40,12 +46,12 @@ _CHANGES = ("AddedFile", "ModifiedFile", "DeletedFile", "RenamedFile")
 _REQUEST: dict[str, tuple[type, str]] = {"user_goal": (str, "a string"), "constraints": (list, "a list")}
 
 
-def report_blanks(value: dict[str, Any], pointer: str, names: tuple[str, ...], report: Report) -> None:
+def report_blanks(node: Node, names: tuple[str, ...], report: Report) -> None:
     """Report blank strings in lists, which the schema allows."""
     for name in names:
-        for index, item in enumerate(items_of(value.get(name))):
-            if type(item) is str and not is_text(item):
-                at = child(child(pointer, name), index)
+        for index, item in numbered(getattr(node, name)):
+            if not is_text(item):
+                at = node.at(name, index)
                 report(at, f"{at} is blank")
 
 
@@ -79,16 +85,15 @@ class InputFieldMissing(TeamRule):
         is_other = name == "old_path" or (violation.keyword == "pattern" and is_text(value))
         return None if is_other else Description(field_problem(violation))
 
-    def check_input(self, document: ExchangeDocument, report: Report) -> None:
-        value = document.value
+    def check_input(self, document: InputDocument, report: Report) -> None:
         if document.agent is A.ORCHESTRATOR:
-            _report_request(value, report)
-        elif document.agent is A.RESEARCHER and "research_question" not in value:
+            _report_request(document.value, report)
+        elif document.agent is A.RESEARCHER and "research_question" not in document.model:
             report("", "/research_question is missing")
-        report_blanks(value, "", ("tools_available", "artifact_list"), report)
+        report_blanks(document.model, ("tools_available", "artifact_list"), report)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        report_blanks(dispatch.task, dispatch.at(), ("non_goals", "constraints", "context_files"), report)
+        report_blanks(dispatch.task, ("non_goals", "constraints", "context_files"), report)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.agent_input(repo_state=...), samples.agent_input(), path=samples.exchange("Coder"))
@@ -128,8 +133,8 @@ class InputEnum(TeamRule):
         return Description(f"unknown value {shown(word)} at {at}{set_and_suggestion(word, known)}")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        flags = items_of(dispatch.task.get("risk_flags"))
-        if RiskFlag.NONE in flags and len(flags) > 1:
+        flags = dispatch.task.risk_flags
+        if "none" in flags and len(flags) > 1:
             at = dispatch.at("risk_flags")
             report(at, f"{at} contains {listed(map(shown, flags))}; 'none' can't be combined with other flags")
 
@@ -174,7 +179,7 @@ class ChangedFilesMissing(TeamRule):
             return
         if "session_changed_files" not in dispatch.task:
             report(dispatch.at(), "session_changed_files is missing; the Reviewer needs it")
-        elif dispatch.task["session_changed_files"] == []:
+        elif dispatch.task.raw["session_changed_files"] == []:
             message = "session_changed_files of the Reviewer is empty: reviewer must discover changes itself"
             report(dispatch.at("session_changed_files"), message, severity=Severity.WARNING)
 
@@ -197,7 +202,7 @@ class ChangedFilesUnexpected(TeamRule):
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        if dispatch.agent not in (None, A.REVIEWER) and items_of(dispatch.task.get("session_changed_files")):
+        if dispatch.agent not in (None, A.REVIEWER) and dispatch.task.session_changed_files:
             at = dispatch.at("session_changed_files")
             who = dispatch.agent.value if dispatch.agent else ""
             report(
@@ -219,12 +224,6 @@ class ChangedFilesUnexpected(TeamRule):
         )
 
 
-def _changes(dispatch: Dispatch) -> Iterator[tuple[str, dict[str, Any]]]:
-    for index, change in enumerate(items_of(dispatch.task.get("session_changed_files"))):
-        if type(change) is dict:
-            yield dispatch.at("session_changed_files", index), change
-
-
 class RenameWithoutOldPath(TeamRule):
     code = "TC506"
     name = "rename-without-old-path"
@@ -234,9 +233,9 @@ class RenameWithoutOldPath(TeamRule):
     why = "The review can't distinguish moved content from new content."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        for at, change in _changes(dispatch):
-            if change.get("change_type") == ChangeType.RENAMED and not is_text(change.get("old_path")):
-                report(at, f"{shown(change.get('path'))} is renamed, but has no old_path")
+        for change in dispatch.task.session_changed_files:
+            if change.change_type == "renamed" and not is_text(change.old_path):
+                report(change.pointer, f"{shown(change.path)} is renamed, but has no old_path")
 
     def examples(self) -> Iterator[Example]:
         bad = [{"path": "b.py", "change_type": "renamed"}]
@@ -259,10 +258,11 @@ class OldPathWithoutRename(TeamRule):
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        for at, change in _changes(dispatch):
-            if "old_path" in change and change.get("change_type") != ChangeType.RENAMED:
-                message = f"{shown(change.get('path'))} is {shown(change.get('change_type'))}, but has an old_path"
-                report(f"{at}/old_path", message, fix=safe("remove it", Remove(f"{at}/old_path")), on_name=True)
+        for change in dispatch.task.session_changed_files:
+            if "old_path" in change and change.change_type != "renamed":
+                at = change.at("old_path")
+                message = f"{shown(change.path)} is {shown(change.change_type)}, but has an old_path"
+                report(at, message, fix=safe("remove it", Remove(at)), on_name=True)
 
     def examples(self) -> Iterator[Example]:
         bad = [{"path": "a.py", "old_path": "b.py", "change_type": "modified"}]
@@ -306,14 +306,13 @@ class LeanFlagPlace(TeamRule):
     fix = "Move it to the top level of the input."
     fix_safety = "safe"
 
-    def check_input(self, document: ExchangeDocument, report: Report) -> None:
-        value = document.value
-        inner = members_of(value.get("task"))
-        if "lean" in inner:
-            moved = [] if "lean" in value else [Insert("", "lean", None, inner["lean"])]
+    def check_input(self, document: InputDocument, report: Report) -> None:
+        value, task = document.model, document.model.task
+        if "lean" in task:
+            moved = [] if "lean" in value else [Insert("", "lean", None, task.raw["lean"])]
             fix = safe("move it to the top level", Remove("/task/lean"), *moved)
             report("/task/lean", "/task/lean belongs at the top level of the input", fix=fix, on_name=True)
-        elif value.get("lean") is True and document.agent not in (None, A.SPEC_AGENT):
+        elif value.lean is True and document.agent not in (None, A.SPEC_AGENT):
             who = document.agent.value if document.agent else ""
             report("/lean", f"/lean is for SpecAgent, not for {who}", on_name=True)
 
@@ -333,10 +332,12 @@ class ChangedPathInSession(TeamRule):
     why = "A review is about the product; session artifacts are checked by other rules."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        for at, change in _changes(dispatch):
-            path = change.get("path")
-            if type(path) is str and path.removeprefix("./").startswith(f"{SESSIONS_FOLDER}/"):
-                report(f"{at}/path", f"{shown(path)} is a session file, not a product file; remove it from the list")
+        for change in dispatch.task.session_changed_files:
+            path = change.path
+            if path.removeprefix("./").startswith(f"{SESSIONS_FOLDER}/"):
+                report(
+                    change.at("path"), f"{shown(path)} is a session file, not a product file; remove it from the list"
+                )
 
     def examples(self) -> Iterator[Example]:
         bad = [{"path": f"{samples.FOLDER}/spec.md", "change_type": "added"}]
@@ -355,8 +356,8 @@ class ToolUnknown(TeamRule):
     summary = "A tool is not one of the five tools of the contract."
     why = "An agent can use such a tool only if it happens to know the name."
 
-    def check_input(self, document: ExchangeDocument, report: Report) -> None:
-        for index, tool in enumerate(items_of(document.value.get("tools_available"))):
+    def check_input(self, document: InputDocument, report: Report) -> None:
+        for index, tool in numbered(document.model.tools_available):
             if is_text(tool) and tool not in KNOWN_TOOLS:
                 message = f"unknown tool {shown(tool)}; known tools are {listed(KNOWN_TOOLS)}"
                 report(f"/tools_available/{index}", message)
@@ -376,8 +377,8 @@ class FinalReviewGoal(TeamRule):
     why = "The goal makes the Reviewer look across all tasks; with another goal it reviews one more task."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        goal = dispatch.task.get("goal")
-        if dispatch.agent is not A.REVIEWER or dispatch.task.get("id") != META or not is_text(goal):
+        goal = dispatch.task.goal
+        if dispatch.agent is not A.REVIEWER or dispatch.task.id != META or not is_text(goal):
             return
         if document.session is None:
             wanted = list(FINAL_REVIEW_GOAL.values())

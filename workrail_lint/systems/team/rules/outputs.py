@@ -9,7 +9,6 @@ from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Replace
-from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
@@ -17,19 +16,19 @@ from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.artifacts import type_problems
 from workrail_lint.systems.team.roles import LIST_KEYS, ROLE_KEYS, ROLES, UNIVERSAL_KEYS
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, OutputDocument, Report, TeamRule
 from workrail_lint.systems.team.rules.inputs import report_blanks
 from workrail_lint.systems.team.vocabulary import (
     SAME,
     AgentName,
+    Level,
     OutputStatus,
-    is_member,
     is_text,
     line_count,
-    members_of,
+    session_parts,
     words,
 )
-from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion
+from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion, type_name
 
 A = AgentName
 # Possessive, and not to be tried again inside a run of stops: a summary of a million dots takes no longer than it is.
@@ -78,8 +77,8 @@ class OutputFieldMissing(TeamRule):
             return Description(f"{shown(value)} is not a task id; use an id such as T-001, or meta")
         return Description(field_problem(violation))
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        report_blanks(members_of(document.value.get("gates")), "/gates", ("security_concerns",), report)
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        report_blanks(document.model.gates, ("security_concerns",), report)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded())
@@ -121,8 +120,8 @@ class OutputStatusNotForRole(TeamRule):
     summary = "`NEEDS_INFO` does not come from Researcher, or `NEEDS_DECISION` does not come from Security."
     why = "Each of the two opens a question to the user that only this role may ask; other roles report `BLOCKED`."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        status, agent = document.value.get("status"), document.agent
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        status, agent = document.model.status, document.agent
         for owner, special in ((A.RESEARCHER, OutputStatus.NEEDS_INFO), (A.SECURITY, OutputStatus.NEEDS_DECISION)):
             if status == special and agent not in (None, owner):
                 who = agent.value if agent else ""
@@ -176,8 +175,8 @@ class OutputTaskSame(TeamRule):
     fix = "Replace it with the id of the task that the exchange is about."
     fix_safety = "safe"
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        if members_of(document.value.get("next")).get("recommended_task_id") != SAME:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        if document.model.next.recommended_task_id != SAME:
             return
         at, known = "/next/recommended_task_id", document.exchange
         fix = safe(f"replace with {known.task}", Replace(at, known.task)) if known else None
@@ -202,8 +201,8 @@ class OutputSummaryLength(TeamRule):
     summary = f"The summary has more than {_SENTENCES} sentences, or more than {_DESIGN_LINES} lines from the Designer."
     why = "The summary goes to every later agent and to the user; details belong in the artifacts."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        summary = document.value.get("summary")
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        summary = document.model.summary
         if not is_text(summary):
             return
         if document.agent is A.DESIGNER:
@@ -231,9 +230,39 @@ def sentence_count(text: str) -> int:
     return len(ends) + (1 if is_text(rest) else 0)
 
 
-def _known_keys(document: ExchangeDocument) -> tuple[str, ...]:
+def _known_keys(document: OutputDocument) -> tuple[str, ...]:
     """The artifacts that an output may have; those of any role if its agent is unknown."""
     return (*UNIVERSAL_KEYS, *(ROLE_KEYS if document.agent is None else ROLES[document.agent].keys))
+
+
+_NO_SESSION_PATH = "'design_spec_file' must be null or a path such as .agents-work/<session>/…, not {}"
+
+
+def _wrong(name: str, violation: Violation) -> str:
+    """The problem of an artifact as a whole."""
+    value = violation.value
+    if name == "design_spec_file":
+        return _NO_SESSION_PATH.format(shown(value))
+    if violation.shape == "Level":
+        return f"'{name}': unknown {name} {shown(value)}{suggestion(value, words(Level))}"
+    kinds = {"array": "a list", "object": "an object", "string": "a string or null"}
+    kind = "a list of strings" if name in LIST_KEYS else kinds[violation.expected[0]]
+    return f"'{name}' must be {kind}, not {type_name(value)}"
+
+
+def _wrong_part(name: str, violation: Violation, *, is_element: bool) -> str:
+    """The problem of an element of an artifact, or of a member of one."""
+    value, member = violation.value, violation.member
+    if violation.shape == "TestResults":
+        expected = "a string" if violation.expected == ("string",) else "a number of tests"
+        text = type_name(value) if member == "output" else shown(value)
+        return f"'{name}': '{member}' must be {expected}, not {text}"
+    if is_element:
+        expected = "strings" if name in LIST_KEYS else "strings or objects"
+        return f"'{name}' must contain {expected}, not {type_name(value)}"
+    if member in ("severity", "category"):
+        return f"'{name}': unknown {member} {shown(value)}{suggestion(value, violation.schema['enum'])}"
+    return f"'{name}': '{member}' must be a string, not {type_name(value)}"
 
 
 class OutputArtifactType(TeamRule):
@@ -246,17 +275,43 @@ class OutputArtifactType(TeamRule):
     fix = "Wrap a single string in a list."
     fix_safety = "safe"
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        known = _known_keys(document)
-        artifacts = members_of(document.value.get("artifacts"))
-        for name, value in artifacts.items():
-            if name not in known:
-                continue
-            for pointer, message in type_problems(name, value):
-                wrap = pointer == "" and is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
-                at = f"/artifacts/{name}{pointer}"
-                message = message if f"'{name}'" in message else f"'{name}': {message}"
-                report(at, message, fix=safe("wrap it in a list", Replace(at, [value])) if wrap else None)
+    describes = tuple(
+        (shape,)
+        for shape in (
+            "Artifacts",
+            "ReviewComment",
+            "ReviewSeverity",
+            "ReviewCategory",
+            "SecurityFinding",
+            "FindingSeverity",
+            "FindingCategory",
+            "TestResults",
+            "Level",
+        )
+    )
+
+    def describe(self, violation: Violation, document: OutputDocument) -> Description | None:
+        _, _, name, *below = violation.pointer.split("/")
+        if name not in _known_keys(document) or violation.keyword == "pattern":
+            return None
+        if not below:
+            at, value = violation.pointer, violation.value
+            wraps = is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
+            return Description(
+                _wrong(name, violation), safe("wrap it in a list", Replace(at, [value])) if wraps else None
+            )
+        return Description(_wrong_part(name, violation, is_element=len(below) == 1))
+
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        artifacts = document.model.artifacts
+        path = artifacts.design_spec_file
+        if path is not None and session_parts(path) is None and "design_spec_file" in _known_keys(document):
+            report(artifacts.at("design_spec_file"), _NO_SESSION_PATH.format(shown(path)))
+        for name, value in artifacts.raw.items():
+            if name in _known_keys(document):
+                for pointer, message in type_problems(name, value):
+                    message = message if f"'{name}'" in message else f"'{name}': {message}"
+                    report(artifacts.at(name) + pointer, message)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
@@ -286,12 +341,12 @@ class OutputArtifactMissing(TeamRule):
     summary = "An agent reports `OK` without an artifact that its role must deliver."
     why = "The next agent receives only what is listed; work that is not listed counts as not done."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        artifacts = document.value.get("artifacts")
-        if document.agent is None or document.value.get("status") != OutputStatus.OK or type(artifacts) is not dict:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        output = document.model
+        if document.agent is None or output.status != OutputStatus.OK or not output.has("artifacts"):
             return
         for name in ROLES[document.agent].required:
-            if name not in artifacts:
+            if name not in output.artifacts:
                 report("/artifacts", f"{document.agent.value} reports OK, but delivers no {name}")
 
     def examples(self) -> Iterator[Example]:
@@ -310,11 +365,12 @@ class OutputArtifactUnknown(TeamRule):
     summary = "An artifact is neither common to all agents nor specific to the role."
     why = "No agent reads it."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
         known = _known_keys(document)
-        for name in members_of(document.value.get("artifacts")):
+        artifacts = document.model.artifacts
+        for name in artifacts.raw:
             if name not in known:
-                report(child("/artifacts", name), f"unknown artifact {shown(name)}; no agent reads it", on_name=True)
+                report(artifacts.at(name), f"unknown artifact {shown(name)}; no agent reads it", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -335,11 +391,11 @@ class BlockedWithoutDetail(TeamRule):
     summary = "An agent reports `BLOCKED` or `FAIL`, but no notes, findings, review comments or manual steps."
     why = "A problem without a description can't be repaired."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        status, artifacts = document.value.get("status"), members_of(document.value.get("artifacts"))
-        if status in ("BLOCKED", "FAIL") and not any(artifacts.get(name) for name in _DETAILS):
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        status, artifacts = document.model.status, document.model.artifacts
+        if status in ("BLOCKED", "FAIL") and not any(artifacts.raw.get(name) for name in _DETAILS):
             who = document.agent.value if document.agent else "the agent"
-            at = "/artifacts" if "artifacts" in document.value else ""
+            at = "/artifacts" if "artifacts" in document.model else ""
             report(at, f"{who} reports {status} without details; fill in {listed(_DETAILS, 'or')}")
 
     def examples(self) -> Iterator[Example]:
@@ -358,10 +414,9 @@ class DoneClaimContradiction(TeamRule):
     summary = "An agent claims that the definition of done is met, but its status is not `OK`."
     why = "One of the two is wrong, so the work is either repeated or released by mistake."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        status = document.value.get("status")
-        claims = members_of(document.value.get("gates")).get("meets_definition_of_done") is True
-        if claims and is_member(status, OutputStatus) and status != OutputStatus.OK:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        status = document.model.status
+        if document.model.gates.meets_definition_of_done and status not in (None, "OK"):
             report("/gates/meets_definition_of_done", f"the status is {status}, but meets_definition_of_done is true")
 
     def examples(self) -> Iterator[Example]:

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import FIXED, Document, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import FIXED, Document, PlanDocument, Report, TeamRule
 from workrail_lint.systems.team.state_machine import LIMITS, TERMINAL_STATES, USER_STATES, agents_of, is_correction
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     WorkflowState,
-    is_member,
     is_text,
-    items_of,
-    members_of,
     words,
 )
 from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion, type_name
 
 
-def _state(document: ExchangeDocument) -> WorkflowState | None:
-    state = document.value.get("state")
-    return WorkflowState(state) if is_member(state, WorkflowState) else None
+def _state(document: PlanDocument) -> WorkflowState | None:
+    state = document.model.state
+    return None if state is None else WorkflowState(state)
 
 
-def _dispatched(document: ExchangeDocument) -> list[tuple[int, Any, Any]]:
-    """Place, agent and task id of what is dispatched."""
-    return [
-        (index, item.get("agent"), members_of(item.get("task")).get("id"))
-        for index, item in enumerate(items_of(document.value.get("dispatch")))
-        if type(item) is dict
-    ]
+_NO_BLOCKER = "blocker {} must be a string, or an object with 'blocker' and 'detail'"
 
 
 class PlanFieldMissing(TeamRule):
@@ -54,12 +45,16 @@ class PlanFieldMissing(TeamRule):
         ("Specialist", "type"),
         ("Specialist", "enum"),
         ("GivenTask", "type", "task"),
+        ("Blocker",),
     )
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
         name, value = violation.member, violation.value
-        if document.kind is not TeamKind.PLAN or (name == "blockers" and violation.expected == ("string",)):
+        if document.kind is not TeamKind.PLAN:
             return None
+        _, *tokens = violation.pointer.split("/")
+        if tokens[:1] == ["blockers"] and len(tokens) > 1:
+            return Description(_NO_BLOCKER.format(tokens[1]), pointer=f"/blockers/{tokens[1]}")
         if violation.shape == "DispatchItem" and violation.keyword == "type":
             index = violation.pointer.rpartition("/")[2]
             return Description(f"dispatch {index} must be an object, not {type_name(value)}")
@@ -70,13 +65,10 @@ class PlanFieldMissing(TeamRule):
             return None  # an agent that the state does not allow
         return Description(field_problem(violation))
 
-    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
-        for index, blocker in enumerate(items_of(document.value.get("blockers"))):
-            detail = members_of(blocker).get("detail", "")
-            if not is_text(blocker) and not (is_text(members_of(blocker).get("blocker")) and type(detail) is str):
-                report(
-                    f"/blockers/{index}", f"blocker {index} must be a string, or an object with 'blocker' and 'detail'"
-                )
+    def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
+        for index, blocker in numbered(document.model.blockers):
+            if isinstance(blocker, str) and not is_text(blocker):
+                report(f"/blockers/{index}", _NO_BLOCKER.format(index))
 
     def examples(self) -> Iterator[Example]:
         good = samples.dispatch_plan("PLAN", "Planner")
@@ -94,8 +86,8 @@ class PlanDispatchCount(TeamRule):
     )
     why = "Agents take turns on the same files; agents that run at the same time overwrite each other's work."
 
-    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
-        count = len(items_of(document.value.get("dispatch")))
+    def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
+        count = len(document.value["dispatch"]) if document.model.has("dispatch") else 0
         if count > LIMITS.parallel_dispatches:
             report("/dispatch", f"the plan dispatches {count} agents; at most {LIMITS.parallel_dispatches} are allowed")
         elif count == LIMITS.parallel_dispatches:
@@ -115,16 +107,15 @@ class PlanDispatchInUserState(TeamRule):
     summary = "A plan dispatches an agent in a state that waits for the user."
     why = "The user's answer decides what the agent should do; corrections in `APPROVE_DESIGN` are the exception."
 
-    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+    def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
         state = _state(document)
         if state not in USER_STATES or state is None:
             return
-        for index, agent, task in _dispatched(document):
-            if state is WorkflowState.APPROVE_DESIGN and is_correction(agent, task):
+        for item in document.model.dispatch:
+            if state is WorkflowState.APPROVE_DESIGN and is_correction(item.agent, item.task.id):
                 continue
-            report(
-                f"/dispatch/{index}/agent", f"{shown(agent)} is dispatched in {state.value}, which waits for the user"
-            )
+            who = "an agent" if item.agent is None else shown(item.agent)
+            report(item.at("agent"), f"{who} is dispatched in {state.value}, which waits for the user")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -145,20 +136,24 @@ class PlanAgentInvalid(TeamRule):
     summary = "A plan dispatches an agent that its state does not allow."
     why = "Each state allows certain agents; an agent that runs too early works on artifacts that do not exist yet."
 
-    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
-        state = _state(document)
+    describes = (("Specialist", "enum"),)
+
+    def describe(self, violation: Violation, document: PlanDocument) -> Description | None:
+        agent, state = violation.value, _state(document)
         where = "" if state is None else f" in {state.value}"
-        for index, agent, _ in _dispatched(document):
-            at = f"/dispatch/{index}/agent"
-            if agent == AgentName.ORCHESTRATOR:
-                report(at, f"the Orchestrator can't dispatch itself{where}")
-            elif type(agent) is str and not is_member(agent, AgentName):
-                report(at, f"unknown agent {shown(agent)} is dispatched{where}{suggestion(agent, words(AgentName))}")
-            elif state is not None and state not in (*USER_STATES, *TERMINAL_STATES) and is_member(agent, AgentName):
-                allowed = [allowed.value for allowed in agents_of(state, document.mode)]
-                if agent not in allowed:
-                    names = listed(allowed, "or") or "no agent"
-                    report(at, f"{agent} can't be dispatched in {state.value}, which allows {names}")
+        if agent == AgentName.ORCHESTRATOR:
+            return Description(f"the Orchestrator can't dispatch itself{where}")
+        return Description(f"unknown agent {shown(agent)} is dispatched{where}{suggestion(agent, words(AgentName))}")
+
+    def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
+        state = _state(document)
+        if state is None or state in (*USER_STATES, *TERMINAL_STATES):
+            return
+        allowed = [agent.value for agent in agents_of(state, document.mode)]
+        for item in document.model.dispatch:
+            if item.agent is not None and item.agent not in allowed:
+                names = listed(allowed, "or") or "no agent"
+                report(item.at("agent"), f"{item.agent} can't be dispatched in {state.value}, which allows {names}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -174,13 +169,13 @@ class PlanTerminal(TeamRule):
     summary = "A plan for `DONE` or `BLOCKED` dispatches an agent, or a plan for `BLOCKED` names no blocker."
     why = "A session that has ended starts nothing, and a blocked session must name its blocker."
 
-    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+    def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
         state = _state(document)
         if state not in TERMINAL_STATES or state is None:
             return
-        if items_of(document.value.get("dispatch")):
+        if document.model.dispatch:
             report("/dispatch", f"no agent can be dispatched in {state.value}")
-        if state is WorkflowState.BLOCKED and document.value.get("blockers") == []:
+        if state is WorkflowState.BLOCKED and document.model.has("blockers") and not document.value["blockers"]:
             report("/blockers", "the state is BLOCKED, but blockers is empty")
 
     def examples(self) -> Iterator[Example]:

@@ -54,10 +54,10 @@ class DoneWithPending(TeamRule):
     why = "The session ended without waiting for the user's answer."
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        for index, entry in enumerate((unit.status or {}).get("user_decisions", ())):
-            if unit.state == S.DONE and entry.get("status") == "pending":
-                at = f"/user_decisions/{index}/status"
-                message = f"the session is DONE, but {shown(entry.get('decision_id'))} is pending"
+        for entry in unit.decisions if unit.state == S.DONE else ():
+            if entry["status"] == "pending":
+                at = f"/user_decisions/{entry['index']}/status"
+                message = f"the session is DONE, but {shown(entry['decision_id'])} is pending"
                 report(at, message, path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:

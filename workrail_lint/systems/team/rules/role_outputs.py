@@ -5,39 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.documents.nodes import numbered
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.describing import Description
+from workrail_lint.systems.team.model.documents import ReviewComment
 from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import FIXED, OutputDocument, Report, TeamRule
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     FindingSeverity,
     Level,
     OutputStatus,
-    ReviewCategory,
-    ReviewSeverity,
-    is_member,
-    is_option_id,
     is_text,
-    items_of,
     line_count,
-    members_of,
     words,
 )
 from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
 A = AgentName
 _LINES = 80
+_DESIGN_KEYS = ("design_spec_inline", "design_spec_file")
+_OPTION_PROBLEMS = {
+    "id": "'id' must be OPT- and a number, such as OPT-1",
+    "label": "'label' must be a string",
+    "pros": "'pros' must be a list of strings",
+    "cons": "'cons' must be a list of strings",
+    "recommended": "'recommended' must be true or false",
+}
 
 
-def _artifacts(document: ExchangeDocument) -> dict[str, Any]:
-    return members_of(document.value.get("artifacts"))
-
-
-def _objects(document: ExchangeDocument, name: str) -> list[tuple[int, dict[str, Any]]]:
-    """The entries of a list artifact that are objects, with their places."""
-    return [(i, item) for i, item in enumerate(items_of(_artifacts(document).get(name))) if type(item) is dict]
+def _comments(document: OutputDocument) -> list[ReviewComment]:
+    """The review comments that are objects."""
+    return [comment for comment in document.model.artifacts.review_comments if not isinstance(comment, str)]
 
 
 def _finding(severity: str = "medium") -> dict[str, Any]:
@@ -58,12 +60,12 @@ class SecurityStatusMismatch(TeamRule):
     summary = "The status of Security does not match its findings."
     why = "A medium finding needs a decision by the user and a high one stops the work; with `OK` both are released."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        status = document.value.get("status")
-        if document.agent is not A.SECURITY or not is_member(status, OutputStatus):
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        status = document.model.status
+        if document.agent is not A.SECURITY or status is None:
             return
-        found = [item.get("severity") for _, item in _objects(document, "findings")]
-        levels = [FindingSeverity(level) for level in found if is_member(level, FindingSeverity)]
+        findings = [item for item in document.model.artifacts.findings if not isinstance(item, str)]
+        levels = [FindingSeverity(item.severity) for item in findings if item.severity is not None]
         worst = max(levels, key=lambda level: level.rank, default=FindingSeverity.LOW)
         if worst.rank >= FindingSeverity.HIGH.rank and status not in ("BLOCKED", "FAIL"):
             report("/status", f"a {worst.value} finding requires the status BLOCKED, not {status}")
@@ -105,15 +107,14 @@ class ReviewStatusMismatch(TeamRule):
     summary = "A review reports `OK` despite a blocker comment or a major security comment."
     why = "`OK` completes the task, so the comment is never acted on."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        if document.agent is not A.REVIEWER or document.value.get("status") != OutputStatus.OK:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        if document.agent is not A.REVIEWER or document.model.status != "OK":
             return
-        for index, comment in _objects(document, "review_comments"):
-            severity, category = comment.get("severity"), comment.get("category")
-            about_security = severity == ReviewSeverity.MAJOR and category == ReviewCategory.SECURITY
-            if severity == ReviewSeverity.BLOCKER or about_security:
-                kind = "a blocker" if severity == ReviewSeverity.BLOCKER else "a major security issue"
-                report(f"/artifacts/review_comments/{index}", f"comment {index} is {kind}, but the status is OK")
+        for comment in _comments(document):
+            is_blocker = comment.severity == "blocker"
+            if is_blocker or (comment.severity == "major" and comment.category == "Security"):
+                kind = "a blocker" if is_blocker else "a major security issue"
+                report(comment.pointer, f"comment {comment.index} is {kind}, but the status is OK")
 
     def examples(self) -> Iterator[Example]:
         comment = _comment("major", "Security")
@@ -132,23 +133,21 @@ class ReviewVerdictMismatch(TeamRule):
     summary = "The verdict in a review's summary, its status and its comments contradict each other."
     why = "People read the verdict and tools read the status, so the two act on different results."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        status, summary = document.value.get("status"), document.value.get("summary")
-        if document.agent is not A.REVIEWER:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        status, comments = document.model.status, _comments(document)
+        if document.agent is not A.REVIEWER or status is None:
             return
-        verdict = review_verdict(summary)
-        levels = [comment.get("severity") for _, comment in _objects(document, "review_comments")]
-        if verdict == "NEEDS FIXES" and status == OutputStatus.OK:
+        verdict = review_verdict(document.model.summary)
+        if verdict == "NEEDS FIXES" and status == "OK":
             report("/status", "the verdict is NEEDS FIXES, but the status is OK")
-        if verdict.startswith("PASS") and status == OutputStatus.BLOCKED:
+        if verdict.startswith("PASS") and status == "BLOCKED":
             report("/status", f"the verdict is {verdict}, but the status is BLOCKED")
-        if verdict == "PASS WITH NOTES" and not any(level in ("nit", "minor") for level in levels):
+        if verdict == "PASS WITH NOTES" and not any(comment.severity in ("nit", "minor") for comment in comments):
             report("/summary", f"the verdict is {verdict} and the status {status}, but no comment is nit or minor")
-        for index, comment in _objects(document, "review_comments"):
-            is_major = comment.get("severity") == ReviewSeverity.MAJOR
-            if is_major and comment.get("category") != ReviewCategory.SECURITY and status == OutputStatus.OK:
-                said = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
-                report(f"/artifacts/review_comments/{index}", f"comment {index} is major, which contradicts {said}")
+        result = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
+        for comment in comments:
+            if comment.severity == "major" and comment.category != "Security" and status == "OK":
+                report(comment.pointer, f"comment {comment.index} is major, which contradicts {result}")
 
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Reviewer", side="output")
@@ -167,15 +166,13 @@ class QaFailuresIgnored(TeamRule):
     summary = "QA reports `OK` although tests failed."
     why = "`OK` completes the task with failing tests."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        failed = members_of(_artifacts(document).get("test_results")).get("failed")
-        if (
-            document.agent is A.QA
-            and document.value.get("status") == OutputStatus.OK
-            and type(failed) is int
-            and failed > 0
-        ):
-            report("/artifacts/test_results/failed", f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        results = document.model.artifacts.test_results
+        if document.agent is not A.QA or document.model.status != "OK" or results is None:
+            return
+        failed = results.failed or 0
+        if failed > 0:
+            report(results.at("failed"), f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
 
     def examples(self) -> Iterator[Example]:
         def output(failed: int) -> dict[str, Any]:
@@ -194,9 +191,9 @@ class CoderSkipsReview(TeamRule):
     summary = "A Coder reports that its work needs no review."
     why = "Every implemented task is reviewed; a Coder can't waive the review of its work."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        waived = members_of(document.value.get("gates")).get("needs_review") is False
-        if document.agent is A.CODER and document.value.get("status") == OutputStatus.OK and waived:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        waived = document.model.gates.needs_review is False
+        if document.agent is A.CODER and document.model.status == "OK" and waived:
             report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
 
     def examples(self) -> Iterator[Example]:
@@ -215,18 +212,18 @@ class DesignSpecDelivery(TeamRule):
     summary = f"A Designer delivers no design spec, or an inline spec of more than {_LINES} lines."
     why = "Without a spec there is nothing to build from; a long spec belongs in a file that other agents can read."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        if document.agent is not A.DESIGNER or document.value.get("status") != OutputStatus.OK:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        if document.agent is not A.DESIGNER or document.model.status != "OK":
             return
-        artifacts = _artifacts(document)
-        inline = artifacts.get("design_spec_inline")
-        is_inline = is_text(inline) or type(inline) not in (str, type(None))
-        if not is_inline and artifacts.get("design_spec_file") is None:
+        artifacts = document.model.artifacts
+        inline = artifacts.design_spec_inline
+        is_wrong = any(name in artifacts and not artifacts.has(name) for name in _DESIGN_KEYS)
+        if not is_text(inline) and artifacts.design_spec_file is None and not is_wrong:
             report(
-                "/artifacts" if "artifacts" in document.value else "",
+                "/artifacts" if "artifacts" in document.model else "",
                 "the output has neither design_spec_inline nor design_spec_file",
             )
-        elif type(inline) is str and (lines := line_count(inline)) > _LINES:
+        elif inline is not None and (lines := line_count(inline)) > _LINES:
             report(
                 "/artifacts/design_spec_inline",
                 f"design_spec_inline has {lines} lines; move a spec of more than {_LINES} lines to a file",
@@ -250,21 +247,29 @@ class ResearchOptions(TeamRule):
     summary = "A research option has the wrong shape, or more than one option is recommended."
     why = "Options are compared field by field; an option without an effort or with a free-form id can't be compared."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+    describes = (("ResearchOption",), *(("Level", keyword, "effort") for keyword in ("type", "enum")))
+
+    def describe(self, violation: Violation, document: OutputDocument) -> Description | None:
         if document.agent is not A.RESEARCHER:
-            return
-        options = items_of(_artifacts(document).get("options"))
-        recommended = []
-        for index, option in enumerate(options):
-            at = f"/artifacts/options/{index}"
-            if type(option) is not dict:
-                report(at, f"option {index} must be an object, not {type_name(option)}")
-                continue
-            for member, problem in _option_problems(option):
-                report(
-                    f"{at}/{member}" if member in option else at, f"option {shown(option.get('id', index))}: {problem}"
-                )
-            recommended += [option.get("id", index)] if option.get("recommended") is True else []
+            return None
+        _, _, _, index, *_ = violation.pointer.split("/")
+        option = document.value["artifacts"]["options"][int(index)]
+        member = violation.member
+        if member == "options":
+            return Description(f"option {index} must be an object, not {type_name(option)}")
+        effort = option.get(member)
+        problem = (
+            f"unknown effort {shown(effort)}{suggestion(effort, words(Level))}"
+            if member == "effort"
+            else _OPTION_PROBLEMS[member]
+        )
+        at = f"/artifacts/options/{index}"
+        label = shown(option.get("id", int(index)))
+        return Description(f"option {label}: {problem}", pointer=f"{at}/{member}" if member in option else at)
+
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        options = document.model.artifacts.options if document.agent is A.RESEARCHER else ()
+        recommended = [option.id or option.index for option in options if option.recommended]
         if len(recommended) > 1:
             names = listed(map(shown, recommended))
             report("/artifacts/options", f"more than one option is recommended: {names}", severity=Severity.WARNING)
@@ -279,20 +284,6 @@ class ResearchOptions(TeamRule):
         yield Example(samples.agent_output("OK", both), good, path=path)
 
 
-def _option_problems(option: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if not is_option_id(option.get("id")):
-        yield "id", "'id' must be OPT- and a number, such as OPT-1"
-    if type(option.get("label")) is not str:
-        yield "label", "'label' must be a string"
-    for member in ("pros", "cons"):
-        if type(option.get(member)) is not list or not all(type(item) is str for item in option[member]):
-            yield member, f"'{member}' must be a list of strings"
-    if not is_member(option.get("effort"), Level):
-        yield "effort", f"unknown effort {shown(option.get('effort'))}{suggestion(option.get('effort'), words(Level))}"
-    if type(option.get("recommended")) is not bool:
-        yield "recommended", "'recommended' must be true or false"
-
-
 class WriteOutsideRole(TeamRule):
     code = "TC549"
     name = "write-outside-role"
@@ -301,19 +292,20 @@ class WriteOutsideRole(TeamRule):
     summary = "An agent wrote a file outside its role, in an older session, or outside the repository."
     why = "Separate roles keep agents from reviewing their own work; older sessions are a record that must not change."
 
-    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+    def check_output(self, document: OutputDocument, report: Report) -> None:
         agent = document.agent
         if agent is None:
             return
-        artifacts = _artifacts(document)
+        artifacts = document.model.artifacts
         written = [
-            (f"/artifacts/{name}/{index}", path)
+            (artifacts.at(name, index), path)
             for name in WRITTEN_KEYS
-            for index, path in enumerate(items_of(artifacts.get(name)))
+            for index, path in numbered(getattr(artifacts, name))
         ]
-        written.append(("/artifacts/design_spec_file", artifacts.get("design_spec_file")))
+        if artifacts.design_spec_file is not None:
+            written.append((artifacts.at("design_spec_file"), artifacts.design_spec_file))
         for pointer, path in written:
-            if type(path) is str and not may_write(agent, path, document.session_name):
+            if not may_write(agent, path, document.session_name):
                 reach = ROLES[agent].reach.value
                 report(pointer, f"{agent.value} can't write {shown(path)}; it may write {reach}")
 

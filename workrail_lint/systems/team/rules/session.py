@@ -112,10 +112,9 @@ class RetryTaskUnknown(TeamRule):
 
 def _design_answer(unit: Unit) -> tuple[int, Any] | None:
     """The place and the answer of the decision about the design."""
-    for index, entry in enumerate((unit.status or {}).get("user_decisions", ())):
-        if entry.get("decision_id") == APPROVE_DESIGN_ID:
-            return index, entry.get("answer")
-    return None
+    return next(
+        ((each["index"], each["answer"]) for each in unit.decisions if each["decision_id"] == APPROVE_DESIGN_ID), None
+    )
 
 
 def _approving(answer: str, correction: str | None = "queued") -> dict[str, Any]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from workrail_lint.documents.operations import Insert, Remove, Replace
-from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.team.pointer_patterns import places
+from workrail_lint.systems.team.model.documents import SessionStatus
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, StatusDocument, TeamRule
 from workrail_lint.systems.team.state_machine import CORRECTORS, LIMITS, is_at_or_past, return_state
 from workrail_lint.systems.team.vocabulary import (
-    META,
     TASK_STATE_KEYS,
     BlockerSlug,
     CiStatus,
@@ -25,35 +22,31 @@ from workrail_lint.systems.team.vocabulary import (
     WorkflowState,
     is_member,
     is_session_name,
-    is_task_ref,
     is_text,
-    members_of,
     moment,
     words,
 )
-from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
+from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion, type_name
 
 GATE = "/gate_tracking/APPROVE_DESIGN"
 
 
-def timestamps(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The places of status.json that hold a time, and their values; null is left out."""
-    patterns = (
-        "/last_update",
-        "/runtime_flags/copilot_checked_at",
-        f"{GATE}/last_correction_dispatch/at",
-        "/user_decisions/*/asked_at",
-        "/user_decisions/*/resolved_at",
-    )
-    for pattern in patterns:
-        for pointer, found in places(value, pattern):
-            if found is not None:
-                yield pointer, found
-
-
-def gate_of(value: dict[str, Any]) -> dict[str, Any]:
-    """Return what is tracked about APPROVE_DESIGN."""
-    return members_of(members_of(value.get("gate_tracking")).get("APPROVE_DESIGN"))
+def timestamps(status: SessionStatus) -> Iterator[tuple[str, str]]:
+    """Yield the places of status.json that hold a time, and the times."""
+    if status.has("last_update"):
+        yield status.at("last_update"), status.last_update
+    flags, gate = status.runtime_flags, status.design_gate
+    if flags is not None and flags.has("copilot_checked_at"):
+        yield flags.at("copilot_checked_at"), flags.copilot_checked_at
+    dispatch = gate.last_correction_dispatch if gate is not None else None
+    if dispatch is not None and dispatch.at_ is not None:
+        yield dispatch.at("at"), dispatch.at_
+    for decision in status.user_decisions:
+        if decision.has("asked_at"):
+            yield decision.at("asked_at"), decision.asked_at
+    for decision in status.user_decisions:
+        if decision.resolved_at is not None:
+            yield decision.at("resolved_at"), decision.resolved_at
 
 
 _ALWAYS = ("current_state", "session", "assumptions", "known_issues", "user_decisions", "last_update")
@@ -70,18 +63,16 @@ class StatusFieldMissing(TeamRule):
     fix = "Add an empty list for `assumptions`, `known_issues` and `user_decisions`, and an empty `retry_counts`."
     fix_safety = "safe"
 
-    def check_status(self, document: Document, report: Report) -> None:
-        value = document.value
-        state = value.get("current_state")
-        integrates = is_at_or_past(state, WorkflowState.INTEGRATE, return_state(value))
-        needed = (*_ALWAYS, "last_ci_result") if integrates else _ALWAYS
-        if "retry_counts" not in value and is_at_or_past(state, WorkflowState.DESIGN, return_state(value)):
-            text = f"'retry_counts' is missing in state {shown(state)}: a resumed session would count repairs from 0"
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        status, state, back = document.model, document.model.current_state, return_state(document.value)
+        where = f" in state {shown(state)}" if state is not None else ""
+        needed = (*_ALWAYS, "last_ci_result") if is_at_or_past(state, WorkflowState.INTEGRATE, back) else _ALWAYS
+        if "retry_counts" not in status and is_at_or_past(state, WorkflowState.DESIGN, back):
+            text = f"'retry_counts' is missing{where}: a resumed session would count repairs from 0"
             report("", text, severity=Severity.WARNING, fix=safe("add no counts", Insert("", "retry_counts", None, {})))
         for name in needed:
-            if name not in value:
+            if name not in status:
                 fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None
-                where = f" in state {shown(state)}" if name != "current_state" else ""
                 report("", f"'{name}' is missing{where}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -126,9 +117,9 @@ class SessionNameFormat(TeamRule):
     summary = "The session name is not an existing date, `_`, and words in kebab case."
     why = "The name is also the session folder; every path in every document contains it."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        name = document.value.get("session")
-        if type(name) is str and not is_session_name(name):
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        name = document.model.session
+        if document.model.has("session") and not is_session_name(name):
             report(
                 "/session",
                 f"{shown(name)} is not a session name; use a date and 2 to 4 words, as in 2026-03-01_add-login",
@@ -147,8 +138,8 @@ class SessionSlugLength(TeamRule):
     summary = "The session name has fewer than 2 or more than 4 words."
     why = "One word says too little about the purpose of a session, and a sentence is too long for a name."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        name = document.value.get("session")
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        name = document.model.session
         if not is_session_name(name):
             return
         count = name[11:].count("-") + 1
@@ -170,34 +161,15 @@ class StatusFieldType(TeamRule):
         "next write."
     )
 
-    _EXPECTED = (
-        ("/current_state", (str,), "a string"),
-        ("/session", (str,), "a string"),
-        ("/assumptions", (list,), "a list"),
-        ("/assumptions/*", (str,), "a string"),
-        ("/known_issues", (list,), "a list"),
-        ("/known_issues/*", (str,), "a string"),
-        ("/user_decisions", (list,), "a list"),
-        ("/user_decisions/*", (dict,), "an object"),
-        ("/retry_counts", (dict,), "an object"),
-        ("/retry_counts/*", (dict,), "an object"),
-        ("/last_update", (str,), "a string"),
-        ("/blocker", (str,), "a string"),
-        *(
-            (f"/user_decisions/*/{member}", (str,), "a string")
-            for member in ("decision_id", "question", "status", "asked_at", "state_context")
-        ),
-        *(
-            (f"/user_decisions/*/{member}", (str, type(None)), "a string or null")
-            for member in ("answer", "resolved_at", "resolution_reason")
-        ),
+    describes = (
+        *((shape, "type") for shape in ("SessionStatus", "Decision", "RetryCounts")),
+        ("WorkflowState", "type", "current_state"),
     )
 
-    def check_status(self, document: Document, report: Report) -> None:
-        for pattern, types, expected in self._EXPECTED:
-            for pointer, value in places(document.value, pattern):
-                if type(value) not in types:
-                    report(pointer, f"{pointer} must be {expected}, not {type_name(value)}")
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        if violation.expected == ("integer",):
+            return None  # a retry count
+        return Description(field_problem(violation))
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.status(assumptions="none"), samples.status(), path=samples.STATUS)
@@ -212,9 +184,9 @@ class TimestampFormat(TeamRule):
     summary = "A time is not an ISO 8601 date-time."
     why = "Times show whether a correction was made and whether a file is stale; free text can't be compared."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        for pointer, value in timestamps(document.value):
-            if type(value) is str and moment(value) is None:
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        for pointer, value in timestamps(document.model):
+            if moment(value) is None:
                 report(pointer, f"{pointer} must be a date-time such as 2026-03-01T10:00:00Z, not {shown(value)}")
 
     def examples(self) -> Iterator[Example]:
@@ -232,8 +204,8 @@ class TimestampNaive(TeamRule):
     fix = "Add `Z`, which treats the time as UTC."
     fix_safety = "unsafe"
 
-    def check_status(self, document: Document, report: Report) -> None:
-        for pointer, value in timestamps(document.value):
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        for pointer, value in timestamps(document.model):
             found = moment(value)
             if found is not None and not found.has_zone:
                 fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
@@ -254,9 +226,9 @@ class StatusHoldsTaskState(TeamRule):
     fix = "Remove the field."
     fix_safety = "unsafe"
 
-    def check_status(self, document: Document, report: Report) -> None:
+    def check_status(self, document: StatusDocument, report: Report) -> None:
         for name in TASK_STATE_KEYS:
-            if name in document.value:
+            if name in document.model:
                 fix = unsafe("remove it", Remove(f"/{name}"))
                 report(f"/{name}", f"'{name}' belongs in tasks.yaml", fix=fix, on_name=True)
 
@@ -273,14 +245,14 @@ class LastUpdateStale(TeamRule):
     summary = "`last_update` is earlier than another time in the file."
     why = "A write did not update `last_update`, so tools that watch the file miss the change."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        updated = moment(document.value.get("last_update"))
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        updated = moment(document.model.last_update)
         if updated is None:
             return
-        times = [(found, value) for _, value in timestamps(document.value) if (found := moment(value)) is not None]
+        times = [(found, value) for _, value in timestamps(document.model) if (found := moment(value)) is not None]
         latest, value = max(times, key=lambda pair: pair[0].key)
         if updated < latest:
-            report("/last_update", f"last_update {shown(document.value['last_update'])} is earlier than {shown(value)}")
+            report("/last_update", f"last_update {shown(document.model.last_update)} is earlier than {shown(value)}")
 
     def examples(self) -> Iterator[Example]:
         bad = samples.status("DESIGN", samples.decision(), last_update="2026-03-01T09:00:00Z")
@@ -295,13 +267,9 @@ class BlockedWithoutReason(TeamRule):
     summary = "The session is `BLOCKED`, but neither `blocker` nor `known_issues` gives a reason."
     why = "Without a reason there is no starting point for unblocking the session."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        value = document.value
-        if (
-            value.get("current_state") == "BLOCKED"
-            and not is_text(value.get("blocker"))
-            and not value.get("known_issues")
-        ):
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        status = document.model
+        if status.current_state == "BLOCKED" and not is_text(status.blocker) and not status.known_issues:
             report("/current_state", "the state is BLOCKED without a reason; give one in blocker or known_issues")
 
     def examples(self) -> Iterator[Example]:
@@ -317,9 +285,9 @@ class BlockerSlugUnknown(TeamRule):
     summary = "`blocker` is not one of the known values."
     why = "Tools react to the known values; any other value needs a person to read it."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        blocker = document.value.get("blocker")
-        if type(blocker) is str and not is_member(blocker, BlockerSlug):
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        blocker = document.model.blocker
+        if blocker is not None and not is_member(blocker, BlockerSlug):
             report("/blocker", f"unknown blocker {shown(blocker)}{suggestion(blocker, words(BlockerSlug))}")
 
     def examples(self) -> Iterator[Example]:
@@ -356,9 +324,9 @@ class ReleaseOnRed(TeamRule):
     summary = "The session is in `RELEASE` or `DONE`, but the last build was red."
     why = "A red build must be repaired in `FIX_BUILD`; what is released now does not build."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        state = document.value.get("current_state")
-        if state in ("RELEASE", "DONE") and document.value.get("last_ci_result") == "red":
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        state = document.model.current_state
+        if state in ("RELEASE", "DONE") and document.model.last_ci_result == "red":
             report("/last_ci_result", f"the state is {state}, but the last build was red")
 
     def examples(self) -> Iterator[Example]:
@@ -380,11 +348,14 @@ class RetryCountRange(TeamRule):
     summary = f"A retry count is not an integer from 0 to {LIMITS.repairs}."
     why = "After the third repair the user must be asked; a larger number means that this did not happen."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        for pointer, value in places(document.value, "/retry_counts/*/*"):
-            if type(value) is not int or not 0 <= value <= LIMITS.repairs:
-                _, _, task, loop = pointer.split("/")
-                report(pointer, f"the {loop} count of {task} must be 0 to {LIMITS.repairs}, not {shown(value)}")
+    describes = tuple(("RetryCounts", keyword) for keyword in ("type", "minimum", "maximum"))
+
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        _, _, task, *loop = violation.pointer.split("/")
+        if not loop:
+            return None  # the counts of a task are no object
+        message = f"the {loop[0]} count of {task} must be 0 to {LIMITS.repairs}, not {shown(violation.value)}"
+        return Description(message)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -423,10 +394,12 @@ class RetryKeyFormat(TeamRule):
     summary = "A key of `retry_counts` is neither a task id nor `meta`."
     why = "The count can't be found by the id of its task."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        for name in members_of(document.value.get("retry_counts")):
-            if not is_task_ref(name):
-                report(child("/retry_counts", name), f"{shown(name)} is not a task id; use T-001 or meta", on_name=True)
+    describes = (("SessionStatus", "pattern"),)
+
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        if not violation.pointer.startswith("/retry_counts/"):
+            return None
+        return Description(f"{shown(violation.value)} is not a task id; use T-001 or meta", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -520,14 +493,15 @@ class CorrectionDispatchMissing(TeamRule):
     summary = "A correction is dispatched or completed, but `last_correction_dispatch` is missing."
     why = "Without the time of the dispatch a resumed session can't tell whether the artifact has changed since."
 
-    def check_status(self, document: Document, report: Report) -> None:
-        gate = gate_of(document.value)
-        state = gate.get("correction_status")
-        if state not in ("dispatched", "completed"):
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        gate = document.model.design_gate
+        if gate is None or gate.correction_status not in ("dispatched", "completed"):
             return
-        last = gate.get("last_correction_dispatch")
-        if last is None or (type(last) is dict and all(last.get(name) is None for name in _DISPATCH_MEMBERS)):
-            report(f"{GATE}/correction_status", f"the correction is {state}, but last_correction_dispatch is missing")
+        last = gate.last_correction_dispatch
+        is_unset = last is not None and all(last.raw.get(name) is None for name in _DISPATCH_MEMBERS)
+        if is_unset or gate.raw.get("last_correction_dispatch") is None:
+            message = f"the correction is {gate.correction_status}, but last_correction_dispatch is missing"
+            report(gate.at("correction_status"), message)
 
     def examples(self) -> Iterator[Example]:
         bad = samples.correction("dispatched", last_correction_dispatch=...)
@@ -548,25 +522,32 @@ class CorrectionDispatchPartial(TeamRule):
         "Corrections go to SpecAgent, Architect or Designer with the task `meta`; an incomplete record proves nothing."
     )
 
-    def check_status(self, document: Document, report: Report) -> None:
-        last = gate_of(document.value).get("last_correction_dispatch")
-        if type(last) is not dict:
+    describes = (
+        ("Corrector", "type"),
+        ("Corrector", "enum"),
+        *(("CorrectionDispatch", keyword, "task_id") for keyword in ("type", "const")),
+        ("CorrectionDispatch", "type", "at"),
+    )
+
+    def describe(self, violation: Violation, document: Document) -> Description:
+        value = violation.value
+        if violation.shape == "Corrector":
+            agents = listed((agent.value for agent in CORRECTORS), "or")
+            return Description(f"{shown(value)} can't make corrections; use {agents}")
+        if violation.member == "task_id":
+            return Description(f"a correction must have the task meta, not {shown(value)}")
+        return Description(f"'at' must be a date-time, not {type_name(value)}")
+
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        gate = document.model.design_gate
+        last = gate.last_correction_dispatch if gate is not None else None
+        if last is None:
             return
-        pointer = f"{GATE}/last_correction_dispatch"
-        unset = [name for name in _DISPATCH_MEMBERS if last.get(name) is None]
+        unset = [name for name in _DISPATCH_MEMBERS if last.raw.get(name) is None]
         if 0 < len(unset) < len(_DISPATCH_MEMBERS):
-            at = child(pointer, unset[0]) if unset[0] in last else pointer
-            report(
-                at,
-                f"{listed(map(shown, unset))} {'are' if len(unset) > 1 else 'is'} not set; set all three or none",
-            )
-        agents = tuple(agent.value for agent in CORRECTORS)
-        if last.get("agent") is not None and last["agent"] not in agents:
-            report(f"{pointer}/agent", f"{shown(last['agent'])} can't make corrections; use {listed(agents, 'or')}")
-        if last.get("task_id") is not None and last["task_id"] != META:
-            report(f"{pointer}/task_id", f"a correction must have the task meta, not {shown(last['task_id'])}")
-        if last.get("at") is not None and type(last["at"]) is not str:
-            report(f"{pointer}/at", f"'at' must be a date-time, not {type_name(last['at'])}")
+            at = last.at(unset[0]) if unset[0] in last else last.pointer
+            message = f"{listed(map(shown, unset))} {'are' if len(unset) > 1 else 'is'} not set; set all three or none"
+            report(at, message)
 
     def examples(self) -> Iterator[Example]:
         bad = {"agent": "Coder", "task_id": "meta", "at": None}

@@ -368,20 +368,25 @@ class ListExpected(TeamRule):
     fix = "Wrap the single entry in a list."
     fix_safety = "safe"
 
+    describes = tuple(("Task", "type", name) for name in _LISTS)
+
+    def describe(self, violation: Violation, document: Backlog) -> Description | None:
+        name, value, at = violation.member, violation.value, violation.pointer
+        if violation.expected != ("array",):
+            # Other rules check the entries of checks, flags and dependencies.
+            message = f"'{name}' must contain non-blank strings, not {shown(value)}"
+            return Description(message) if name in _TEXT_LISTS else None
+        if value is None or (is_lacking(name, value) and name in (*CORE, "done_when")):
+            return None
+        text = f"[{json_text(value)}]" if is_text(value) else None
+        fix = None if text is None else edits.replace("wrap it in a list", document.reader, at, text)
+        return Description(f"'{name}' must be a list, not {type_name(value)}", fix)
+
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for name in _LISTS:
-            value = task.raw.get(name)
-            for index, item in enumerate(items_of(value)):
-                # Other rules check the entries of checks, flags and dependencies.
-                if name in _TEXT_LISTS and not is_text(item):
+        for name in _TEXT_LISTS:
+            for index, item in numbered(getattr(task, name)):
+                if not is_text(item):
                     report(task.at(name, index), f"'{name}' must contain non-blank strings, not {shown(item)}")
-            if value is None or type(value) is list or (lacks(task, name) and name in (*CORE, "done_when")):
-                continue
-            fix = None
-            if is_text(value):
-                text = f"[{json_text(value)}]"
-                fix = edits.replace("wrap it in a list", backlog.reader, task.at(name), text)
-            report(task.at(name), f"'{name}' must be a list, not {type_name(value)}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(done_when=["works"])).replace("[works]", '["works"]')
@@ -628,20 +633,24 @@ class ProjectShape(TeamRule):
     summary = "`project` is missing, is not a mapping, or lacks `name` or `definition_of_done`."
     why = "`project` is the only place for the definition of done that applies to all tasks."
 
+    describes = (("TaskBacklog", "required", "project"), ("Project", "required"), ("Project", "type"))
+
+    def describe(self, violation: Violation, document: Backlog) -> Description:
+        if violation.shape == "TaskBacklog":
+            return Description("'project' is missing; add it with name and definition_of_done")
+        if violation.member == "project":
+            kind = type_name(violation.value)
+            return Description(f"'project' must be a mapping with name and definition_of_done, not {kind}")
+        if violation.member == "name":
+            return Description("'project' has no name", pointer="/project")
+        if violation.keyword == "required" or violation.expected == ("array",):
+            return Description("'project' has no definition_of_done list", pointer="/project")
+        return Description("definition_of_done must be a list of strings")
+
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        model, project = backlog.model, backlog.model.project
-        if "project" not in model:
-            report("", "'project' is missing; add it with name and definition_of_done")
-        elif project.raw is not model.raw["project"]:
-            kind = type_name(model.raw["project"])
-            report("/project", f"'project' must be a mapping with name and definition_of_done, not {kind}")
-        else:
-            if not is_text(project.name):
-                report("/project", "'project' has no name")
-            if not project.has("definition_of_done"):
-                report("/project", "'project' has no definition_of_done list")
-            elif len(project.definition_of_done) < len(project.raw["definition_of_done"]):
-                report("/project/definition_of_done", "definition_of_done must be a list of strings")
+        project = backlog.model.project
+        if project.has("name") and not is_text(project.name):
+            report("/project", "'project' has no name")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(project="Demo"), samples.tasks(), path=samples.TASKS)

@@ -22,14 +22,14 @@ from workrail_lint.systems.team.rules.base import (
     DECIDED,
     AcceptanceDocument,
     Backlog,
-    Decision,
-    Dispatch,
     Document,
     ExchangeDocument,
+    HistoryDocument,
+    StatusDocument,
     TeamRule,
 )
 from workrail_lint.systems.team.sections import Sections
-from workrail_lint.systems.team.vocabulary import AgentName, Profile, is_member, items_of
+from workrail_lint.systems.team.vocabulary import Profile
 from workrail_lint.systems.team.wording import tidy_message
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ _PATHS: dict[TeamKind, tuple[str, ...]] = {
     ),
 }
 
+_EXCHANGE_HOOKS = {K.INPUT: "check_input", K.OUTPUT: "check_output", K.PLAN: "check_dispatch_plan"}
+
 
 def lowered(rule: Rule | RuleInfo, severity: Severity, profile: Profile) -> Severity:
     """Return how bad a finding is under a profile."""
@@ -90,34 +92,27 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         for value, pointer in strings:
             for check, report in calls:
                 check(value, pointer, document, report)
-    match document.kind:
-        case K.STATUS:
+    match document:
+        case StatusDocument():
             each("check_status", document)
-            for decision in decisions_of(document):
+            for decision in document.decisions:
                 each("check_decision", decision, document)
-        case K.TASKS:
-            assert isinstance(document, Backlog)
+        case Backlog():
             each("check_backlog", document)
             for task in document.tasks:
                 each("check_task", task, document)
-        case K.ACCEPTANCE:
-            assert isinstance(document, AcceptanceDocument)
+        case AcceptanceDocument():
             each("check_acceptance", document)
-        case K.HISTORY:
+        case HistoryDocument():
             each("check_history", document)
-        case K.INPUT | K.OUTPUT | K.PLAN:
-            assert isinstance(document, ExchangeDocument)
-            each(
-                {K.INPUT: "check_input", K.OUTPUT: "check_output"}.get(document.kind, "check_dispatch_plan"),
-                document,
-            )
-            for dispatch in dispatches_of(document):
+        case ExchangeDocument():
+            each(_EXCHANGE_HOOKS[document.kind], document)
+            for dispatch in document.dispatches:
                 each("check_dispatch", dispatch, document)
-        case K.AGENT_FILE:
-            assert isinstance(document, AgentFile)
+        case AgentFile():
             each("check_agent_file", document)
             return [*rules.collector.finish(), *_sample_findings(rules, document)]
-        case kind if kind in MARKDOWN:
+        case _ if document.kind in MARKDOWN:
             each("check_markdown", document, Sections(document.reader, document.options.aliases))
     return rules.collector.finish()
 
@@ -129,7 +124,7 @@ def _describers() -> Describers[TeamRule]:
 
 def _describe_violations(collector: Collector, document: Document, without: tuple[str, ...] = ()) -> None:
     """Report the violations of the schema that a rule describes; other rules find the rest in the values themselves."""
-    for violation in document.violations:
+    for violation in document.reported:
         described = _describers().describe(violation, document)
         if described is not None and described[0].code not in without:
             rule, description = described
@@ -186,31 +181,6 @@ def _begin(rules: RuleSet[TeamRule], options: TeamOptions, source: SourceText | 
     rules.collector.begin(
         levels=lambda rule, severity: lowered(rule, severity, options.profile), tidy=tidy_message, source=source
     )
-
-
-def decisions_of(document: Document) -> list[Decision]:
-    entries = enumerate(items_of(document.value.get("user_decisions")))
-    return [Decision(entry, index) for index, entry in entries if type(entry) is dict]
-
-
-def dispatches_of(document: ExchangeDocument) -> list[Dispatch]:
-    """The tasks that a document gives to agents; the Orchestrator receives none."""
-    if document.kind is K.INPUT:
-        orchestrated = document.agent is AgentName.ORCHESTRATOR
-        return (
-            []
-            if orchestrated or type(document.value.get("task")) is not dict
-            else [Dispatch(document.value, "", document.agent)]
-        )
-    if document.kind is not K.PLAN:
-        return []
-    return [
-        Dispatch(
-            item, f"/dispatch/{index}", AgentName(item["agent"]) if is_member(item.get("agent"), AgentName) else None
-        )
-        for index, item in enumerate(items_of(document.value.get("dispatch")))
-        if type(item) is dict and type(item.get("task")) is dict
-    ]
 
 
 def strings_of_document(document: Document) -> Iterator[tuple[str, str]]:
