@@ -19,6 +19,8 @@ from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Sub
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.index import ContractPack, contract_packs
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.workflow import AssessmentDefinition
 from workrail_lint.systems.workrail.solver.expression import UNSET
 from workrail_lint.systems.workrail.solver.search import Solver
 
@@ -37,34 +39,35 @@ def contexts(ir: Ir) -> st.SearchStrategy[dict[str, Json]]:
         choices.setdefault(name, []).append(
             st.sampled_from([value for value in values if value is not UNSET] or [True])
         )
-    for loop in _loops(ir):
-        source, bound = loop["source"], loop["maxIterations"]
-        if source["kind"] == "items":
-            size = min(bound, 4)
-            items = st.lists(st.dictionaries(st.sampled_from(["name", "id"]), st.text(max_size=5)), max_size=size)
-            choices.setdefault(source["variable"], []).append(items)
-        elif source["kind"] == "count" and "variable" in source:
-            choices.setdefault(source["variable"], []).append(st.integers(0, min(bound, 4)))
+    for loop in program_model(dict(ir)).loops:
+        if loop.loop_variable is None:
+            continue
+        size = int(min(loop.loop.max_iterations, 4))
+        item = st.dictionaries(st.sampled_from(["name", "id"]), st.text(max_size=5))
+        is_list = loop.loop.source.kind == "items"
+        choices.setdefault(loop.loop_variable, []).append(
+            st.lists(item, max_size=size) if is_list else st.integers(0, size)
+        )
     return st.fixed_dictionaries({}, optional={name: st.one_of(each) for name, each in sorted(choices.items())})
 
 
 def artifacts(ir: Ir, step: str) -> st.SearchStrategy[Json]:
     """Artifacts that meet the contract of a step, or its assessments. Raises ValueError where none are asked for."""
-    output = next((each.get("output", {}) for each in _steps(ir) if each["id"] == step), None)
-    if output is None:
+    program = program_model(dict(ir))
+    definition = next((each for each in program.all_steps if each.id == step), None)
+    if definition is None:
         raise ValueError(f"the workflow has no step '{step}'")
-    if "contract" in output:
-        pack = contract_packs(dict(ir))[output["contract"]["ref"]]
-        return _fitting(pack)
-    if "assessments" in output:
-        refs = output["assessments"]["refs"]
-        return st.sampled_from(refs).flatmap(lambda ref: _assessment(_assessment_of(ir, ref)))
+    if definition.contract is not None:
+        return _fitting(contract_packs(program)[definition.contract.ref])
+    if definition.assessments is not None:
+        declared = {each.id: each for each in program.assessments}
+        return st.sampled_from(definition.assessments.refs).flatmap(lambda ref: _assessment(declared[ref]))
     raise ValueError(f"the step '{step}' asks for no artifact")
 
 
 def agents(ir: Ir) -> st.SearchStrategy[Agent]:
     """Agents that answer every step rightly, with contexts and artifacts of their own choice."""
-    asking = [each["id"] for each in _steps(ir) if "contract" in each.get("output", {})]
+    asking = [each.id for each in program_model(dict(ir)).all_steps if each.contract is not None]
     chosen = st.fixed_dictionaries({}, optional={step: artifacts(ir, step) for step in asking})
     return st.builds(Drawn, st.lists(contexts(ir), max_size=_CHANGES), chosen)
 
@@ -100,16 +103,6 @@ class Drawn(Agent):
         return action
 
 
-def _steps(ir: Ir) -> Iterator[dict[str, Any]]:
-    for step in ir["steps"]:
-        yield step
-        yield from step.get("body", ())
-
-
-def _loops(ir: Ir) -> Iterator[dict[str, Any]]:
-    return (step["loop"] for step in ir["steps"] if step["type"] == "loop")
-
-
 def _conditions(value: Any) -> Iterator[dict[str, Any]]:
     """Yield every comparison in an IR, wherever it stands."""
     if isinstance(value, dict):
@@ -122,14 +115,12 @@ def _conditions(value: Any) -> Iterator[dict[str, Any]]:
             yield from _conditions(each)
 
 
-def _assessment_of(ir: Ir, ref: str) -> dict[str, Any]:
-    return next(dict(each) for each in ir["assessments"] if each["id"] == ref)
-
-
-def _assessment(assessment: dict[str, Any]) -> st.SearchStrategy[Json]:
-    levels = {each["id"]: st.sampled_from(each["levels"]) for each in assessment["dimensions"]}
+def _assessment(assessment: AssessmentDefinition) -> st.SearchStrategy[Json]:
+    levels: dict[str, st.SearchStrategy[Json]] = {
+        each.id: st.sampled_from(each.levels) for each in assessment.dimensions
+    }
     return st.fixed_dictionaries(levels).map(
-        lambda chosen: {"kind": "wr.assessment", "assessmentId": assessment["id"], "dimensions": chosen}
+        lambda chosen: {"kind": "wr.assessment", "assessmentId": assessment.id, "dimensions": chosen}
     )
 
 

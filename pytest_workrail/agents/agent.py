@@ -27,6 +27,7 @@ from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint
+from workrail_lint.systems.workrail.model.ir import ProgramStep, RepeatingStep
 
 _Member = TypeVar("_Member", bound=Enum)
 
@@ -182,13 +183,13 @@ class StepView(Struct, frozen=True):
         return self.instance.step_id
 
     @property
-    def step(self) -> dict[str, Any]:
+    def step(self) -> ProgramStep:
         """The definition of the step in the IR."""
         return self.program.step(self.instance.step_id)
 
     @property
-    def loop(self) -> dict[str, Any] | None:
-        """The definition of the loop the step stands in."""
+    def loop(self) -> RepeatingStep | None:
+        """The definition of the loop that the step is in."""
         return self.program.index.innermost_loop(self.instance)
 
     def merged(self, delta: Mapping[str, Json] | None) -> dict[str, Any]:

@@ -24,22 +24,28 @@ from pytest_workrail.engine.core.errors import (
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
     CAPABILITY_OBSERVATION,
-    LOOP_CONTROL,
     LOOP_CONTROL_KIND,
     ContractPack,
     IrIndex,
 )
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.loops import loop_variables
-from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 from pytest_workrail.engine.core.question import find_question
-from pytest_workrail.engine.core.reports import probe_capability
 from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.ir import (
+    CountSource,
+    ItemsSource,
+    LoopArtifact,
+    LoopCondition,
+    Program,
+    RepeatingStep,
+)
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.solver.expression import Values
 from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
@@ -56,26 +62,20 @@ def agent_solver(conditions: Iterable[object] = ()) -> Solver:
     return Solver(conditions, LIMITS)
 
 
-def workflow_solver(ir: dict[str, Any]) -> Solver:
+def workflow_solver(program: Program) -> Solver:
     """Return a solver for the conditions of a whole workflow."""
-    return agent_solver(conditions_of(ir))
+    return agent_solver(conditions_of(program))
 
 
-def conditions_of(ir: dict[str, Any]) -> Iterator[object]:
-    """Yield every condition of an IR that decides about what an agent is shown, in the order of the steps."""
-    for step in ir["steps"]:
-        yield from _conditions(step)
-        for inner in step.get("body", ()):
-            yield from _conditions(inner)
-
-
-def _conditions(step: dict[str, Any]) -> Iterator[object]:
-    yield step.get("runCondition")
-    if step["type"] == "loop":
-        yield step["loop"]["source"].get("condition")
-        return
-    yield from (fragment.get("when") for fragment in step.get("fragments", ()))
-    yield step["confirmation"].get("condition")
+def conditions_of(program: Program) -> Iterator[object]:
+    """Yield every condition of a workflow that decides about what an agent is shown, in the order of the steps."""
+    for step in program.all_steps:
+        yield step.run_condition
+        if step.type == "loop":
+            yield step.loop_condition
+            continue
+        yield from (fragment.when for fragment in step.fragments)
+        yield step.confirmation_condition
 
 
 def solve(
@@ -109,32 +109,27 @@ def correct_answer(view: StepView) -> Submit:
 def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str | None:
     """Notes where they are asked for, and none elsewhere. `context` is what is submitted with them."""
     step = view.step
-    output: dict[str, Any] = step.get("output", {})
     plain = f"Done: {view.step_id}."
-    if "contract" in output:
+    if step.contract is not None:
         return None
-    if "criteria" not in output:
-        return plain if requires_notes(step) else None
+    if step.criteria is None:
+        return plain if step.requires_notes else None
     from pytest_workrail.agents.values import fitting_notes
 
-    fitting = fitting_notes(output["criteria"], view.merged(context), plain)
-    if fitting is not None or "assessments" not in output:
+    fitting = fitting_notes(step.criteria, view.merged(context), plain)
+    if fitting is not None or step.assessments is None:
         return fitting or plain
     # Beside assessments the criteria decide nothing; only notes that are missing would.
-    return plain if requires_notes(step) else None
+    return plain if step.requires_notes else None
 
 
 def artifacts_of(view: StepView) -> tuple[Json, ...]:
     """Return what the step must submit besides notes: one artifact for its contract, or one for each assessment."""
-    output: dict[str, Any] = view.step.get("output", {})
-    if "contract" in output:
-        if not output["contract"]["required"]:
-            return ()
-        artifact = contract_artifact(view, output["contract"]["ref"])
-        return () if artifact is None else (artifact,)
-    if "assessments" in output:
+    contract = view.step.contract
+    if contract is None:
         return tuple(assessment_artifacts(view))
-    return ()
+    artifact = contract_artifact(view, contract.ref) if contract.required else None
+    return () if artifact is None else (artifact,)
 
 
 def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
@@ -147,7 +142,7 @@ def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
     if ref == LOOP_CONTROL and view.loop is not None:
         specific = loop_decision(view.profile, view.loop, "stop")
     elif ref == CAPABILITY_OBSERVATION:
-        capability = probe_capability(view.step)
+        capability = view.step.probed_capability
         specific = observation(capability or "web_browsing", "available", _proof(capability))
     return specific if specific is not None and not pack.issues(specific) else smallest_artifact(pack)
 
@@ -161,10 +156,10 @@ def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
     return value if isinstance(value, dict) else None
 
 
-def loop_decision(profile: Profile, loop: dict[str, Any], decision: str) -> dict[str, Json]:
+def loop_decision(profile: Profile, loop: RepeatingStep, decision: str) -> dict[str, Json]:
     """Return a decision about a loop; it names the loop where that matters."""
     artifact: dict[str, Json] = {"kind": LOOP_CONTROL_KIND, "decision": decision}
-    return {**artifact, "loopId": loop["id"]} if _names_loop(profile) else artifact
+    return {**artifact, "loopId": loop.id} if _names_loop(profile) else artifact
 
 
 def _names_loop(profile: Profile) -> bool:
@@ -195,28 +190,30 @@ def assessment_artifacts(view: StepView, choose: Mapping[str, str] | None = None
 
     `choose` gives levels by dimension, to be taken as they are.
     """
-    asked = view.step["output"]["assessments"]
-    declared = {assessment["id"]: assessment for assessment in view.program.ir["assessments"]}
-    for ref in asked["refs"]:
+    asked = view.step.assessments
+    if asked is None:
+        return
+    declared = {assessment.id: assessment for assessment in view.program.definition.assessments}
+    for ref in asked.refs:
         alarms = {
-            consequence["when"]["anyEqualsLevel"]
-            for consequence in asked["consequences"]
-            if consequence["when"].get("forAssessment", ref) == ref
+            consequence.when.any_equals_level
+            for consequence in asked.consequences
+            if consequence.when.for_assessment in (None, ref)
         }
-        required = [each for each in declared[ref]["dimensions"] if each.get("required", True)]
+        required = [each for each in declared[ref].dimensions if each.required is not False]
         # An assessment without any dimension is no valid one, so one that may be left out is answered then.
         levels: dict[str, Json] = {
-            each["id"]: (choose or {}).get(each["id"]) or _harmless_level(each["levels"], alarms)
-            for each in required or declared[ref]["dimensions"][:1]
+            each.id: (choose or {}).get(each.id) or _harmless_level(each.levels, alarms)
+            for each in required or declared[ref].dimensions[:1]
         }
         yield {
             "kind": ASSESSMENT_KIND,
-            **({"assessmentId": ref} if len(asked["refs"]) > 1 else {}),
+            **({"assessmentId": ref} if len(asked.refs) > 1 else {}),
             "dimensions": levels,
         }
 
 
-def _harmless_level(levels: list[str], alarms: set[str]) -> str:
+def _harmless_level(levels: Sequence[str], alarms: set[str]) -> str:
     return next((level for level in levels if level not in alarms), levels[0])
 
 
@@ -291,26 +288,25 @@ def _changed(answer: Submit, change: Mapping[str, Json] | None) -> Submit | None
     return None if mended == answer else mended
 
 
-def _ended(view: StepView, answer: Submit, loop: dict[str, Any], iteration: int) -> Submit | None:
-    """The answer with whatever keeps a loop from starting an iteration; a fixed count can't be helped."""
-    source = loop["loop"]["source"]
+def _ended(view: StepView, answer: Submit, loop: RepeatingStep, iteration: int) -> Submit | None:
+    """Return the answer with whatever keeps a loop from starting an iteration; a fixed count can't be helped."""
     context = view.merged(answer.context)
-    match source["kind"]:
-        case "artifact":
+    is_last = iteration >= loop.loop.max_iterations
+    match loop.loop.source:
+        case LoopArtifact():
             return _stopped(view, answer, loop)
-        case "condition":
-            wanted = loop["loop"]["kind"] == "until"
+        case LoopCondition():
             variables = loop_variables(loop, iteration, context)
-            return _changed(answer, solve(source["condition"], wanted, context, variables))
-        case "count" if "variable" in source and iteration >= loop["loop"]["maxIterations"]:
-            return _changed(answer, {source["variable"]: iteration})
-        case "items" if iteration >= loop["loop"]["maxIterations"]:
-            return _changed(answer, {source["variable"]: context[source["variable"]][:iteration]})
+            return _changed(answer, solve(*continue_wish(loop, False), context, variables))
+        case CountSource(variable=str(variable)) if is_last:
+            return _changed(answer, {variable: iteration})
+        case ItemsSource(variable=variable) if is_last:
+            return _changed(answer, {variable: context[variable][:iteration]})
         case _:
             return None
 
 
-def _stopped(view: StepView, answer: Submit, loop: dict[str, Any]) -> Submit | None:
+def _stopped(view: StepView, answer: Submit, loop: RepeatingStep) -> Submit | None:
     """Return the answer with a decision to stop; None when it has one."""
     decision = loop_decision(view.profile, loop, "stop")
     return None if decision in answer.artifacts else replace(answer, artifacts=(*answer.artifacts, decision))
@@ -322,16 +318,15 @@ def _stopped(view: StepView, answer: Submit, loop: dict[str, Any]) -> Submit | N
 def needed_variables(index: IrIndex, loop_id: str) -> dict[str, Json]:
     """The variable a loop can't be entered without: a count of one, or a list of one."""
     loop = index.loops[loop_id]
-    source = loop["loop"]["source"]
-    if source["kind"] == "count":
-        return {source["variable"]: 1}
-    return {source["variable"]: [_item(loop)]}
+    if loop.loop_variable is None:
+        return {}
+    return {loop.loop_variable: 1 if loop.loop.source.kind == "count" else [_item(loop)]}
 
 
-def _item(loop: dict[str, Any]) -> Json:
+def _item(loop: RepeatingStep) -> Json:
     """Return an element with the members that the texts of the body read from it, each filled with its own name."""
-    name = loop["loop"]["variables"]["item"]
-    texts = [text for step in loop["body"] for text in _texts_of(step)]
+    name = loop.loop.variables.item or ""
+    texts = [text for step in loop.body for text in step.texts]
     if not any(f"{{{{{name}." in text for text in texts):
         return "item"
     member = re.compile(rf"\{{\{{{re.escape(name)}\.([A-Za-z_][\w.]*)", re.ASCII)
@@ -339,12 +334,6 @@ def _item(loop: dict[str, Any]) -> Json:
     for path in (path for text in texts for path in member.findall(text)):
         _put(item, path.strip(".").split("."))
     return item
-
-
-def _texts_of(step: dict[str, Any]) -> Iterator[str]:
-    yield step["title"]
-    yield step.get("prompt", "")
-    yield from (fragment["text"] for fragment in step.get("fragments", ()))
 
 
 def _put(item: dict[str, Json], names: list[str]) -> None:
@@ -379,7 +368,7 @@ def start_context(start: StartView) -> dict[str, Json]:
 class _Route(NamedTuple):
     """Conditions that have to come out in a certain way, and what to set besides."""
 
-    wishes: list[tuple[object, bool]]
+    wishes: list[Wish]
     variables: dict[str, Json]
     shadowed: dict[str, Json]
 
@@ -400,10 +389,10 @@ def _routes(start: StartView, added: dict[str, Json]) -> Iterator[_Route]:
     """To each step of the top level and into each loop; then the same, past the loops before it."""
     context = merged(start.context, added)
     for passes in (False, True):
-        past: list[tuple[object, bool]] = []
-        for step in start.program.ir["steps"]:
-            wishes = [*past, (step.get("runCondition"), True)]
-            if step["type"] != "loop":
+        past: list[Wish] = []
+        for step in start.program.definition.steps:
+            wishes = [*past, (step.run_condition, True)]
+            if step.type != "loop":
                 yield _Route(wishes, {}, {})
                 continue
             yield from _routes_into(step, wishes, start, context)
@@ -412,29 +401,26 @@ def _routes(start: StartView, added: dict[str, Json]) -> Iterator[_Route]:
 
 
 def _routes_into(
-    loop: dict[str, Any], wishes: list[tuple[object, bool]], start: StartView, context: dict[str, Any]
+    loop: RepeatingStep, wishes: list[Wish], start: StartView, context: dict[str, Any]
 ) -> Iterator[_Route]:
-    source = loop["loop"]["source"]
-    variables: dict[str, Json] = {}
-    if source["kind"] == "condition":
-        wishes = [*wishes, _continue_condition(loop, True)]
-    elif "variable" in source:
-        variables = needed_variables(start.program.index, loop["id"])
+    if loop.loop_condition is not None:
+        wishes = [*wishes, continue_wish(loop, True)]
+    variables = needed_variables(start.program.index, loop.id)
     shadowed = loop_variables(loop, 0, {**context, **variables})
-    for step in loop["body"]:
-        yield _Route([*wishes, (step.get("runCondition"), True)], variables, shadowed)
+    for step in loop.body:
+        yield _Route([*wishes, (step.run_condition, True)], variables, shadowed)
 
 
-def _skip_conditions(loop: dict[str, Any]) -> list[tuple[object, bool]]:
+def _skip_conditions(loop: RepeatingStep) -> list[Wish]:
     """Return what keeps a loop from being entered."""
-    if "runCondition" in loop:
-        return [(loop["runCondition"], False)]
-    return [_continue_condition(loop, False)] if loop["loop"]["source"]["kind"] == "condition" else []
+    if loop.run_condition is not None:
+        return [(loop.run_condition, False)]
+    return [continue_wish(loop, False)] if loop.loop_condition is not None else []
 
 
-def _continue_condition(loop: dict[str, Any], wanted: bool) -> tuple[object, bool]:
+def continue_wish(loop: RepeatingStep, goes_on: bool) -> Wish:
     """Return how the condition of a loop has to come out so that it starts an iteration, or does not."""
-    return loop["loop"]["source"]["condition"], wanted is (loop["loop"]["kind"] != "until")
+    return loop.loop_condition, goes_on is (loop.loop.kind != "until")
 
 
 def _starts(start: StartView, added: dict[str, Json]) -> bool:

@@ -40,13 +40,12 @@ from pytest_workrail.agents.correct import (
 )
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
-from pytest_workrail.engine.core.outputs import requires_notes
-from pytest_workrail.engine.core.reports import probe_capability
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.workflow import AssessmentDimension
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
 _BYTES = 6
@@ -103,11 +102,11 @@ def _empty_answer(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _without_notes(view: StepView, correct: Submit) -> Submit | None:
-    return replace(correct, notes=None) if requires_notes(view.step) else None
+    return replace(correct, notes=None) if view.step.requires_notes else None
 
 
 def _blank_notes(view: StepView, correct: Submit) -> Submit | None:
-    return replace(correct, notes=" \n\t") if requires_notes(view.step) else None
+    return replace(correct, notes=" \n\t") if view.step.requires_notes else None
 
 
 def _oversize_notes(view: StepView, correct: Submit) -> Submit | None:
@@ -116,12 +115,12 @@ def _oversize_notes(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _failing_notes(view: StepView, correct: Submit) -> Submit | None:
-    output: dict[str, Any] = view.step.get("output", {})
-    if "criteria" not in output or "contract" in output or "assessments" in output:
+    step = view.step
+    if step.criteria is None or step.contract is not None or step.assessments is not None:
         return None
     from pytest_workrail.agents.values import failing_notes
 
-    notes = failing_notes(output["criteria"], view.merged(correct.context))
+    notes = failing_notes(step.criteria, view.merged(correct.context))
     return None if notes is None else replace(correct, notes=notes)
 
 
@@ -130,13 +129,13 @@ def _failing_notes(view: StepView, correct: Submit) -> Submit | None:
 
 def _pack(view: StepView) -> ContractPack | None:
     """Return the contract of the step, whether it has to be met or not."""
-    contract = view.step.get("output", {}).get("contract")
-    return None if contract is None else view.program.index.packs.get(contract["ref"])
+    contract = view.step.contract
+    return None if contract is None else view.program.index.packs.get(contract.ref)
 
 
 def _is_asked_for_artifacts(view: StepView) -> bool:
-    output: dict[str, Any] = view.step.get("output", {})
-    return output["contract"]["required"] if "contract" in output else "assessments" in output
+    step = view.step
+    return step.assessments is not None if step.contract is None else step.contract.required
 
 
 def _artifacts(view: StepView, correct: Submit) -> tuple[dict[str, Json], ...]:
@@ -198,15 +197,14 @@ def _above_bound(schema: dict[str, Any]) -> Json:
 
 
 def _assessed(view: StepView) -> bool:
-    output: dict[str, Any] = view.step.get("output", {})
-    return "assessments" in output and "contract" not in output
+    return view.step.assessments is not None and view.step.contract is None
 
 
-def _dimensions(view: StepView) -> Iterator[tuple[str, dict[str, Any]]]:
-    asked = view.step["output"]["assessments"]["refs"]
-    for assessment in view.program.ir["assessments"]:
-        if assessment["id"] in asked:
-            yield from ((assessment["id"], dimension) for dimension in assessment["dimensions"])
+def _dimensions(view: StepView) -> Iterator[tuple[str, AssessmentDimension]]:
+    asked = () if view.step.assessments is None else view.step.assessments.refs
+    for assessment in view.program.definition.assessments:
+        if assessment.id in asked:
+            yield from ((assessment.id, dimension) for dimension in assessment.dimensions)
 
 
 def _wrong_level(view: StepView, correct: Submit) -> Submit | None:
@@ -214,18 +212,18 @@ def _wrong_level(view: StepView, correct: Submit) -> Submit | None:
         return None
     _, first = next(_dimensions(view))
     level = "off the scale"
-    return replace(correct, artifacts=tuple(assessment_artifacts(view, {first["id"]: level})))
+    return replace(correct, artifacts=tuple(assessment_artifacts(view, {first.id: level})))
 
 
 def _followup_level(view: StepView, correct: Submit) -> Submit | None:
-    if "assessments" not in view.step.get("output", {}):
+    if view.step.assessments is None:
         return None
-    for consequence in view.step["output"]["assessments"]["consequences"]:
-        when = consequence["when"]
+    for consequence in view.step.assessments.consequences:
+        when = consequence.when
         for assessment_id, dimension in _dimensions(view):
-            is_meant = when.get("forAssessment", assessment_id) == assessment_id
-            if is_meant and when["anyEqualsLevel"] in dimension["levels"]:
-                chosen = {dimension["id"]: when["anyEqualsLevel"]}
+            is_meant = when.for_assessment in (None, assessment_id)
+            if is_meant and when.any_equals_level in dimension.levels:
+                chosen = {dimension.id: when.any_equals_level}
                 return _with_assessments(correct, tuple(assessment_artifacts(view, chosen)))
     return None
 
@@ -286,7 +284,7 @@ def _wrong_loop(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _claim_capability(view: StepView, correct: Submit) -> Submit | None:
-    capability = probe_capability(view.step)
+    capability = view.step.probed_capability
     if capability is None:
         return None
     claim: dict[str, Json] = {"kind": "manual_claim", "claimedBy": "agent"}
@@ -294,11 +292,11 @@ def _claim_capability(view: StepView, correct: Submit) -> Submit | None:
 
 
 def _lack_capability(view: StepView, correct: Submit) -> Submit | None:
-    probed = probe_capability(view.step)
+    probed = view.step.probed_capability
     if probed is not None:
         failed: dict[str, Json] = {"kind": "probe_step", "result": "failure"}
         return replace(correct, artifacts=(observation(probed, "unavailable", failed),))
-    required = sorted(name for name, level in view.program.ir["capabilities"].items() if level == "required")
+    required = view.program.definition.required_capabilities
     if not required:
         return None
     missing: dict[str, Json] = {"kind": "attempted_use", "result": "failure", "failureCode": "tool_missing"}

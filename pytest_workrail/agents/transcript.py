@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.build import program_model
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.agent import Action
+    from workrail_lint.systems.workrail.model.ir import Program
 
 # What sort of answer a call got, whichever form the profile gives to answers.
 AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]
@@ -97,7 +100,7 @@ class EngineDefectMark(Struct, frozen=True):
         return {"id": self.id, "exchange": self.exchange, **step, "outcome": self.outcome, "engine": self.engine}
 
 
-class Transcript(Struct, frozen=True):
+class Transcript(Struct, frozen=True, dict=True):
     """A whole run.
 
     `final` is the last projection, with the members `status`, `context`, `outputs` (of each step done, in order),
@@ -122,3 +125,8 @@ class Transcript(Struct, frozen=True):
     actions: tuple[Action, ...] = ()
     skipped: tuple[dict[str, Json], ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def program(self) -> Program:
+        """The typed form of the IR."""
+        return program_model(self.ir)

@@ -7,7 +7,7 @@ scenarios works on any kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_workrail.agents.correct import workflow_solver
@@ -69,9 +69,16 @@ from pytest_workrail.coverage.sites import (
     UnsetSeen,
 )
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
-from pytest_workrail.engine.core.loops import body_of, is_gate
+from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
 from pytest_workrail.engine.model.words import Autonomy
+from workrail_lint.systems.workrail.model.ir import (
+    ConditionalConfirmation,
+    EveryConfirmation,
+    Program,
+    ProgramStep,
+    RepeatingStep,
+)
 from workrail_lint.systems.workrail.solver.search import Wish
 
 GUIDED: Autonomy = "guided"
@@ -195,7 +202,7 @@ class LoopGoal(GoalKind):
 
     @classmethod
     def goals(cls, site: LoopSite) -> Iterator[Point | Excluded]:
-        loop_id = site.loop["id"]
+        loop_id = site.loop.id
         yield from (Point(cls, loop_id, case) for case in site.exits)
         for case in (ZERO, ONE, MANY, LIMIT):
             if case not in site.exits:
@@ -227,15 +234,15 @@ class FragmentGoal(GoalKind):
     @classmethod
     def goals(cls, site: FragmentSite) -> Iterator[Point | Excluded]:
         # A fragment without a condition is always shown.
-        for is_shown in (True, False) if "when" in site.fragment else (True,):
+        for is_shown in (True,) if site.fragment.when is None else (True, False):
             point = Point(cls, site.place, cls.case(is_shown))
-            yield from _case(point, site.scope, (site.fragment.get("when"), is_shown))
+            yield from _case(point, site.scope, (site.fragment.when, is_shown))
 
     @classmethod
     def observed(cls, evidence: AttemptSeen) -> Iterator[Point]:
-        for fragment in evidence.step.get("fragments", ()):
-            case = cls.case(fragment["id"] in evidence.attempt.fragments)
-            yield Point(cls, fragment_place(evidence.place, fragment["id"]), case)
+        for fragment in evidence.step.fragments:
+            case = cls.case(fragment.id in evidence.attempt.fragments)
+            yield Point(cls, fragment_place(evidence.place, fragment.id), case)
 
 
 class GateGoal(GoalKind):
@@ -247,15 +254,13 @@ class GateGoal(GoalKind):
 
     @classmethod
     def goals(cls, site: ConfirmationSite) -> Iterator[Point | Excluded]:
-        confirmation = site.step["confirmation"]
-        match confirmation["kind"]:
-            case "always":
+        match site.step.confirmation:
+            case EveryConfirmation():
                 yield Point(cls, site.place, ASKED)
-            case "when":
-                condition = confirmation["condition"]
+            case ConditionalConfirmation(condition=condition):
                 yield from _case(Point(cls, site.place, ASKED), site.scope, (condition, True))
                 # The agent is never told to wait for a parallel step, so nothing shows that it need not.
-                if site.step["type"] != "parallel":
+                if site.step.type != "parallel":
                     yield from _case(Point(cls, site.place, FREE), site.scope, (condition, False))
 
     @classmethod
@@ -308,9 +313,9 @@ class ConsequenceGoal(GoalKind):
         attempt = evidence.attempt
         if FOLLOWUP not in attempt.blockers and GAP_OF_BLOCKER[FOLLOWUP] not in attempt.gaps:
             return
-        for consequence in evidence.step.get("output", {}).get("assessments", {}).get("consequences", ()):
-            when = consequence["when"]
-            scope, wanted = when.get("forAssessment"), when["anyEqualsLevel"]
+        asked = evidence.step.assessments
+        for consequence in () if asked is None else asked.consequences:
+            scope, wanted = consequence.when.for_assessment, consequence.when.any_equals_level
             if any(level == wanted and scope in (None, assessment) for assessment, _, level in attempt.levels):
                 yield Point(cls, consequence_place(evidence.place, scope), wanted)
 
@@ -402,9 +407,9 @@ class DecidesGoal(GoalKind):
             case LoopSite(loop, scope, exits) if exits:
                 yield from cls._of_loop(loop, scope)
             case FragmentSite(place, fragment, scope):
-                yield from cls._possible(place, fragment.get("when"), scope)
-            case ConfirmationSite(place, step, scope) if step["type"] != "parallel":
-                yield from cls._possible(gate_place(place), step["confirmation"].get("condition"), scope)
+                yield from cls._possible(place, fragment.when, scope)
+            case ConfirmationSite(place, step, scope) if step.type != "parallel":
+                yield from cls._possible(gate_place(place), step.confirmation_condition, scope)
 
     @classmethod
     def _possible(cls, place: str, condition: object, scope: ConditionScope) -> Iterator[Point]:
@@ -413,16 +418,15 @@ class DecidesGoal(GoalKind):
                 yield Point(cls, place, case)
 
     @classmethod
-    def _of_loop(cls, loop: dict[str, Any], scope: ConditionScope) -> Iterator[Point]:
+    def _of_loop(cls, loop: RepeatingStep, scope: ConditionScope) -> Iterator[Point]:
         """Yield the members that can decide about the condition that a loop is asked with before each iteration."""
-        condition = loop["loop"]["source"].get("condition")
-        if not isinstance(condition, dict):
+        if loop.loop_condition is None:
             return
-        last = min(int(loop["loop"]["maxIterations"]), _ITERATIONS)
-        for case, wishes in Members(condition).wishes():
+        last = min(int(loop.loop.max_iterations), _ITERATIONS)
+        for case, wishes in Members(loop.loop_condition).wishes():
             at_entry = scope.solver.is_possible([*scope.held, *wishes], loop_numbers(loop, 0))
             if at_entry or any(scope.solver.is_possible(wishes, loop_numbers(loop, at)) for at in range(1, last)):
-                yield Point(cls, loop["id"], case)
+                yield Point(cls, loop.id, case)
 
     @classmethod
     def observed(cls, evidence: ConditionSeen | LoopAsked | Arrival) -> Iterator[Point]:
@@ -435,12 +439,10 @@ class DecidesGoal(GoalKind):
             case LoopAsked(loop_id, condition):
                 yield from cls.deciding(loop_id, condition, context, members)
             case Arrival(_, place, step):
-                for fragment in step.get("fragments", ()):
-                    where = fragment_place(place, fragment["id"])
-                    yield from cls.deciding(where, fragment.get("when"), context, members)
+                for fragment in step.fragments:
+                    yield from cls.deciding(fragment_place(place, fragment.id), fragment.when, context, members)
                 if evidence.gate_case is not None:
-                    condition = step["confirmation"].get("condition")
-                    yield from cls.deciding(gate_place(place), condition, context, members)
+                    yield from cls.deciding(gate_place(place), step.confirmation_condition, context, members)
 
     @classmethod
     def deciding(
@@ -473,9 +475,9 @@ class OrderGoal(GoalKind):
     def goals(cls, site: NeighbourSite) -> Iterator[Point | Excluded]:
         # Where both can always run, any run shows their order.
         pair = (site.step, site.following)
-        both: list[Wish] = [(each["runCondition"], True) for each in pair if "runCondition" in each]
+        both: list[Wish] = [(each.run_condition, True) for each in pair if each.run_condition is not None]
         if both and site.scope.allows(*both):
-            yield Point(cls, site.place, site.following["id"])
+            yield Point(cls, site.place, site.following.id)
 
     @classmethod
     def observed(cls, evidence: NeighbourSeen) -> Iterator[Point]:
@@ -528,12 +530,12 @@ def observed_points(evidence: Evidence) -> Iterator[Point]:
 # ------------------------------------------------------------------------------------------------- goals of a workflow
 
 
-def goals(ir: dict[str, Any], profile: Profile, *, strong: bool = False) -> tuple[Point, ...]:
+def goals(program: Program, profile: Profile, *, strong: bool = False) -> tuple[Point, ...]:
     """Return every point that a run of a workflow can show, in the order of its steps; each once.
 
     With `strong`, also which member of a condition decides, the order of neighbours, and dimensions that are left out.
     """
-    return tuple(point for point in GoalList(ir, profile).goals if strong or not point.kind.is_strong)
+    return tuple(point for point in GoalList(program, profile).goals if strong or not point.kind.is_strong)
 
 
 class GoalList:
@@ -542,14 +544,14 @@ class GoalList:
     What can only be reached behind an excluded point is not listed.
     """
 
-    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
-        self._ir = ir
+    def __init__(self, program: Program, profile: Profile) -> None:
+        self._program = program
         self._profile = profile
-        self._solver = workflow_solver(ir)
-        self._skippable = skippable_loops(ir, profile, self._solver)
-        self._unset = UnsetVariables(ir, profile)
-        self._packs = contract_packs(ir)
-        self._assessments: dict[str, dict[str, Any]] = {each["id"]: each for each in ir["assessments"]}
+        self._solver = workflow_solver(program)
+        self._skippable = skippable_loops(program, profile, self._solver)
+        self._unset = UnsetVariables(program, profile)
+        self._packs = contract_packs(program)
+        self._assessments = {each.id: each for each in program.assessments}
         self._goals: dict[Point, None] = {}
         self.excluded: list[Excluded] = []
         for site in self._sites():
@@ -566,60 +568,59 @@ class GoalList:
 
     def _sites(self) -> Iterator[Site]:
         scope = ConditionScope(self._solver)
-        for step, following in _with_next(self._ir["steps"]):
-            yield from self._step_or_loop(step, step["id"], scope)
+        for step, following in _with_next(self._program.steps):
+            yield from self._step_or_loop(step, step.id, scope)
             if self._unset.is_asked_for(step):
-                yield QuestionSite(step["id"])
+                yield QuestionSite(step.id)
             if following is not None:
-                yield NeighbourSite(step["id"], step, following, scope)
+                yield NeighbourSite(step.id, step, following, scope)
 
-    def _step_or_loop(self, step: dict[str, Any], place: str, scope: ConditionScope) -> Iterator[Site]:
-        if "runCondition" in step:
-            yield ConditionSite(place, step["runCondition"], scope, self._unset.can_wait(step, scope.loop))
-            scope = scope.where((step["runCondition"], True))
+    def _step_or_loop(self, step: ProgramStep, place: str, scope: ConditionScope) -> Iterator[Site]:
+        if step.run_condition is not None:
+            yield ConditionSite(place, step.run_condition, scope, self._unset.can_wait(step, scope.loop))
+            scope = scope.where((step.run_condition, True))
         if scope.allows():
-            yield from self._loop(step, scope) if step["type"] == "loop" else self._step(step, place, scope)
+            yield from self._loop(step, scope) if step.type == "loop" else self._step(step, place, scope)
 
-    def _loop(self, loop: dict[str, Any], scope: ConditionScope) -> Iterator[Site]:
-        loop_id = loop["id"]
+    def _loop(self, loop: RepeatingStep, scope: ConditionScope) -> Iterator[Site]:
+        loop_id = loop.id
         exits = loop_exits(loop, self._profile, scope, skippable=loop_id in self._skippable)
         yield LoopSite(loop, scope, exits)
         if exits in ([], [ZERO]):
             return
         inside = scope.inside(loop)
         for step, following in _with_next(body_of(loop, self._profile)):
-            place = place_of(step["id"], ((loop_id, 0),))
+            place = place_of(step.id, ((loop_id, 0),))
             yield from self._step_or_loop(step, place, inside)
             # A gate is asked only where nothing is decided yet, so it is never in line with the step before it.
-            if following is not None and not is_gate(following):
+            if following is not None and not following.is_gate:
                 yield NeighbourSite(place, step, following, inside)
         yield RefusalSite(loop_id, loop_blockers(loop, self._profile, LIMIT in exits))
 
-    def _step(self, step: dict[str, Any], place: str, scope: ConditionScope) -> Iterator[Site]:
+    def _step(self, step: ProgramStep, place: str, scope: ConditionScope) -> Iterator[Site]:
         yield StepSite(place)
-        for fragment in step.get("fragments", ()):
-            yield FragmentSite(fragment_place(place, fragment["id"]), fragment, scope)
+        for fragment in step.fragments:
+            yield FragmentSite(fragment_place(place, fragment.id), fragment, scope)
         yield ConfirmationSite(place, step, scope)
         yield from self._assessed(step, place)
-        contract = step.get("output", {}).get("contract")
-        if contract is not None and contract["ref"] != ASSESSMENT:
-            yield ContractSite(place, contract["ref"])
+        if step.contract is not None and step.contract.ref != ASSESSMENT:
+            yield ContractSite(place, step.contract.ref)
         codes = step_blockers(step, self._profile, self._packs)
         if Point(GateGoal, place, ASKED) not in self._goals and APPROVAL in codes:
             codes.remove(APPROVAL)
         yield RefusalSite(place, codes)
 
-    def _assessed(self, step: dict[str, Any], place: str) -> Iterator[Site]:
-        asked = step.get("output", {}).get("assessments", {"refs": [], "consequences": []})
-        for ref in asked["refs"]:
-            dimensions = self._assessments[ref]["dimensions"]
+    def _assessed(self, step: ProgramStep, place: str) -> Iterator[Site]:
+        if step.assessments is None:
+            return
+        for ref in step.assessments.refs:
+            dimensions = self._assessments[ref].dimensions
             for dimension in dimensions:
-                where = dimension_place(place, ref, dimension["id"])
-                yield DimensionSite(where, dimension["levels"], len(dimensions) == 1)
-        for consequence in asked["consequences"]:
-            when = consequence["when"]
-            yield ConsequenceSite(consequence_place(place, when.get("forAssessment")), when["anyEqualsLevel"])
+                yield DimensionSite(dimension_place(place, ref, dimension.id), dimension.levels, len(dimensions) == 1)
+        for consequence in step.assessments.consequences:
+            when = consequence.when
+            yield ConsequenceSite(consequence_place(place, when.for_assessment), when.any_equals_level)
 
 
-def _with_next(steps: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+def _with_next(steps: Sequence[ProgramStep]) -> Iterator[tuple[ProgramStep, ProgramStep | None]]:
     return zip(steps, [*steps[1:], None], strict=True)

@@ -36,6 +36,7 @@ from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.core.state import Running
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPath, LoopPosition, StepInstance, step_key
 from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 
 
 def observe(transcript: Transcript, *, strong: bool = False) -> frozenset[Point]:
@@ -46,13 +47,13 @@ def observe(transcript: Transcript, *, strong: bool = False) -> frozenset[Point]
 
 
 def _evidence(transcript: Transcript, profile: Profile, *, strong: bool) -> Iterator[Evidence]:
-    steps = steps_by_place(transcript.ir)
-    paths = Paths(transcript.ir, profile, strong=strong)
+    steps = steps_by_place(transcript.program)
+    paths = Paths(transcript.program, profile, strong=strong)
     for choice, state, seen in paths.follow_all(transcript.choices):
         yield from seen
         if state.chosen is not None:
             place = place_of(state.chosen.step_id, state.chosen.loop_path)
-            loop = steps[state.chosen.loop_path[-1].loop_id] if state.chosen.loop_path else None
+            loop = paths.interpreter.index.innermost_loop(state.chosen)
             context = render_context(loop, state.chosen.loop_path, choice.context) if strong else choice.context
             yield Arrival(choice, place, steps[place], context, profile, paths.members)
     for attempt in transcript.attempts:
@@ -70,8 +71,7 @@ def _unset(transcript: Transcript) -> Iterator[Evidence]:
             path = ((str(loop["loopId"]), int(loop["iteration"])),) if loop is not None else ()
             yield UnsetSeen(place_of(passed["stepId"], path))
     # A question about a loop names the step that would be next, which is one of its body.
-    steps: list[Any] = transcript.ir["steps"]  # type: ignore[assignment]
-    around = {inner["id"]: step["id"] for step in steps for inner in step.get("body", ())}
+    around = {inner.id: loop.id for loop in transcript.program.loops for inner in loop.body}
     reports: list[Any] = [exchange.response.get("blockers") for exchange in transcript.exchanges]
     blockers = (each for report in reports if isinstance(report, dict) for each in report["blockers"])
     gaps: list[Any] = transcript.final["gaps"]  # type: ignore[assignment]
@@ -83,13 +83,13 @@ def _unset(transcript: Transcript) -> Iterator[Evidence]:
             yield QuestionSeen(around.get(details["stepId"], details["stepId"]), is_gap)
 
 
-def steps_by_place(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the steps of an IR by place."""
-    found: dict[str, dict[str, Any]] = {}
-    for step in ir["steps"]:
-        found[step["id"]] = step
-        found |= {place_of(inner["id"], ((step["id"], 0),)): inner for inner in step.get("body", ())}
-    return found
+def steps_by_place(program: Program) -> dict[str, ProgramStep]:
+    """Return the steps of a workflow by place."""
+    steps: dict[str, ProgramStep] = {}
+    for step in program.steps:
+        steps[step.id] = step
+        steps |= {place_of(inner.id, ((step.id, 0),)): inner for inner in step.body}
+    return steps
 
 
 # ------------------------------------------------------------------------------------------------- the path of a run
@@ -106,12 +106,11 @@ class PathState(NamedTuple):
 class Paths:
     """Follows choices through one IR under a profile. With `strong`, also sees who decided and who was next."""
 
-    def __init__(self, ir: dict[str, Any], profile: Profile, *, strong: bool = False) -> None:
-        self.interpreter = Interpreter(ir, profile)
+    def __init__(self, program: Program, profile: Profile, *, strong: bool = False) -> None:
+        self.interpreter = Interpreter(program, profile)
         self.members = MemberTable() if strong else None
-        steps: list[dict[str, Any]] = ir["steps"]
-        self.following = {step["id"]: after for step, after in pairwise(steps)}
-        self.conditions = {step["id"]: step.get("runCondition") for step in steps}
+        self.following = {step.id: after for step, after in pairwise(program.steps)}
+        self.conditions = {step.id: step.run_condition for step in program.steps}
 
     def follow_all(self, choices: Iterable[Choice]) -> Iterator[tuple[Choice, PathState, list[Evidence]]]:
         """Yield each choice of a run with where it led, and what could be seen on the way."""
@@ -149,8 +148,7 @@ class _Watcher:
     def evaluated(self, step_id: str, position: LoopPosition | None, holds: bool) -> None:
         members = self._paths.members
         if position is None:
-            condition, context = self._paths.conditions[step_id], self._context
-            self.seen.append(ConditionSeen(step_id, condition, context, holds, members))
+            self.seen.append(ConditionSeen(step_id, self._paths.conditions[step_id], self._context, holds, members))
             return
         loop = self._loop(position.loop_id)
         condition = next(step.condition for step in loop.body if step.step_id == step_id)
@@ -161,24 +159,25 @@ class _Watcher:
         loop, members = self._loop(loop_id), self._paths.members
         if enters:
             self._entered.add((loop_id, iteration))
-        if members is not None and loop.source["kind"] == "condition":
+        if members is not None and loop.source.kind == "condition":
             context = loop.project(iteration, self._context)
-            self.seen.append(LoopAsked(loop_id, loop.source["condition"], context, members))
+            self.seen.append(LoopAsked(loop_id, loop.source.condition, context, members))
 
     def chosen(self, step_id: str, position: LoopPosition | None, completed: CompletedKeys) -> None:
         if self._paths.members is None:
             return
         path: LoopPath = () if position is None else (position,)
+        following: ProgramStep | None
         if position is None:
             following, place, context = self._paths.following.get(step_id), step_id, self._context
         else:
             loop = self._loop(position.loop_id)
             at = next(index for index, step in enumerate(loop.body) if step.step_id == step_id)
-            following = next(iter(loop.definition["body"][at + 1 : at + 2]), None) if at + 1 < len(loop.body) else None
+            following = next(iter(loop.definition.body[at + 1 : at + 2]), None) if at + 1 < len(loop.body) else None
             place, context = place_of(step_id, path), loop.project(position.iteration, self._context)
-        is_open = following is not None and step_key(following["id"], path) not in completed
-        if following is not None and is_open and evaluate(following.get("runCondition"), context):
-            self.seen.append(NeighbourSeen(place, following["id"]))
+        is_open = following is not None and step_key(following.id, path) not in completed
+        if following is not None and is_open and evaluate(following.run_condition, context):
+            self.seen.append(NeighbourSeen(place, following.id))
 
     def left(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None, completed: CompletedKeys) -> None:
         loop, path = self._loop(frame.loop_id), (LoopPosition(frame.loop_id, frame.iteration),)
@@ -195,5 +194,5 @@ class _Watcher:
         """Return whether the limit ended a loop where that is a normal end. One that is not asked again is cut."""
         if self._paths.interpreter.profile.loop_limit is not LoopLimit.EXIT or iterations < loop.max_iterations:
             return False
-        count = iteration_count(loop.source, self._context)
+        count = iteration_count(loop.definition, self._context)
         return count is None or count > loop.max_iterations

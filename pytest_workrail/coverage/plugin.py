@@ -49,7 +49,7 @@ def add_untested(tally: Tally, paths: Sequence[str], folder: Path, *, strong: bo
             yield f"{path.name} does not compile: {compiled.error[0].message}"
         elif not tally.knows(compiled.value.workflow_id):
             workflow = tally.workflow(compiled.value.workflow_id, compiled.value.hash)
-            workflow.expect(REFERENCE.name, goals(compiled.value.ir, REFERENCE, strong=strong))
+            workflow.expect(REFERENCE.name, goals(compiled.value.program, REFERENCE, strong=strong))
 
 
 def workflow_paths(ids: Collection[str], folder: Path) -> list[str]:

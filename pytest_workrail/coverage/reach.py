@@ -11,8 +11,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_workrail.agents.correct import continue_wish
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from workrail_lint.base import js
+from workrail_lint.systems.workrail.model.ir import CountSource, LoopCondition, Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, Comparison, comparisons_in
 from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
@@ -31,18 +33,18 @@ class ConditionScope:
     def __init__(
         self,
         solver: Solver,
-        loop_step: dict[str, Any] | None = None,
+        loop: RepeatingStep | None = None,
         held: tuple[Wish, ...] = (),
         last_iteration: int = 0,
     ) -> None:
         self.solver = solver
-        self.loop = loop_step
+        self.loop = loop
         self.held = held
         self._last = last_iteration
 
-    def inside(self, loop_step: dict[str, Any]) -> ConditionScope:
+    def inside(self, loop: RepeatingStep) -> ConditionScope:
         """In the body of a loop. The variables may have changed since it was entered, but it still goes on."""
-        return ConditionScope(self.solver, loop_step, (), _last_iteration(self.solver, loop_step))
+        return ConditionScope(self.solver, loop, (), _last_iteration(self.solver, loop))
 
     def where(self, *wishes: Wish) -> ConditionScope:
         """The same place, while this holds too."""
@@ -93,43 +95,39 @@ def _near(comparison: Comparison) -> Iterator[int]:
                 yield from (math.floor(number) - 1, math.floor(number), math.ceil(number), math.ceil(number) + 1)
 
 
-def _last_iteration(solver: Solver, loop_step: dict[str, Any]) -> int:
+def _last_iteration(solver: Solver, loop: RepeatingStep) -> int:
     """Return the last iteration that a loop can come to: none is left out on the way there."""
-    count = loop_step["loop"]["source"].get("count", math.inf)
-    last: int = math.ceil(min(count, loop_step["loop"]["maxIterations"])) - 1
-    if not counts_iterations(loop_step):
+    count = fixed_count(loop)
+    limit = loop.loop.max_iterations
+    last = math.ceil(limit if count is None else min(count, limit)) - 1
+    if not counts_iterations(loop):
         return last
-    ends = (
-        at
-        for at in range(1, last + 1)
-        if not solver.is_possible(continuing(loop_step, at), loop_numbers(loop_step, at))
-    )
+    ends = (at for at in range(1, last + 1) if not solver.is_possible(continuing(loop, at), loop_numbers(loop, at)))
     return next(ends, last + 1) - 1
 
 
-def counts_iterations(loop_step: dict[str, Any]) -> bool:
+def counts_iterations(loop: RepeatingStep) -> bool:
     """Return whether the condition of a loop looks at the number of its iteration."""
-    name = loop_step["loop"]["variables"]["iteration"]
-    return any(each.variable == name for each in comparisons_in(loop_step["loop"]["source"].get("condition")))
+    name = loop.loop.variables.iteration
+    return any(each.variable == name for each in comparisons_in(loop.loop_condition))
 
 
-def continuing(loop_step: dict[str, Any], iteration: int, *, goes_on: bool = True) -> tuple[Wish, ...]:
+def continuing(loop: RepeatingStep, iteration: int, *, goes_on: bool = True) -> tuple[Wish, ...]:
     """Return what has to hold so that a loop goes on with an iteration, or does not, as far as the context decides."""
-    source = loop_step["loop"]["source"]
-    match source["kind"]:
-        case "condition":
-            return ((source["condition"], goes_on is (loop_step["loop"]["kind"] != "until")),)
-        case "count" if "variable" in source:
-            return (({"var": source["variable"], "gt" if goes_on else "lte": iteration}, True),)
+    match loop.loop.source:
+        case LoopCondition():
+            return (continue_wish(loop, goes_on),)
+        case CountSource(variable=str(variable)):
+            return (({"var": variable, "gt" if goes_on else "lte": iteration}, True),)
         case _:
             return ()
 
 
-def loop_numbers(loop_step: dict[str, Any], iteration: int) -> dict[str, int]:
+def loop_numbers(loop: RepeatingStep, iteration: int) -> dict[str, int]:
     """Return the variables of a loop that count. Its elements are as free as the list they come from."""
-    names = loop_step["loop"]["variables"]
-    counted = {names["iteration"]: iteration + 1}
-    return counted | {names["index"]: iteration} if "index" in names else counted
+    names = loop.loop.variables
+    counted = {names.iteration: iteration + 1}
+    return counted if names.index_ is None else counted | {names.index_: iteration}
 
 
 def natural_exit(iterations: int) -> str:
@@ -137,41 +135,41 @@ def natural_exit(iterations: int) -> str:
     return (ZERO, ONE)[iterations] if iterations < 2 else MANY
 
 
-def iteration_count(source: dict[str, Any], context: Mapping[str, Any]) -> int | float | None:
-    """How often a loop runs that knows it beforehand; None where it is decided from one iteration to the next."""
-    match source["kind"]:
-        case "count":
-            count: int | float = source["count"] if "count" in source else context[source["variable"]]
-            return count
-        case "items":
-            return len(context[source["variable"]])
-        case _:
-            return None
+def fixed_count(loop: RepeatingStep) -> float | None:
+    """Return how often a loop runs whose author wrote the number; None for every other."""
+    return loop.loop.source.count if loop.loop.source.kind == "count" else None
 
 
-def asks_about_limit(loop_step: dict[str, Any], profile: Profile) -> bool:
+def iteration_count(loop: RepeatingStep, context: Mapping[str, Any]) -> float | None:
+    """Return how often a loop runs that knows it beforehand; None where each iteration decides about the next one."""
+    variable = loop.loop_variable
+    if variable is None:
+        return fixed_count(loop)
+    count: float = context[variable] if loop.loop.source.kind == "count" else len(context[variable])
+    return count
+
+
+def asks_about_limit(loop: RepeatingStep, profile: Profile) -> bool:
     """Return whether a loop is asked once more after the last iteration that its limit allows."""
-    return profile.loop_limit is LoopLimit.REPORT or loop_step["loop"]["source"]["kind"] in ("count", "items")
+    return profile.loop_limit is LoopLimit.REPORT or loop.loop.source.kind in ("count", "items")
 
 
-def loop_exits(
-    loop_step: dict[str, Any], profile: Profile, scope: ConditionScope, *, skippable: bool = False
-) -> list[str]:
+def loop_exits(loop: RepeatingStep, profile: Profile, scope: ConditionScope, *, skippable: bool = False) -> list[str]:
     """Return the ways in which a loop can end, where `scope` is what holds when it is entered; none if it can't be run.
 
     Where nobody is asked any more after the last iteration that the limit allows, that one counts as the limit.
     `skippable` means that a decision about another loop can end this one before it begins.
     """
-    limit, source = loop_step["loop"]["maxIterations"], loop_step["loop"]["source"]
-    if source["kind"] == "none" or limit != int(limit) or limit < 1:
+    limit, count = loop.loop.max_iterations, fixed_count(loop)
+    if loop.loop.source.kind == "none" or limit != int(limit) or limit < 1:
         return []
-    if "count" in source:
-        return [LIMIT if source["count"] > limit else natural_exit(math.ceil(source["count"]))]
-    last = int(limit) if asks_about_limit(loop_step, profile) else int(limit) - 1
-    return _Decisions(loop_step, scope, skippable).exits(last)
+    if count is not None:
+        return [LIMIT if count > limit else natural_exit(math.ceil(count))]
+    last = int(limit) if asks_about_limit(loop, profile) else int(limit) - 1
+    return _Decisions(loop, scope, skippable).exits(last)
 
 
-def skippable_loops(ir: dict[str, Any], profile: Profile, solver: Solver) -> frozenset[str]:
+def skippable_loops(program: Program, profile: Profile, solver: Solver) -> frozenset[str]:
     """Return the loops that a decision to stop another one can end before they begin.
 
     A decision counts for every loop that the same choice asks, unless the profile looks at the loop it names. So the
@@ -180,46 +178,39 @@ def skippable_loops(ir: dict[str, Any], profile: Profile, solver: Solver) -> fro
     """
     if profile.loop_id is LoopIdCheck.MATCH:
         return frozenset()
-    steps: list[dict[str, Any]] = ir["steps"]
-    decided = [at for at, step in enumerate(steps) if step["type"] == "loop" and _is_decided(step)]
+    steps = program.steps
+    decided = [at for at, step in enumerate(steps) if step.type == "loop" and step.loop.source.kind == "artifact"]
     return frozenset(
-        steps[at]["id"]
-        for at in decided
-        if any(other != at and _follows(steps, other, at, solver) for other in decided)
+        steps[at].id for at in decided if any(other != at and _follows(steps, other, at, solver) for other in decided)
     )
 
 
-def _is_decided(step: dict[str, Any]) -> bool:
-    return bool(step["loop"]["source"]["kind"] == "artifact")
-
-
-def _follows(steps: Sequence[dict[str, Any]], other: int, at: int, solver: Solver) -> bool:
+def _follows(steps: Sequence[ProgramStep], other: int, at: int, solver: Solver) -> bool:
     """Return whether the choice that ends one loop can ask another one."""
-    own: list[Wish] = [(steps[at].get("runCondition"), True)]
+    own: list[Wish] = [(steps[at].run_condition, True)]
     if other > at:
         # It was passed over when the other loop was entered, and applies when that one ends.
-        entered: list[Wish] = [(steps[at].get("runCondition"), False), (steps[other].get("runCondition"), True)]
-        return "runCondition" in steps[at] and solver.is_possible(entered)
+        entered: list[Wish] = [(steps[at].run_condition, False), (steps[other].run_condition, True)]
+        return steps[at].run_condition is not None and solver.is_possible(entered)
     between = steps[other + 1 : at]
-    if "runCondition" in steps[other]:
+    if steps[other].run_condition is not None:
         # What can run while the other loop does not is done before it.
-        late: Wish = (steps[other]["runCondition"], False)
+        late: Wish = (steps[other].run_condition, False)
         if solver.is_possible([late]):
-            between = [step for step in between if not solver.is_possible([late, (step.get("runCondition"), True)])]
-    skipped: list[Wish] = [(step.get("runCondition"), False) for step in between]
+            between = [step for step in between if not solver.is_possible([late, (step.run_condition, True)])]
+    skipped: list[Wish] = [(step.run_condition, False) for step in between]
     return solver.is_possible([*own, *skipped])
 
 
 class _Decisions:
     """What can be decided about a loop each time it is asked whether to go on with an iteration."""
 
-    def __init__(self, loop_step: dict[str, Any], scope: ConditionScope, skippable: bool) -> None:
-        self._loop = loop_step
+    def __init__(self, loop: RepeatingStep, scope: ConditionScope, skippable: bool) -> None:
+        self._loop = loop
         self._scope = scope
         self._skippable = skippable
         # Where no condition looks at the number of the iteration, the second stands for all that follow.
-        by_count = "variable" in loop_step["loop"]["source"]
-        self._same_from = math.inf if counts_iterations(loop_step) or by_count else 1
+        self._same_from = math.inf if counts_iterations(loop) or loop.loop_variable is not None else 1
         self._known: dict[tuple[int, bool], bool] = {}
 
     def exits(self, last: int) -> list[str]:
@@ -239,7 +230,7 @@ class _Decisions:
         return self._known[key]
 
     def _is_possible(self, iteration: int, goes_on: bool) -> bool:
-        if self._loop["loop"]["source"]["kind"] == "artifact":
+        if self._loop.loop.source.kind == "artifact":
             # A decision is submitted inside the loop, so it has a first iteration unless another one's counts.
             return goes_on or iteration > 0 or self._skippable
         # Only when it is entered does the loop look at the same variables as its own run condition.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
 
 from pytest_workrail.agents.correct import smallest_artifact, solve
 from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.index import ASSESSMENT, LOOP_CONTROL, ContractPack
-from pytest_workrail.engine.core.modes import needs_person
-from pytest_workrail.engine.core.outputs import requires_notes
+from pytest_workrail.engine.core.index import ASSESSMENT, ContractPack
+from pytest_workrail.engine.core.modes import may_need_person
 from pytest_workrail.engine.core.profiles import (
     Capabilities,
     Confirmation,
@@ -23,6 +21,7 @@ from pytest_workrail.engine.core.profiles import (
 )
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 
 APPROVAL = "USER_ONLY_DEPENDENCY"
 FOLLOWUP = "ASSESSMENT_FOLLOWUP_REQUIRED"
@@ -43,41 +42,37 @@ GAP_OF_BLOCKER = {
 _ALWAYS_SET = frozenset(("goal",))
 
 
-def step_blockers(step: dict[str, Any], profile: Profile, packs: Mapping[str, ContractPack]) -> list[str]:
+def step_blockers(step: ProgramStep, profile: Profile, packs: Mapping[str, ContractPack]) -> list[str]:
     """Return the codes with which submitting a step can be blocked because of what the step itself asks for.
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
-    output: dict[str, Any] = step.get("output", {})
-    codes = list(_output_codes(output, packs))
-    if "capability" in output.get("contract", {}) and profile.capabilities is Capabilities.ENFORCE:
+    codes = list(_output_codes(step, packs))
+    if step.probed_capability is not None and profile.capabilities is Capabilities.ENFORCE:
         codes += ["REQUIRED_CAPABILITY_UNKNOWN", "REQUIRED_CAPABILITY_UNAVAILABLE"]
-    if requires_notes(step):
+    if step.requires_notes:
         codes.append("MISSING_REQUIRED_NOTES")
-    if output.get("assessments", {}).get("consequences"):
+    if step.assessments is not None and step.assessments.consequences:
         codes.append(FOLLOWUP)
-    if _may_need_person(step) and profile.confirmation is Confirmation.USER_DEPENDENCY:
+    if may_need_person(step) and profile.confirmation is Confirmation.USER_DEPENDENCY:
         codes.append(APPROVAL)
     return codes
 
 
-def _output_codes(output: dict[str, Any], packs: Mapping[str, ContractPack]) -> Iterator[str]:
+def _output_codes(step: ProgramStep, packs: Mapping[str, ContractPack]) -> Iterator[str]:
     """Contract, assessments, criteria: the first that a step has decides."""
-    if "contract" in output:
-        contract = output["contract"]
-        if contract["required"]:
+    contract, criteria = step.contract, step.criteria
+    if contract is not None:
+        if contract.required:
             yield "MISSING_REQUIRED_OUTPUT"
-        pack = packs.get(contract["ref"])
-        if pack is not None and contract["ref"] != ASSESSMENT and can_reject(pack):
+        pack = packs.get(contract.ref)
+        if pack is not None and contract.ref != ASSESSMENT and can_reject(pack):
             yield "INVALID_REQUIRED_OUTPUT"
-    elif "assessments" in output:
+    elif step.assessments is not None:
         yield "INVALID_REQUIRED_OUTPUT"
-    elif "criteria" in output:
+    elif criteria is not None:
         yield "MISSING_REQUIRED_OUTPUT"
-        if any(
-            failing_notes(output["criteria"], context) is not None
-            for context in _distinguishing_contexts(output["criteria"])
-        ):
+        if any(failing_notes(criteria, context) is not None for context in _distinguishing_contexts(criteria)):
             yield "INVALID_REQUIRED_OUTPUT"
 
 
@@ -107,28 +102,21 @@ def can_reject(pack: ContractPack) -> bool:
     return any(pack.issues({**artifact, **alone}) for artifact in (alone, *odd))
 
 
-def _may_need_person(step: dict[str, Any]) -> bool:
-    confirmation = step["confirmation"]
-    if confirmation["kind"] == "never":
-        return False
-    return needs_person({"confirmation": {**confirmation, "kind": "always"}}, {})
-
-
-def loop_blockers(loop_step: dict[str, Any], profile: Profile, reaches_limit: bool) -> list[str]:
+def loop_blockers(loop: RepeatingStep, profile: Profile, reaches_limit: bool) -> list[str]:
     """Return the codes that come from a loop and not from the step that is submitted."""
     codes: list[str] = []
-    by_artifact = loop_step["loop"]["source"]["kind"] == "artifact"
-    if by_artifact and profile.loop_decision is LoopDecision.REQUIRE and not any(map(_decides, loop_step["body"])):
+    by_artifact = loop.loop.source.kind == "artifact"
+    if by_artifact and profile.loop_decision is LoopDecision.REQUIRE and not any(map(_decides, loop.body)):
         codes += ["MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"]
     if reaches_limit and profile.loop_limit is LoopLimit.REPORT:
         codes.append(AT_LIMIT)
     return codes
 
 
-def _decides(step: dict[str, Any]) -> bool:
+def _decides(step: ProgramStep) -> bool:
     """Return whether the step sees to it in every iteration that there is a decision about the loop."""
-    contract = step.get("output", {}).get("contract", {})
-    return contract.get("ref") == LOOP_CONTROL and contract["required"] and "runCondition" not in step
+    is_required = step.contract is not None and step.contract.required
+    return step.decides_loop and is_required and step.run_condition is None
 
 
 class UnsetVariables:
@@ -137,35 +125,33 @@ class UnsetVariables:
     Neither is said where something on the way has to set the variables, because other parts may need them first.
     """
 
-    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
-        self._steps: list[dict[str, Any]] = ir["steps"]
+    def __init__(self, program: Program, profile: Profile) -> None:
+        self._steps = program.steps
         self._profile = profile
 
-    def is_asked_for(self, step: dict[str, Any]) -> bool:
+    def is_asked_for(self, step: ProgramStep) -> bool:
         """Return whether a run can be asked about a top-level step or loop."""
         return self._is_asked_by_condition(step) or self._is_asked_by_loop(step)
 
     def variables(self, place: str) -> frozenset[str]:
         """Return the variables that a top-level step or loop waits for."""
-        step = next(each for each in self._steps if each["id"] == place)
+        step = next(each for each in self._steps if each.id == place)
         if self._is_asked_by_loop(step):
             return _of_loop(step)
         return _read(step)
 
-    def can_wait(self, step: dict[str, Any], loop_step: dict[str, Any] | None) -> bool:
+    def can_wait(self, step: ProgramStep, loop: RepeatingStep | None) -> bool:
         """Return whether a run can show the condition of a step waiting for unset variables."""
         read = _read(step)
         if not read or read & (self._needed_by_loops | _ALWAYS_SET):
             return False
-        if loop_step is not None:
-            around = {*_read(loop_step), *_deciding(loop_step), *loop_step["loop"]["variables"].values()}
-            if read & around:
-                return False
-        condition = step["runCondition"]
+        if loop is not None and read & {*_read(loop), *_deciding(loop), *loop.loop.variables.raw.values()}:
+            return False
+        condition = step.run_condition
         patch = None if evaluate(condition, {}) else ConditionSolver(condition).smallest(True, {})
         return patch is not None
 
-    def _is_asked_by_condition(self, step: dict[str, Any]) -> bool:
+    def _is_asked_by_condition(self, step: ProgramStep) -> bool:
         match self._profile.unset_condition:
             case UnsetCondition.PASS_OVER:
                 return False
@@ -177,14 +163,14 @@ class UnsetVariables:
                 # Whoever waits for the same variable is asked about first; and a run has to get under way without it.
                 return not any(read & _all_read(each) for each in others) and bool(others)
 
-    def _is_asked_by_loop(self, step: dict[str, Any]) -> bool:
+    def _is_asked_by_loop(self, step: ProgramStep) -> bool:
         match self._profile.loop_variable:
             case LoopVariable.REFUSE:
                 return False
             case LoopVariable.ASK:
                 needed = _of_loop(step)
                 before = self._steps[: self._steps.index(step)]
-                runs_first = any("runCondition" not in each and each["type"] != "loop" for each in before)
+                runs_first = any(each.run_condition is None and each.type != "loop" for each in before)
                 is_used = any(needed & (_all_read(each) | _of_loop(each)) for each in before)
                 return bool(needed) and runs_first and not is_used and not needed & _read(step)
 
@@ -193,31 +179,29 @@ class UnsetVariables:
         return frozenset(name for each in self._steps for name in _of_loop(each))
 
 
-def _read(step: dict[str, Any]) -> frozenset[str]:
+def _read(step: ProgramStep) -> frozenset[str]:
     """Return the variables that the condition of a step reads."""
-    return frozenset(ConditionSolver(step["runCondition"]).variables) if "runCondition" in step else frozenset()
+    return frozenset(ConditionSolver(step.run_condition).variables)
 
 
-def _all_read(step: dict[str, Any]) -> frozenset[str]:
+def _all_read(step: ProgramStep) -> frozenset[str]:
     """Return the variables that decide whether a step, a loop or a step of its body is done."""
-    inner = (name for each in step.get("body", ()) for name in _read(each))
+    inner = (name for each in step.body for name in _read(each))
     return frozenset((*_read(step), *_deciding(step), *inner))
 
 
-def _deciding(step: dict[str, Any]) -> frozenset[str]:
+def _deciding(step: ProgramStep) -> frozenset[str]:
     """Return the variables of the condition that a loop continues by."""
-    condition = step["loop"]["source"].get("condition") if step["type"] == "loop" else None
-    return frozenset(ConditionSolver(condition).variables)
+    return frozenset(ConditionSolver(step.loop_condition).variables)
 
 
-def _of_loop(step: dict[str, Any]) -> frozenset[str]:
+def _of_loop(step: ProgramStep) -> frozenset[str]:
     """Return the variable that a loop runs over."""
-    source = step["loop"]["source"] if step["type"] == "loop" else {}
-    return frozenset((source["variable"],) if "variable" in source else ())
+    return frozenset(() if step.loop_variable is None else (step.loop_variable,))
 
 
-def _may_be_empty(step: dict[str, Any]) -> bool:
+def _may_be_empty(step: ProgramStep) -> bool:
     """Return whether a loop may be entered and show no step, so that setting its variables would not help."""
-    if step["type"] != "loop":
+    if step.type != "loop":
         return False
-    return step["loop"]["source"]["kind"] != "count" or all("runCondition" in each for each in step["body"])
+    return step.loop.source.kind != "count" or all(each.run_condition is not None for each in step.body)

@@ -145,7 +145,7 @@ class CoverageSession:
         workflow = self.tally.workflow(transcript.workflow_id, transcript.workflow_hash)
         if transcript.profile not in workflow.profiles:
             profile = PROFILES[transcript.profile]  # type: ignore[index]
-            workflow.expect(transcript.profile, goals(transcript.ir, profile, strong=self._strong))
+            workflow.expect(transcript.profile, goals(transcript.program, profile, strong=self._strong))
         self._held.setdefault(test, []).append((workflow, observe(transcript, strong=self._strong)))
 
     def test_finished(self, test: str, passed: bool) -> None:

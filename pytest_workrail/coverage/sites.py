@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from pytest_workrail.coverage.members import MemberTable
 from pytest_workrail.coverage.points import ASKED, FREE
 from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
+from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 
 # ------------------------------------------------------------------------------------------------ sites of a workflow
 
@@ -30,7 +31,7 @@ class ConditionSite:
 class LoopSite:
     """A loop, and the ways in which it can end."""
 
-    loop: dict[str, Any]
+    loop: RepeatingStep
     scope: ConditionScope
     exits: list[str]
 
@@ -47,7 +48,7 @@ class FragmentSite:
     """A fragment of a prompt."""
 
     place: str
-    fragment: dict[str, Any]
+    fragment: PromptFragment
     scope: ConditionScope
 
 
@@ -56,7 +57,7 @@ class ConfirmationSite:
     """The confirmation of a step."""
 
     place: str
-    step: dict[str, Any]
+    step: ProgramStep
     scope: ConditionScope
 
 
@@ -65,7 +66,7 @@ class DimensionSite:
     """A dimension of an assessment that a step asks for. `is_only` means that the assessment has no other."""
 
     place: str
-    levels: list[str]
+    levels: Sequence[str]
     is_only: bool
 
 
@@ -105,8 +106,8 @@ class NeighbourSite:
     """Two steps in line."""
 
     place: str
-    step: dict[str, Any]
-    following: dict[str, Any]
+    step: ProgramStep
+    following: ProgramStep
     scope: ConditionScope
 
 
@@ -177,7 +178,7 @@ class Arrival:
 
     choice: Choice
     place: str
-    step: dict[str, Any]
+    step: ProgramStep
     context: Mapping[str, Any]
     profile: Profile
     members: MemberTable | None
@@ -185,13 +186,13 @@ class Arrival:
     @property
     def gate_case(self) -> str | None:
         """What the agent was told about waiting for a person; None where it was told nothing."""
-        if self.step["confirmation"]["kind"] == "never":
+        if self.step.confirmation.kind == "never":
             return None
         never_waits = self.profile.confirmation is Confirmation.USER_DEPENDENCY and self.choice.never_stops
         match self.choice.intent:
             case "await_user_confirmation":
                 return ASKED
-            case "perform_pending_then_continue" if not never_waits and self.step["type"] != "parallel":
+            case "perform_pending_then_continue" if not never_waits and self.step.type != "parallel":
                 return FREE
             case _:
                 return None
@@ -203,7 +204,7 @@ class AttemptSeen:
 
     attempt: Attempt
     place: str
-    step: dict[str, Any]
+    step: ProgramStep
 
     def refusals(self) -> Iterator[tuple[str, Counter[str]]]:
         """Yield the step and the loop around it, each with the codes and gaps that it brought about."""

@@ -5,7 +5,7 @@ Every answer is judged beforehand with the engine's own validator, so nothing is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,11 +31,10 @@ from pytest_workrail.coverage.points import (
 )
 from pytest_workrail.coverage.refusals import FOLLOWUP, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.profiles import Capabilities
-from pytest_workrail.engine.core.reports import probe_capability
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
+from workrail_lint.systems.workrail.model.workflow import AssessmentConsequence, AssessmentDimension
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 _CODE_OF_GAP = {gap: code for code, gap in GAP_OF_BLOCKER.items()}
@@ -62,7 +61,7 @@ def with_loop_names(view: StepView, answer: Submit) -> Submit:
     if loop is None:
         return answer
     named = tuple(
-        {**each, "loopId": loop["id"]}
+        {**each, "loopId": loop.id}
         if isinstance(each, dict) and artifact_kind(each) == LOOP_CONTROL_KIND and "loopId" not in each
         else each
         for each in answer.artifacts
@@ -77,7 +76,9 @@ class Answers:
         self._view = view
         self._wanted = wanted
         self._place = place_of(view.step_id, view.instance.loop_path)
-        self._asked: dict[str, Any] = view.step.get("output", {}).get("assessments", {"refs": [], "consequences": []})
+        asked = view.step.assessments
+        self._refs: Sequence[str] = () if asked is None else asked.refs
+        self._consequences: Sequence[AssessmentConsequence] = () if asked is None else asked.consequences
 
     # ------------------------------------------------------------------------------------------------ what passes
 
@@ -85,11 +86,11 @@ class Answers:
         """Return an answer that passes, with levels and optional artifacts that nobody has shown yet."""
         view = self._view
         artifacts = artifacts_of(view)
-        contract = view.step.get("output", {}).get("contract")
-        if contract is not None and not contract["required"] and self._wants(ContractGoal, self._place):
-            made = contract_artifact(view, contract["ref"])
-            artifacts = artifacts if made is None else (made,)
-        if self._asked["refs"]:
+        contract = view.step.contract
+        if contract is not None and not contract.required and self._wants(ContractGoal, self._place):
+            artifact = contract_artifact(view, contract.ref)
+            artifacts = artifacts if artifact is None else (artifact,)
+        if self._refs:
             artifacts = self._beside_contract(self._assessments(self._fresh_levels(harmless=True)), artifacts)
         return with_loop_names(view, Submit(notes_of(view), artifacts))
 
@@ -97,7 +98,7 @@ class Answers:
         self, assessments: Iterator[dict[str, Json]], artifacts: tuple[Json, ...] | None = None
     ) -> tuple[Json, ...]:
         """Assessments, beside the artifact of a contract where there is one."""
-        if "contract" not in self._view.step["output"]:
+        if self._view.step.contract is None:
             return tuple(assessments)
         given = artifacts_of(self._view) if artifacts is None else artifacts
         return (*(each for each in given if artifact_kind(each) != ASSESSMENT_KIND), *assessments)
@@ -106,9 +107,9 @@ class Answers:
         """Return the same, with the levels and the contract that it shows."""
         answer = self.right()
         shown = self._assessed_points([each for each in answer.artifacts if isinstance(each, dict)], is_valid=True)
-        contract = self._view.step.get("output", {}).get("contract")
+        contract = self._view.step.contract
         if contract is not None and answer.artifacts:
-            shown.add(Point(ContractGoal, self._place, contract["ref"]))
+            shown.add(Point(ContractGoal, self._place, contract.ref))
         return answer, shown
 
     # --------------------------------------------------------------------------------------------- what is refused
@@ -151,17 +152,17 @@ class Answers:
                 continue
             answer = with_loop_names(view, replace(made.value, context=self._criteria_context(behaviour, made.value)))
             yield answer
-            if answer.notes is not None and requires_notes(view.step):
+            if answer.notes is not None and view.step.requires_notes:
                 yield replace(answer, notes=None)
-        if self._asked["refs"]:
+        if self._refs:
             yield from self._assessed()
 
     def _bare_artifact(self) -> Iterator[Submit]:
         """Yield an artifact that has its kind and nothing else: the refusal names every member that is required."""
-        contract = self._view.step.get("output", {}).get("contract")
-        made = None if contract is None else contract_artifact(self._view, contract["ref"])
-        if isinstance(made, dict):
-            yield with_loop_names(self._view, Submit(notes_of(self._view), ({"kind": made["kind"]},)))
+        contract = self._view.step.contract
+        artifact = None if contract is None else contract_artifact(self._view, contract.ref)
+        if artifact is not None:
+            yield with_loop_names(self._view, Submit(notes_of(self._view), ({"kind": artifact["kind"]},)))
 
     def _criteria_context(self, behaviour: Behaviour, answer: Submit) -> dict[str, Json] | None:
         return answer.context if behaviour is Behaviour.FAILING_NOTES else None
@@ -170,18 +171,18 @@ class Answers:
         """Assessments with levels that nobody has shown, or without a dimension that nobody left out."""
         notes = notes_of(self._view)
         fresh = self._fresh_levels(harmless=False)
-        for given in (notes, None) if requires_notes(self._view.step) else (notes,):
+        for given in (notes, None) if self._view.step.requires_notes else (notes,):
             yield Submit(given, self._beside_contract(self._assessments(fresh)))
             for ref, dimension in self._dimensions():
-                for level in dimension["levels"]:
-                    if self._wants(LevelGoal, dimension_place(self._place, ref, dimension["id"]), level):
+                for level in dimension.levels:
+                    if self._wants(LevelGoal, dimension_place(self._place, ref, dimension.id), level):
                         yield Submit(
-                            given, self._beside_contract(self._assessments({**fresh, (ref, dimension["id"]): level}))
+                            given, self._beside_contract(self._assessments({**fresh, (ref, dimension.id): level}))
                         )
         for ref, dimension in self._dimensions():
-            if self._wants(LeftOutGoal, dimension_place(self._place, ref, dimension["id"])):
-                yield Submit(notes, self._beside_contract(self._assessments(fresh, without=(ref, dimension["id"]))))
-                yield Submit(None, self._beside_contract(self._assessments(fresh, without=(ref, dimension["id"]))))
+            if self._wants(LeftOutGoal, dimension_place(self._place, ref, dimension.id)):
+                yield Submit(notes, self._beside_contract(self._assessments(fresh, without=(ref, dimension.id))))
+                yield Submit(None, self._beside_contract(self._assessments(fresh, without=(ref, dimension.id))))
 
     # ------------------------------------------------------------------------------------------------- what is shown
 
@@ -209,11 +210,11 @@ class Answers:
             given = own.get("dimensions")
             if not isinstance(given, dict):
                 continue
-            place = dimension_place(self._place, ref, dimension["id"])
-            if dimension["id"] not in given:
+            place = dimension_place(self._place, ref, dimension.id)
+            if dimension.id not in given:
                 found.add(Point(LeftOutGoal, place, LEFT_OUT))
             elif is_valid:
-                level = given[dimension["id"]]
+                level = given[dimension.id]
                 found.add(Point(LevelGoal, place, level))
                 if follows_up:
                     found |= {
@@ -222,7 +223,7 @@ class Answers:
         return found
 
     def _capability_codes(self, answer: Submit) -> Iterator[str]:
-        if probe_capability(self._view.step) is None or self._view.profile.capabilities is not Capabilities.ENFORCE:
+        if self._view.step.probed_capability is None or self._view.profile.capabilities is not Capabilities.ENFORCE:
             return
         for behaviour, code in _CAPABILITY_FAULTS.items():
             made = behave(behaviour, self._view)
@@ -234,50 +235,46 @@ class Answers:
     def _wants(self, kind: type[GoalKind], place: str, case: str | None = None) -> bool:
         return any(point.kind is kind and point.place == place and case in (None, point.case) for point in self._wanted)
 
-    def _dimensions(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        declared = {each["id"]: each for each in self._view.program.ir["assessments"]}
-        for ref in self._asked["refs"]:
-            yield from ((ref, dimension) for dimension in declared[ref]["dimensions"])
+    def _dimensions(self) -> Iterator[tuple[str, AssessmentDimension]]:
+        declared = {each.id: each for each in self._view.program.definition.assessments}
+        for ref in self._refs:
+            yield from ((ref, dimension) for dimension in declared[ref].dimensions)
 
     def _alarms(self, ref: str) -> set[str]:
-        return {
-            each["when"]["anyEqualsLevel"]
-            for each in self._asked["consequences"]
-            if each["when"].get("forAssessment", ref) == ref
-        }
+        return {each.when.any_equals_level for each in self._consequences if each.when.for_assessment in (None, ref)}
 
     def _fresh_levels(self, *, harmless: bool) -> dict[tuple[str, str], str]:
         """Return a level for each dimension, one that nobody has shown if there is any; optional ones only for that."""
         found: dict[tuple[str, str], str] = {}
         for ref, dimension in self._dimensions():
             alarms = self._alarms(ref)
-            place = dimension_place(self._place, ref, dimension["id"])
-            levels = [level for level in dimension["levels"] if level not in alarms] or dimension["levels"][:1]
+            place = dimension_place(self._place, ref, dimension.id)
+            levels = [level for level in dimension.levels if level not in alarms] or dimension.levels[:1]
             if not harmless:
-                levels = [*dimension["levels"]]
+                levels = [*dimension.levels]
             fresh = [level for level in levels if self._wants(LevelGoal, place, level)]
-            if fresh or dimension.get("required", True):
-                found[ref, dimension["id"]] = (fresh or levels)[0]
-        for ref in self._asked["refs"]:
+            if fresh or dimension.required is not False:
+                found[ref, dimension.id] = (fresh or levels)[0]
+        for ref in self._refs:
             if not any(key[0] == ref for key in found):
                 first = next(dimension for each, dimension in self._dimensions() if each == ref)
-                found[ref, first["id"]] = first["levels"][0]
+                found[ref, first.id] = first.levels[0]
         return found
 
     def _assessments(
         self, levels: Mapping[tuple[str, str], str], without: tuple[str, str] | None = None
     ) -> Iterator[dict[str, Json]]:
-        for ref in self._asked["refs"]:
+        for ref in self._refs:
             given: dict[str, Json] = {dimension: level for (each, dimension), level in levels.items() if each == ref}
             if without is not None and without[0] == ref:
                 given.pop(without[1], None)
                 if not given:
                     others = [
-                        each for each_ref, each in self._dimensions() if each_ref == ref and each["id"] != without[1]
+                        each for each_ref, each in self._dimensions() if each_ref == ref and each.id != without[1]
                     ]
-                    given = {others[0]["id"]: others[0]["levels"][0]}
+                    given = {others[0].id: others[0].levels[0]}
             yield {
                 "kind": ASSESSMENT_KIND,
-                **({"assessmentId": ref} if len(self._asked["refs"]) > 1 else {}),
+                **({"assessmentId": ref} if len(self._refs) > 1 else {}),
                 "dimensions": given,
             }

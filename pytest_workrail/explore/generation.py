@@ -394,7 +394,7 @@ class _Result:
             "infeasible": [
                 {"goal": f"{name}:{point.name}", "proof": proof}
                 for name, guide in self._guides.items()
-                for point, proof in proofs_for(guide.ir, guide.profile)
+                for point, proof in proofs_for(guide.program, guide.profile)
             ],
             "scenarios": [self._scenario(name, each, at == 0) for at, (name, each) in enumerate(scenarios)],
             "redundant": list[Json](self._redundant()),

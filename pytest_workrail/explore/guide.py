@@ -20,6 +20,8 @@ from pytest_workrail.coverage.points import ASKED, Point, fragment_place, gate_p
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.profiles import PROFILES, Profile, ProfileName
 from pytest_workrail.explore.targets import Binder, Map, Target
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 from workrail_lint.systems.workrail.solver.search import Wish
 
 # What a run could still show at a place.
@@ -29,8 +31,8 @@ Waiting: TypeAlias = Callable[[str], list[Point]]
 class Ledger:
     """The goals of one workflow under one profile: which are still missing, and which a mode did not bring about."""
 
-    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
-        self.goals = goals(ir, profile, strong=True)
+    def __init__(self, program: Program, profile: Profile) -> None:
+        self.goals = goals(program, profile, strong=True)
         self._profile = profile
         self.missing: dict[Point, None] = dict.fromkeys(self.goals)
         self.tried: dict[Point, list[str]] = {}
@@ -75,24 +77,24 @@ class Guide:
         self.ir = ir
         self.name: ProfileName = profile
         self.profile = PROFILES[profile]
-        self.ledger = Ledger(ir, self.profile)
-        self.index = IrIndex(ir)
-        self.solver = workflow_solver(ir)
+        self.program = program_model(ir)
+        self.ledger = Ledger(self.program, self.profile)
+        self.index = IrIndex(self.program)
+        self.solver = workflow_solver(self.program)
         self.binder = Binder()
-        self.map = Map(ir, self.profile, self.binder)
-        self.paths = Paths(ir, self.profile, strong=True)
+        self.map = Map(self.program, self.profile, self.binder)
+        self.paths = Paths(self.program, self.profile, strong=True)
         self.members = MemberTable()
-        self.steps = steps_by_place(ir)
-        self.following = _neighbours(ir)
+        self.steps = steps_by_place(self.program)
+        self.following = _neighbours(self.program)
 
 
-def _neighbours(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _neighbours(program: Program) -> dict[str, ProgramStep]:
     """Return the step after each, by place."""
-    found: dict[str, dict[str, Any]] = {}
-    for loop, steps in [(None, ir["steps"]), *((each, each["body"]) for each in ir["steps"] if each["type"] == "loop")]:
-        for step, following in pairwise(steps):
-            found[place_of(step["id"], ((loop["id"], 0),) if loop is not None else ())] = following
-    return found
+    following: dict[str, ProgramStep] = {step.id: after for step, after in pairwise(program.steps)}
+    for loop in program.loops:
+        following |= {place_of(step.id, ((loop.id, 0),)): after for step, after in pairwise(loop.body)}
+    return following
 
 
 def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[Wish]]:
@@ -107,30 +109,30 @@ def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[W
         step = guide.steps[place]
         wanted = {point.case for point in waiting_at(place) if point.kind is DecidesGoal and point.place == place}
         if wanted:
-            for case, wishes in guide.members[step.get("runCondition")].wishes():
+            for case, wishes in guide.members[step.run_condition].wishes():
                 if case in wanted:
                     yield bound(*wishes) if "/" in place else wishes
     if target.step is None or target.place is None:
         return
     waiting = waiting_at(target.place)
-    for fragment in target.step.get("fragments", ()):
-        place = fragment_place(target.place, fragment["id"])
+    for fragment in target.step.fragments:
+        place = fragment_place(target.place, fragment.id)
         for point in waiting:
             if point.place == place and point.kind is FragmentGoal:
-                yield bound((fragment.get("when"), point.case == "shown"))
-        yield from map(list, _deciding(guide, place, fragment.get("when"), waiting, bound))
-    condition = target.step["confirmation"].get("condition")
+                yield bound((fragment.when, point.case == "shown"))
+        yield from map(list, _deciding(guide, place, fragment.when, waiting, bound))
+    condition = target.step.confirmation_condition
     for point in waiting:
         if point.kind is GateGoal:
             yield bound((condition, point.case == ASKED))
     yield from _deciding(guide, gate_place(target.place), condition, waiting, bound)
     following = guide.following.get(target.place)
     if following is not None and any(point.kind is OrderGoal for point in waiting):
-        yield bound((following.get("runCondition"), True))
+        yield bound((following.run_condition, True))
     if target.loop is not None:
         yield from _at_entry(guide, target, waiting_at)
-        own = target.loop["loop"]["source"].get("condition")
-        yield from _deciding(guide, target.loop["id"], own, waiting_at(target.loop["id"]), bound)
+        loop_id, condition = target.loop.id, target.loop.loop_condition
+        yield from _deciding(guide, loop_id, condition, waiting_at(loop_id), bound)
 
 
 def _at_entry(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[Wish]]:
@@ -138,11 +140,11 @@ def _at_entry(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[lis
     loop = target.loop
     if loop is None or target.iteration > 0:
         return
-    waiting = waiting_at(loop["id"])
-    yield from _deciding(guide, loop["id"], loop.get("runCondition"), waiting, lambda *wishes: list(wishes))
-    following = guide.following.get(loop["id"])
+    waiting = waiting_at(loop.id)
+    yield from _deciding(guide, loop.id, loop.run_condition, waiting, lambda *wishes: list(wishes))
+    following = guide.following.get(loop.id)
     if following is not None and any(point.kind is OrderGoal for point in waiting):
-        yield [(following.get("runCondition"), True)]
+        yield [(following.run_condition, True)]
 
 
 def _deciding(

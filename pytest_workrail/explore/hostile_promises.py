@@ -11,8 +11,8 @@ from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.index import LOOP_CONTROL, LOOP_CONTROL_KIND, contract_packs
-from pytest_workrail.engine.core.loops import body_of, is_gate
+from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, contract_packs
+from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import (
@@ -43,6 +43,17 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json, is_number, json_text
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.ir import (
+    CountSource,
+    ItemsSource,
+    LoopArtifact,
+    LoopCondition,
+    NoSource,
+    Program,
+    ProgramStep,
+    RepeatingStep,
+)
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.scenario_words import ErrorCode
 
 # What is promised, in the words of a report.
@@ -98,10 +109,10 @@ class Progress:
 class Oracle:
     """Answers for one IR under one profile."""
 
-    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
-        self._steps: list[dict[str, Any]] = ir["steps"]
-        self._loops = {step["id"]: step for step in self._steps if step["type"] == "loop"}
-        self._packs = contract_packs(ir)
+    def __init__(self, program: Program, profile: Profile) -> None:
+        self._steps = program.steps
+        self._loops = {loop.id: loop for loop in program.loops}
+        self._packs = contract_packs(program)
         self._profile = profile
 
     def following(
@@ -121,29 +132,29 @@ class Oracle:
                 step = self._first_open(at, context)
                 if step is None:
                     return replace(at, pending=None)
-                if step["type"] != "loop":
-                    return replace(at, pending=step["id"])
-                at = replace(at, inside=step["id"], iteration=0, index=0)
+                if step.type != "loop":
+                    return replace(at, pending=step.id)
+                at = replace(at, inside=step.id, iteration=0, index=0)
             moved = self._in_loop(self._loops[at.inside or ""], at, context, artifacts, never_stop)
             if moved is None or moved.pending is not None:
                 return moved
             at = moved
 
-    def _first_open(self, at: Progress, context: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _first_open(self, at: Progress, context: Mapping[str, Any]) -> ProgramStep | None:
         for step in self._steps:
-            if (step["id"], 0) not in at.done and evaluate(step.get("runCondition"), context):
+            if (step.id, 0) not in at.done and evaluate(step.run_condition, context):
                 return step
         return None
 
     def _in_loop(
         self,
-        loop: dict[str, Any],
+        loop: RepeatingStep,
         at: Progress,
         context: Mapping[str, Any],
         artifacts: Sequence[Json],
         never_stop: bool,
     ) -> Progress | None:
-        left = replace(at, done=at.done | {(loop["id"], 0)}, inside=None, iteration=0, index=0)
+        left = replace(at, done=at.done | {(loop.id, 0)}, inside=None, iteration=0, index=0)
         goes_on = self._goes_on(loop, at.iteration, context, artifacts, decides=False)
         if goes_on is None:
             return left if self._may_be_left_unset(loop, context) else None
@@ -151,19 +162,19 @@ class Oracle:
             return left
         variables = {**context, **_variables(loop, at.iteration, context)}
         for index, step in enumerate(body_of(loop, self._profile)):
-            is_open = index >= at.index and (step["id"], at.iteration) not in at.done
-            if is_gate(step) and self._decision(loop["id"], artifacts) is not None:
+            is_open = index >= at.index and (step.id, at.iteration) not in at.done
+            if step.is_gate and self._decision(loop.id, artifacts) is not None:
                 continue  # it only asks for what is not decided yet
-            if is_open and evaluate(step.get("runCondition"), variables):
-                return replace(at, index=index, pending=step["id"])
+            if is_open and evaluate(step.run_condition, variables):
+                return replace(at, index=index, pending=step.id)
         following = at.iteration + 1
-        is_last = following >= loop["loop"]["maxIterations"]
+        is_last = following >= loop.loop.max_iterations
         if is_last and self._profile.loop_limit is LoopLimit.EXIT:
             return left
         goes_on = self._goes_on(loop, following, context, artifacts, decides=True)
         if goes_on is None:
             # A missing decision is passed over by a run that never stops; a variable only where it is asked for.
-            is_passed = never_stop and loop["loop"]["source"]["kind"] == "artifact"
+            is_passed = never_stop and loop.loop.source.kind == "artifact"
             return left if is_passed or self._may_be_left_unset(loop, context) else None
         if not goes_on:
             return left
@@ -171,14 +182,14 @@ class Oracle:
             return left if never_stop else None
         return replace(at, iteration=following, index=0)
 
-    def _may_be_left_unset(self, loop: dict[str, Any], context: Mapping[str, Any]) -> bool:
+    def _may_be_left_unset(self, loop: RepeatingStep, context: Mapping[str, Any]) -> bool:
         """Return whether a loop is passed over once its variable was asked for, or by a run that asks nobody."""
-        name = loop["loop"]["source"].get("variable")
+        name = loop.loop_variable
         return name is not None and name not in context and self._profile.loop_variable is LoopVariable.ASK
 
     def _goes_on(
         self,
-        loop: dict[str, Any],
+        loop: RepeatingStep,
         iteration: int,
         context: Mapping[str, Any],
         artifacts: Sequence[Json],
@@ -186,23 +197,23 @@ class Oracle:
         decides: bool,
     ) -> bool | None:
         """Return whether a loop has this iteration; None where nobody can tell."""
-        source = loop["loop"]["source"]
-        match source["kind"]:
-            case "count":
-                count: Any = source["count"] if "count" in source else context.get(source["variable"])
-                return iteration < count if is_number(count) else None
-            case "items":
-                items = context.get(source["variable"])
+        match loop.loop.source:
+            case CountSource(count=count, variable=variable):
+                limit: Any = count if count is not None else context.get(variable or "")
+                return iteration < limit if is_number(limit) else None
+            case ItemsSource(variable=variable):
+                items = context.get(variable)
                 return iteration < len(items) if isinstance(items, list) else None
-            case "condition":
-                holds = evaluate(source["condition"], {**context, **_variables(loop, iteration, context)})
-                return holds is (loop["loop"]["kind"] != "until")
-            case "artifact":
-                decision = self._decision(loop["id"], artifacts)
+            case LoopCondition(condition=condition):
+                holds = evaluate(condition, {**context, **_variables(loop, iteration, context)})
+                return holds is (loop.loop.kind != "until")
+            case LoopArtifact():
+                decision = self._decision(loop.id, artifacts)
                 if decision is not None:
                     return decision == "continue"
                 return None if decides and self._profile.loop_decision is LoopDecision.REQUIRE else True
-        return None
+            case NoSource():
+                return None
 
     def _decision(self, loop_id: str, artifacts: Sequence[Json]) -> str | None:
         """Return what the last artifact says that decides about a loop."""
@@ -215,14 +226,14 @@ class Oracle:
         return None
 
 
-def _variables(loop: dict[str, Any], iteration: int, context: Mapping[str, Any]) -> dict[str, Any]:
-    names, source = loop["loop"]["variables"], loop["loop"]["source"]
-    made: dict[str, Any] = {names["iteration"]: iteration + 1}
-    items = context.get(source["variable"]) if source["kind"] == "items" else None
+def _variables(loop: RepeatingStep, iteration: int, context: Mapping[str, Any]) -> dict[str, Any]:
+    names = loop.loop.variables
+    values: dict[str, Any] = {names.iteration: iteration + 1}
+    items = context.get(loop.loop_variable or "") if loop.loop.source.kind == "items" else None
     if isinstance(items, list):
-        made[names["item"]] = items[iteration] if iteration < len(items) else None
-        made[names["index"]] = iteration
-    return made
+        values[names.item or ""] = items[iteration] if iteration < len(items) else None
+        values[names.index_ or ""] = iteration
+    return values
 
 
 class BrokenPromise(Exception):  # noqa: N818 - a result of a search, not an error of ours
@@ -257,7 +268,7 @@ class Promises:
     # ------------------------------------------------------------------------------------------------ keeping track
 
     def started(self, world: World, exchange: Exchange, context: dict[str, Json]) -> None:
-        self._oracle = Oracle(world.program.ir, world.profile)
+        self._oracle = Oracle(world.program.definition, world.profile)
         self._run_context = context
         position = world.position(str(exchange.response["continueToken"]))
         if position is None:
@@ -272,7 +283,7 @@ class Promises:
 
     def refused(self, world: World, exchange: Exchange, context: dict[str, Json]) -> None:
         """A run that can't start: there has to be nothing to start with."""
-        first = Oracle(world.program.ir, world.profile).following(
+        first = Oracle(world.program.definition, world.profile).following(
             Progress(), context, (), world.preferences.never_stops
         )
         can_start = first is not None and first.pending is not None
@@ -432,9 +443,7 @@ class Promises:
         self.expect("recoverable", not record.added or chain < budget, f"attempt {chain + 1} in a row was taken")
         refused = record.exchange is not None and record.exchange.response.get("code") == "PRECONDITION_FAILED"
         # A loop whose variable is missing is refused in the same way.
-        is_about_loop = any(
-            "variable" in step["loop"]["source"] for step in world.program.ir["steps"] if step["type"] == "loop"
-        )
+        is_about_loop = any(loop.loop_variable is not None for loop in world.program.definition.loops)
         if refused and not is_about_loop:
             self.expect("recoverable", chain >= budget, f"attempt {chain + 1} in a row was refused")
 

@@ -14,6 +14,7 @@ from pytest_workrail.explore.hostile_turns import Turn
 from pytest_workrail.explore.hostile_world import HostileAgent, World, rehydration, staying_answer
 from pytest_workrail.run.history import Position
 from workrail_lint.base.js import json_text
+from workrail_lint.systems.workrail.model.build import program_model
 
 _REPLAYED = 6
 _MOST_ITERATIONS = 2
@@ -72,12 +73,12 @@ def play(ir: dict[str, Any], story: Story, *, deep: bool = False) -> Outcome:
 
 def is_neutral(ir: dict[str, Any], story: Story) -> bool:
     """Return whether a story touches none of the choices on which the profiles part."""
-    steps = [inner for step in ir["steps"] for inner in (step, *step.get("body", ()))]
+    program = program_model(ir)
     return (
         story.mode == "guided"
-        and not any(step["type"] == "loop" for step in steps)
-        and not any(step["confirmation"]["kind"] != "never" for step in steps)
-        and not ir["capabilities"]
+        and not program.loops
+        and not any(step.confirmation.kind != "never" for step in program.steps)
+        and not program.capabilities
         and all(turn[0] in _NEUTRAL for turn in story.turns)
         and not any(turn[0] == "adv" and turn[2] in _CHOSEN_BEHAVIOURS for turn in story.turns)
     )
@@ -148,11 +149,10 @@ class Settling:
         self._world = world
         self._promises = promises
         self._stays = stays
-        ir = world.program.ir
-        loops = [step for step in ir["steps"] if step["type"] == "loop"]
+        program = world.program.definition
         # A detour for each step, where a person has to agree or the attempts are used up; and one who comes late first
         # gets the answers to what others have submitted.
-        steps = len(ir["steps"]) + sum(loop["loop"]["maxIterations"] * len(loop["body"]) for loop in loops)
+        steps = len(program.steps) + sum(loop.loop.max_iterations * len(loop.body) for loop in program.loops)
         self._bound = 3 * int(steps) + sum(len(agent.advances) for agent in world.agents)
 
     def run(self) -> None:

@@ -22,6 +22,7 @@ from pytest_workrail.explore.runs import Plan, PlayedTurn
 from pytest_workrail.run.bench import WORKSPACE
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.build import program_model
 
 _made: tuple[str, list[tuple[Turn, ...]]] | None = None
 
@@ -139,13 +140,13 @@ def _drawn(random: Random, kept: Sequence[tuple[Turn, ...]], values: dict[str, l
 
 def workflow_values(ir: dict[str, Any]) -> dict[str, list[Json]]:
     """Return the variables of a workflow that an agent may set, each with values that make a difference."""
-    values = compared_values(ir)
-    for step in ir["steps"]:
-        source = step["loop"]["source"] if step["type"] == "loop" else {}
-        if "variable" in source:
+    program = program_model(ir)
+    values = compared_values(program)
+    for loop in program.loops:
+        if loop.loop_variable is not None:
             lengths: list[Json] = [0, 1, 3]
             lists: list[Json] = [[], [{"name": "one"}], [{"name": "one"}, {"name": "two"}]]
-            values[source["variable"]] = lengths if source["kind"] == "count" else lists
+            values[loop.loop_variable] = lengths if loop.loop.source.kind == "count" else lists
     return {name: found for name, found in values.items() if name not in ("goal", "is_autonomous")}
 
 
@@ -352,8 +353,8 @@ def story_turns(ir: dict[str, Any], story: Story) -> list[dict[str, Json]]:
 
 
 def _any_step(ir: dict[str, Any]) -> str:
-    step = ir["steps"][0]
-    return str(step["body"][0]["id"] if step["type"] == "loop" else step["id"])
+    step = program_model(ir).steps[0]
+    return step.body[0].id if step.type == "loop" else step.id
 
 
 def _turn_document(entry: dict[str, Any], first: str) -> dict[str, Json]:

@@ -119,7 +119,7 @@ class World:
         goal: dict[str, Json] = {"goal": GOAL}
         added = start_context(StartView(self.program, self.profile, self.preferences, goal))
         request: dict[str, Json] = {
-            "workflowId": self.program.ir["workflowId"],
+            "workflowId": self.program.definition.workflow_id,
             "workspacePath": WORKSPACE,
             "goal": GOAL,
             "preferences": {"autonomy": self.preferences.autonomy, "riskPolicy": self.preferences.risk_policy},

@@ -25,6 +25,8 @@ from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
 from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.scenario import Scenario
 
 _MEMBERS = {"id", "operator", "place", "change", "pointer", "status"}
@@ -39,35 +41,38 @@ def inert_reason(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileN
     mutated = mutant.apply(ir)
     if mutated == ir:
         return "the compiled workflow is the same"
-    found = _by_rule(mutant, ir, profiles)
-    return found if found is not None else _by_solver(mutant, ir, mutated)
+    program = program_model(ir)
+    reason = _by_rule(mutant, program, profiles)
+    return reason if reason is not None else _by_solver(mutant, program, mutated)
 
 
-def _by_rule(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName]) -> str | None:
-    step = step_at(ir, mutant.path)
+def _by_rule(mutant: Mutant, program: Program, profiles: Sequence[ProfileName]) -> str | None:
+    step = step_at(program, mutant.path)
     match mutant.operator:
         case "GDN-DROP":
             return "no answer is made from guidance"
-        case "NTS-FLIP" if step is not None and "contract" in step.get("output", {}):
+        case "NTS-FLIP" if step is not None and step.contract is not None:
             return "a contract replaces the notes"
-        case "LOP-KIND" if step is not None and step["loop"]["source"]["kind"] != "condition":
+        case "LOP-KIND" if step is not None and step.loop_condition is None:
             return "something other than the kind of the loop decides about it"
         case "ASM-DIM-OPTIONAL":
-            assessment = value_at(ir, mutant.path[:2])
-            if len(assessment["dimensions"]) == 1:
+            index = mutant.path[1]
+            if isinstance(index, int) and len(program.assessments[index].dimensions) == 1:
                 return "an assessment without any dimension is invalid anyway"
         case "CAP-LEVEL" if all(profile_of(name).capabilities is Capabilities.RECORD for name in profiles):
             return "only profile locked looks at capabilities"
     return None
 
 
-def step_at(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
+def step_at(program: Program, path: Path) -> ProgramStep | None:
     """Return the step or loop that a path of an IR is inside of."""
-    if len(path) < 2 or path[0] != "steps":
-        return None
-    inner = len(path) > 3 and path[2] == "body" and isinstance(path[3], int)
-    found: dict[str, Any] = value_at(ir, path[:4] if inner else path[:2])
-    return found
+    match path:
+        case ("steps", int(index), "body", int(inner), *_):
+            return program.steps[index].body[inner]
+        case ("steps", int(index), *_):
+            return program.steps[index]
+        case _:
+            return None
 
 
 def condition_path(path: Path) -> Path | None:
@@ -84,49 +89,49 @@ def condition_path(path: Path) -> Path | None:
     return None
 
 
-def loop_around(ir: dict[str, Any], path: Path) -> dict[str, Any] | None:
+def loop_around(program: Program, path: Path) -> RepeatingStep | None:
     """Return the loop whose body a path is inside of."""
-    if len(path) > 3 and path[0] == "steps" and path[2] == "body":
-        found: dict[str, Any] = value_at(ir, path[:2])
-        return found
-    return None
+    inside = len(path) > 3 and path[2] == "body"
+    step = step_at(program, path[:2]) if inside else None
+    return step if step is not None and step.type == "loop" else None
 
 
-def scope_of(ir: dict[str, Any], path: Path, extra: Sequence[object] = ()) -> ConditionScope:
+def scope_of(program: Program, path: Path, extra: Sequence[object] = ()) -> ConditionScope:
     """Where conditions at a path are looked at. What else holds there is left out: that proves less, never more."""
-    scope = ConditionScope(agent_solver([*conditions_of(ir), *extra]))
-    loop = loop_around(ir, path)
+    scope = ConditionScope(agent_solver([*conditions_of(program), *extra]))
+    loop = loop_around(program, path)
     return scope if loop is None else scope.inside(loop)
 
 
-def _by_solver(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> str | None:
+def _by_solver(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> str | None:
     if mutant.operator.startswith("STP-"):
-        return _steps_never_meet(mutant, ir)
+        return _steps_never_meet(mutant, program)
     if mutant.operator == "FRG-DROP":
-        when = value_at(ir, (*mutant.path, "when"))
-        never = when is not None and not scope_of(ir, mutant.path).allows((when, True))
+        when = value_at(program.raw, (*mutant.path, "when"))
+        never = when is not None and not scope_of(program, mutant.path).allows((when, True))
         return "the fragment is never shown" if never else None
     at = condition_path(mutant.path)
     if mutant.operator == "GAT-ALWAYS":
         at = (*mutant.path, "condition")
     if at is None:
         return None
-    sound, other = value_at(ir, at), value_at(mutated, at)
-    scope = scope_of(ir, mutant.path, (sound, other))
+    sound, other = value_at(program.raw, at), value_at(mutated, at)
+    scope = scope_of(program, mutant.path, (sound, other))
     if scope.allows((sound, True), (other, False)) or scope.allows((sound, False), (other, True)):
         return None
     return "the condition comes out the same in every context"
 
 
-def _steps_never_meet(mutant: Mutant, ir: dict[str, Any]) -> str | None:
-    siblings, index = value_at(ir, mutant.path), mutant.at[-1]
+def _steps_never_meet(mutant: Mutant, program: Program) -> str | None:
+    loop, index = loop_around(program, mutant.at), mutant.at[-1]
     assert isinstance(index, int)
-    scope = scope_of(ir, (*mutant.at, ""))
-    own = siblings[index].get("runCondition")
+    siblings = program.steps if loop is None else loop.body
+    scope = scope_of(program, (*mutant.at, ""))
+    own = siblings[index].run_condition
     if not scope.allows((own, True)):
         return "the step never runs"
     if mutant.operator == "STP-SWAP":
-        other = siblings[index + 1].get("runCondition")
+        other = siblings[index + 1].run_condition
         if not scope.allows((own, True), (other, True)):
             return "the two steps are never possible at the same time"
     return None
@@ -221,7 +226,7 @@ def visited_places(transcript: Transcript) -> frozenset[str]:
     """Return the steps, loops and fragments that a run came across."""
     found = {point.place for point in observe(transcript)}
     found |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
-    loops = {step["id"]: loop["id"] for loop in _loops(transcript.ir) for step in loop["body"]}
+    loops = {step.id: loop.id for loop in transcript.program.loops for step in loop.body}
     for exchange in transcript.exchanges:
         pending: Any = exchange.response.get("pending")
         if isinstance(pending, dict):
@@ -231,10 +236,6 @@ def visited_places(transcript: Transcript) -> frozenset[str]:
     found |= {place.partition("#")[0] for place in found}
     found |= {place.partition("/")[0] for place in found}
     return frozenset(found)
-
-
-def _loops(ir: dict[str, Any]) -> list[dict[str, Any]]:
-    return [step for step in ir["steps"] if step["type"] == "loop"]
 
 
 def concerned(mutant: Mutant, scenarios: Iterable[Baseline]) -> list[Baseline]:

@@ -14,6 +14,16 @@ from pytest_workrail.coverage.points import fragment_place, place_of
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import (
+    Program,
+    ProgramStep,
+    PromptStep,
+    RepeatingStep,
+    RequiredAssessments,
+    RequiredContract,
+    StepOutput,
+)
 from workrail_lint.systems.workrail.solver.expression import UNSET
 
 if TYPE_CHECKING:
@@ -252,9 +262,9 @@ def _described(node: Any) -> str:
     return f"'{node['var']} {signs.get(operator, operator)} {operand}'"
 
 
-def compared_values(ir: dict[str, Any]) -> dict[str, list[Json]]:
+def compared_values(program: Program) -> dict[str, list[Json]]:
     """The variables of a workflow's conditions, each with values that make a difference; null for one not set."""
-    classes = workflow_solver(ir).classes([(condition, True) for condition in conditions_of(ir)])
+    classes = workflow_solver(program).classes([(condition, True) for condition in conditions_of(program)])
     return {name: [None if value is UNSET else value for value in values] for name, values in classes.items()}
 
 
@@ -265,7 +275,7 @@ def mutants(ir: dict[str, Any], injections: Injections | None = None) -> list[Mu
     """
     seen: Counter[str] = Counter()
     found: list[Mutant] = []
-    for mutant in _Mutants(ir, injections or {}).all():
+    for mutant in _Mutants(program_model(ir), injections or {}).all():
         found.append(replace(mutant, number=seen[mutant.id]))
         seen[mutant.id] += 1
     return found
@@ -274,36 +284,37 @@ def mutants(ir: dict[str, Any], injections: Injections | None = None) -> list[Mu
 class _Mutants:
     """Goes through one IR."""
 
-    def __init__(self, ir: dict[str, Any], injections: Injections) -> None:
-        self._ir = ir
+    def __init__(self, program: Program, injections: Injections) -> None:
+        self._program = program
         self._injections = injections
-        self._known = compared_values(ir)
-        self._packs = {pack["ref"]: index for index, pack in enumerate(ir["contracts"])}
-        self._assessments = {each["id"]: index for index, each in enumerate(ir["assessments"])}
+        self._known = compared_values(program)
+        self._packs = {pack.ref: index for index, pack in enumerate(program.contracts)}
+        self._assessments = {each.id: index for index, each in enumerate(program.assessments)}
         self._seen_packs: set[str] = set()
         self._seen_assessments: set[str] = set()
 
     def all(self) -> Iterator[Mutant]:
         yield from self._workflow()
-        yield from self._siblings(self._ir["steps"], ("steps",), None)
+        yield from self._siblings(self._program.steps, ("steps",), None)
 
     def _workflow(self) -> Iterator[Mutant]:
-        for name, level in sorted(self._ir["capabilities"].items()):
+        for name, level in sorted(self._program.capabilities.items()):
             other = {"required": "preferred", "preferred": "required"}.get(level)
             if other is not None:
                 path: Path = ("capabilities", name)
                 yield Mutant("CAP-LEVEL", "", path, other, f"capability '{name}' becomes {other}", path)
-        if self._ir.get("recommendedPreferences"):
+        if self._program.raw.get("recommendedPreferences"):
             path = ("recommendedPreferences",)
             yield Mutant("PRF-DROP", "", path, REMOVED, "the recommended preferences are removed", path)
 
-    def _siblings(self, steps: list[dict[str, Any]], path: Path, loop_id: str | None) -> Iterator[Mutant]:
-        places = [place_of(step["id"], () if loop_id is None else ((loop_id, 0),)) for step in steps]
+    def _siblings(self, steps: Sequence[ProgramStep], path: Path, loop_id: str | None) -> Iterator[Mutant]:
+        places = [place_of(step.id, () if loop_id is None else ((loop_id, 0),)) for step in steps]
         around = () if loop_id is None else (loop_id,)
+        written: list[Any] = [step.raw for step in steps]
         for index, step in enumerate(steps):
             at: Path = (*path, index)
             beside = (*places[max(0, index - 1) : index], *places[index + 1 : index + 2], *around)
-            what = f"{'loop' if step['type'] == 'loop' else 'step'} '{step['id']}'"
+            what = f"{'loop' if step.type == 'loop' else 'step'} '{step.id}'"
 
             def structural(
                 operator: str, value: Json, change: str, near: tuple[str, ...] = beside, here: Path = at, k: int = index
@@ -311,108 +322,108 @@ class _Mutants:
                 return Mutant(operator, places[k], path, value, change, here, near)
 
             if len(steps) > 1:
-                left: list[Any] = [*steps[:index], *steps[index + 1 :]]
+                left = [*written[:index], *written[index + 1 :]]
                 yield structural("STP-DROP", left, f"{what} is removed")
-            if step["type"] != "loop":
-                again = {**step, "id": f"{step['id']}-again"}
-                repeated: list[Any] = [*steps[: index + 1], again, *steps[index + 1 :]]
+            if step.type != "loop":
+                again = {**step.raw, "id": f"{step.id}-again"}
+                repeated = [*written[: index + 1], again, *written[index + 1 :]]
                 yield structural("STP-DUP", repeated, f"{what} runs twice")
             if index + 1 < len(steps):
-                swapped: list[Any] = [*steps[:index], steps[index + 1], step, *steps[index + 2 :]]
-                yield structural("STP-SWAP", swapped, f"{what} and '{steps[index + 1]['id']}' change places")
+                swapped = [*written[:index], written[index + 1], step.raw, *written[index + 2 :]]
+                yield structural("STP-SWAP", swapped, f"{what} and '{steps[index + 1].id}' change places")
             yield from self._step(step, at, places[index], what)
 
-    def _step(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
-        if "runCondition" in step:
+    def _step(self, step: ProgramStep, at: Path, place: str, what: str) -> Iterator[Mutant]:
+        if step.run_condition is not None:
             path = (*at, "runCondition")
             yield Mutant("CND-DROP", place, path, REMOVED, f"{what} always runs", path)
             named = ConditionPlace("", place, path, f"the condition of {what}")
-            yield from condition_mutants(named, step["runCondition"], self._known)
+            yield from condition_mutants(named, step.run_condition, self._known)
         yield from self._confirmation(step, at, place, what)
-        if step["type"] == "loop":
+        if step.type == "loop":
             yield from self._loop(step, at, place, what)
             return
         path = (*at, "notes")
-        other = "optional" if step["notes"] == "required" else "required"
+        other = "optional" if step.notes == "required" else "required"
         yield Mutant("NTS-FLIP", place, path, other, f"the notes of {what} become {other}", path)
-        if step["type"] == "step":
+        if step.type == "step":
             yield from self._prompt(step, at, place, what)
-            yield from self._output(step["output"], (*at, "output"), place, what)
+            yield from self._output(step.output, (*at, "output"), place, what)
 
-    def _confirmation(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
-        path, confirmation = (*at, "confirmation"), step["confirmation"]
-        if confirmation["kind"] == "never":
-            if step["type"] != "loop":
+    def _confirmation(self, step: ProgramStep, at: Path, place: str, what: str) -> Iterator[Mutant]:
+        path, confirmation = (*at, "confirmation"), step.confirmation
+        if confirmation.kind == "never":
+            if step.type != "loop":
                 added: Json = {"kind": "always", "gate": "coordinator_eval"}
                 yield Mutant("GAT-ADD", place, path, added, f"{what} asks for confirmation", at)
             return
         yield Mutant("GAT-DROP", place, path, {"kind": "never"}, f"{what} no longer asks for confirmation", path)
-        if confirmation["kind"] == "when":
-            always = {**confirmation, "kind": "always"}
+        if confirmation.kind == "when":
+            always = {**confirmation.raw, "kind": "always"}
             del always["condition"]
             yield Mutant("GAT-ALWAYS", place, path, always, f"{what} always asks for confirmation", path)
             named = ConditionPlace("GAT-", place, (*path, "condition"), f"the confirmation condition of {what}")
-            yield from condition_mutants(named, confirmation["condition"], self._known)
+            yield from condition_mutants(named, confirmation.condition, self._known)
 
-    def _loop(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
-        loop, path = step["loop"], (*at, "loop")
-        limit, body = loop["maxIterations"], tuple(place_of(each["id"], ((place, 0),)) for each in step["body"])
+    def _loop(self, step: RepeatingStep, at: Path, place: str, what: str) -> Iterator[Mutant]:
+        kind, path = step.loop.kind, (*at, "loop")
+        limit, body = step.loop.max_iterations, tuple(place_of(each.id, ((place, 0),)) for each in step.body)
         for name, value in (("LOP-LIMIT+1", limit + 1), ("LOP-LIMIT-1", limit - 1)):
             if value >= 1:
                 here = (*path, "maxIterations")
                 yield Mutant(name, place, here, value, f"{what} may run {value} times instead of {limit}", here, body)
-        if loop["kind"] in ("while", "until"):
-            other = "until" if loop["kind"] == "while" else "while"
+        if kind in ("while", "until"):
+            other = "until" if kind == "while" else "while"
             yield Mutant("LOP-KIND", place, (*path, "kind"), other, f"{what} becomes '{other}'", path, body)
-        if loop["source"]["kind"] == "condition":
+        if step.loop_condition is not None:
             here = (*path, "source", "condition")
             yield Mutant("LOP-CND-DROP", place, here, {}, f"{what} loses its condition", here, body)
             named = ConditionPlace("LOP-", place, here, f"the condition of {what}", body)
-            yield from condition_mutants(named, loop["source"]["condition"], self._known)
-        yield from self._siblings(step["body"], (*at, "body"), place)
+            yield from condition_mutants(named, step.loop_condition, self._known)
+        yield from self._siblings(step.body, (*at, "body"), place)
 
-    def _prompt(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+    def _prompt(self, step: PromptStep, at: Path, place: str, what: str) -> Iterator[Mutant]:
         path = (*at, "prompt")
-        sentence = middle_sentence(step["prompt"])
+        sentence = middle_sentence(step.prompt)
         if sentence is not None:
-            text = step["prompt"].replace(sentence, "", 1)
+            text = step.prompt.replace(sentence, "", 1)
             yield Mutant("PRM-SENTENCE-DROP", place, path, text, f"a sentence of the prompt of {what} is removed", path)
-        for name, text in without_injected(step["prompt"], self._injections.get(step["id"], ())):
+        for name, text in without_injected(step.prompt, self._injections.get(step.id, ())):
             yield Mutant("INJ-DROP", place, path, text, f"{name} is not injected into {what}", path)
-        for index, fragment in enumerate(step["fragments"]):
-            here, name = (*at, "fragments", index), f"fragment '{fragment['id']}' of {what}"
-            shown = fragment_place(place, fragment["id"])
+        for index, fragment in enumerate(step.fragments):
+            here, name = (*at, "fragments", index), f"fragment '{fragment.id}' of {what}"
+            shown = fragment_place(place, fragment.id)
             yield Mutant("FRG-DROP", shown, here, REMOVED, f"{name} is removed", here)
-            if "when" in fragment:
+            if fragment.when is not None:
                 when = (*here, "when")
                 yield Mutant("FRG-ALWAYS", shown, when, REMOVED, f"{name} is always shown", when)
                 named = ConditionPlace("FRG-", shown, when, f"the condition of {name}")
-                yield from condition_mutants(named, fragment["when"], self._known)
-        for index in range(len(step["guidance"])):
+                yield from condition_mutants(named, fragment.when, self._known)
+        for index in range(len(step.guidance)):
             here = (*at, "guidance", index)
             yield Mutant("GDN-DROP", place, here, REMOVED, f"a line of guidance of {what} is removed", here)
 
-    def _output(self, output: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
-        if "contract" in output:
-            yield from self._contract(output["contract"], (*at, "contract"), place, what)
-        if "assessments" in output:
-            yield from self._assessed(output["assessments"], (*at, "assessments"), place, what)
-        if "criteria" in output:
+    def _output(self, output: StepOutput, at: Path, place: str, what: str) -> Iterator[Mutant]:
+        if output.contract is not None:
+            yield from self._contract(output.contract, (*at, "contract"), place, what)
+        if output.assessments is not None:
+            yield from self._assessed(output.assessments, (*at, "assessments"), place, what)
+        if output.criteria is not None:
             path = (*at, "criteria")
             yield Mutant("CRT-DROP", place, path, REMOVED, f"the validation criteria of {what} are removed", path)
-            yield from _criteria(output["criteria"], path, place, what)
+            yield from _criteria(output.criteria, path, place, what)
 
-    def _contract(self, contract: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
-        ref = contract["ref"]
+    def _contract(self, contract: RequiredContract, at: Path, place: str, what: str) -> Iterator[Mutant]:
+        ref = contract.ref
         yield Mutant("CTR-DROP", place, at, REMOVED, f"{what} no longer requires contract '{ref}'", at)
-        if contract["required"]:
+        if contract.required:
             path = (*at, "required")
             yield Mutant("CTR-OPTIONAL", place, path, False, f"contract '{ref}' of {what} becomes optional", at)
         index = self._packs.get(ref)
         if index is None or ref in self._seen_packs:
             return
         self._seen_packs.add(ref)
-        required = self._ir["contracts"][index]["schema"].get("required", [])
+        required = self._program.contracts[index].schema_.get("required", [])
         for name in required:
             # What an artifact is, is looked at before its contract is.
             if name == "kind":
@@ -421,39 +432,39 @@ class _Mutants:
             left: list[Json] = [each for each in required if each != name]
             yield Mutant("CTR-FIELD", place, path, left, f"field '{name}' of contract '{ref}' becomes optional", at)
 
-    def _assessed(self, asked: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+    def _assessed(self, asked: RequiredAssessments, at: Path, place: str, what: str) -> Iterator[Mutant]:
         yield Mutant("ASM-DROP", place, at, REMOVED, f"{what} no longer asks for an assessment", at)
-        for index, consequence in enumerate(asked["consequences"]):
+        for index, consequence in enumerate(asked.consequences):
             path = (*at, "consequences", index)
-            level = consequence["when"]["anyEqualsLevel"]
+            level = consequence.when.any_equals_level
             change = f"level '{level}' no longer has a consequence in {what}"
             yield Mutant("CSQ-DROP", place, path, REMOVED, change, path)
-            scope = consequence["when"].get("forAssessment")
-            other = next((each for each in self._levels(asked["refs"], scope) if each != level), None)
+            scope = consequence.when.for_assessment
+            other = next((each for each in self._levels(asked.refs, scope) if each != level), None)
             if other is not None:
                 here = (*path, "when", "anyEqualsLevel")
                 yield Mutant("CSQ-LEVEL", place, here, other, f"{change}, but level '{other}' has", path)
-        for ref in asked["refs"]:
+        for ref in asked.refs:
             if ref not in self._seen_assessments:
                 self._seen_assessments.add(ref)
                 yield from self._assessment(self._assessments[ref], place)
 
-    def _levels(self, refs: list[str], scope: str | None) -> Iterator[str]:
+    def _levels(self, refs: Sequence[str], scope: str | None) -> Iterator[str]:
         for ref in refs:
             if scope in (None, ref):
-                for dimension in self._ir["assessments"][self._assessments[ref]]["dimensions"]:
-                    yield from dimension["levels"]
+                for dimension in self._program.assessments[self._assessments[ref]].dimensions:
+                    yield from dimension.levels
 
     def _assessment(self, index: int, place: str) -> Iterator[Mutant]:
-        assessment = self._ir["assessments"][index]
-        for number, dimension in enumerate(assessment["dimensions"]):
+        assessment = self._program.assessments[index]
+        for number, dimension in enumerate(assessment.dimensions):
             path: Path = ("assessments", index, "dimensions", number)
-            name = f"dimension '{dimension['id']}' of assessment '{assessment['id']}'"
-            if len(dimension["levels"]) > 1:
-                *left, last = dimension["levels"]
+            name = f"dimension '{dimension.id}' of assessment '{assessment.id}'"
+            if len(dimension.levels) > 1:
+                *left, last = dimension.levels
                 here = (*path, "levels")
-                yield Mutant("ASM-LEVEL-DROP", place, here, left, f"{name} loses level '{last}'", here)
-            if dimension.get("required", True):
+                yield Mutant("ASM-LEVEL-DROP", place, here, [*left], f"{name} loses level '{last}'", here)
+            if dimension.required is not False:
                 here = (*path, "required")
                 yield Mutant("ASM-DIM-OPTIONAL", place, here, False, f"{name} becomes optional", path)
 

@@ -8,7 +8,7 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from pytest_workrail.agents.correct import agent_solver, smallest_artifact
+from pytest_workrail.agents.correct import agent_solver, continue_wish, smallest_artifact
 from pytest_workrail.agents.values import fitting_notes
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import ProfileName
@@ -31,6 +31,8 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import one_line
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 from workrail_lint.systems.workrail.solver.expression import POSSIBLE
@@ -92,8 +94,9 @@ def expected(run: Run) -> dict[str, Json]:
 def _candidates(
     mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any], profiles: Sequence[ProfileName]
 ) -> Iterator[dict[str, Json]]:
-    contexts = list(_contexts(mutant, ir, mutated))
-    turns = list(_turns(mutant, ir, mutated))
+    program = program_model(ir)
+    contexts = list(_contexts(mutant, program, mutated))
+    turns = list(_turns(mutant, program, mutated))
     # What is most likely to differ comes first: the plain run, then each way to answer, then the other modes.
     for mode in _MODES:
         for turn in turns:
@@ -107,29 +110,29 @@ def _candidates(
                     yield made
 
 
-def _changed_step(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any] | None:
+def _changed_step(mutant: Mutant, program: Program) -> ProgramStep | None:
     """Return the step that a mutant is about, also where the change is in something that the step refers to."""
-    found = step_at(ir, mutant.at)
-    if found is not None or not mutant.place:
-        return found
+    changed = step_at(program, mutant.at)
+    if changed is not None or not mutant.place:
+        return changed
     outer, _, inner = mutant.place.partition("/")
-    top: dict[str, Any] = next(step for step in ir["steps"] if step["id"] == outer)
-    found = next((step for step in top["body"] if step["id"] == inner), None) if inner else top
-    return found or top
+    top = next(step for step in program.steps if step.id == outer)
+    return next((step for step in top.body if step.id == inner), top)
 
 
-def _contexts(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> Iterator[dict[str, Json]]:
+def _contexts(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> Iterator[dict[str, Json]]:
     """Contexts in which the changed place is reached, and those in which the change decides."""
     scope_path = mutant.path if mutant.path != ("steps",) else mutant.at
-    step, loop = _changed_step(mutant, ir), loop_around(ir, mutant.at)
-    around = [each for each in (loop, step) if each is not None]
-    visiting: list[Wish] = [(each["runCondition"], True) for each in around if "runCondition" in each]
+    ir = program.raw
+    step, loop = _changed_step(mutant, program), loop_around(program, mutant.at)
+    around: list[ProgramStep] = [each for each in (loop, step) if each is not None]
+    visiting: list[Wish] = [(each.run_condition, True) for each in around if each.run_condition is not None]
     if mutant.operator == "FRG-DROP":
         visiting.append((value_at(ir, (*mutant.path, "when")), True))
-    if mutant.operator == "GAT-DROP" and "condition" in value_at(ir, mutant.path):
-        visiting.append((value_at(ir, (*mutant.path, "condition")), True))
-    if loop is not None and loop["loop"]["source"]["kind"] == "condition":
-        visiting.append((loop["loop"]["source"]["condition"], loop["loop"]["kind"] != "until"))
+    if mutant.operator == "GAT-DROP" and step is not None and step.confirmation_condition is not None:
+        visiting.append((step.confirmation_condition, True))
+    if loop is not None and loop.loop_condition is not None:
+        visiting.append(continue_wish(loop, True))
     at = condition_path(mutant.path)
     if mutant.operator == "GAT-ALWAYS":
         at = (*mutant.path, "condition")
@@ -149,7 +152,7 @@ def _contexts(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> It
         following = value_at(ir, mutant.path)[index + 1].get("runCondition")
         wishes.append([*visiting, (following, True)])
     wishes.append(visiting)
-    scope = scope_of(ir, scope_path, extra)
+    scope = scope_of(program, scope_path, extra)
     seen: list[dict[str, Json]] = []
     for wanted in wishes:
         for iteration in scope.iterations(wanted)[:3]:
@@ -160,47 +163,45 @@ def _contexts(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> It
                 yield change
     if {} not in seen:
         yield {}
-    for each in (loop, step):
-        yield from _long_lists(each)
+    for each in around:
+        if each.type == "loop" and each.loop_variable is not None:
+            yield from _long_lists(each, each.loop_variable)
 
 
-def _long_lists(step: dict[str, Any] | None) -> Iterator[dict[str, Json]]:
-    """More elements than a loop takes, and as many as it takes."""
-    if step is None or step["type"] != "loop" or "variable" not in step["loop"]["source"]:
-        return
-    source, limit = step["loop"]["source"], int(step["loop"]["maxIterations"])
+def _long_lists(loop: RepeatingStep, variable: str) -> Iterator[dict[str, Json]]:
+    """Yield more elements than a loop takes, and as many as it takes."""
+    limit = int(loop.loop.max_iterations)
     for length in (limit + 1, limit, 2):
         items: list[Json] = [{"name": f"item {number}"} for number in range(length)]
-        yield {source["variable"]: length if source["kind"] == "count" else items}
+        yield {variable: length if loop.loop.source.kind == "count" else items}
 
 
-def _turns(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any]) -> Iterator[list[Json]]:
+def _turns(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> Iterator[list[Json]]:
     """Yield what the agent does differently: nothing, something made for this change, then every behaviour."""
     yield []
-    step = _changed_step(mutant, ir)
-    loop = step if step is not None and step["type"] == "loop" else loop_around(ir, mutant.at)
+    step = _changed_step(mutant, program)
+    loop = step if step is not None and step.type == "loop" else loop_around(program, mutant.at)
     if loop is not None:
         yield from _long_stays(loop)
-    if step is None or step["type"] == "loop":
+    if step is None or step.type == "loop":
         return
-    yield from _answers(mutant, ir, mutated, step)
+    yield from _answers(mutant, program, mutated, step)
     for behaviour in Behaviour:
         if behaviour is not Behaviour.RIGHT:
-            yield [{"step": step["id"], "does": behaviour.value}]
+            yield [{"step": step.id, "does": behaviour.value}]
 
 
-def _long_stays(loop: dict[str, Any]) -> Iterator[list[Json]]:
-    """Staying in a loop to its limit: by decisions, or by keeping its condition as it is."""
-    source = loop["loop"]["source"]
-    for step in loop["body"]:
-        if step.get("output", {}).get("contract", {}).get("ref") == "wr.contracts.loop_control":
-            yield [{"step": step["id"], "does": "keep_looping", "repeats": True}]
-            yield [{"step": step["id"], "does": "keep_looping"}]
-    if source["kind"] == "condition":
-        kept = _keeps_going(source["condition"], loop["loop"]["kind"] != "until")
+def _long_stays(loop: RepeatingStep) -> Iterator[list[Json]]:
+    """Yield turns that stay in a loop to its limit: by decisions, or by keeping its condition as it is."""
+    for step in loop.body:
+        if step.decides_loop:
+            yield [{"step": step.id, "does": "keep_looping", "repeats": True}]
+            yield [{"step": step.id, "does": "keep_looping"}]
+    if loop.loop_condition is not None:
+        kept = _keeps_going(*continue_wish(loop, True))
         if kept:
             # Some steps of the body may have conditions of their own, and a turn that is not used is an error.
-            names = [step["id"] for step in loop["body"]]
+            names = [step.id for step in loop.body]
             for chosen in (*([name] for name in reversed(names)), names):
                 yield [{"step": name, "does": "right", "context": kept, "repeats": True} for name in chosen]
             yield [{"step": names[-1], "does": "right", "context": kept}]
@@ -213,31 +214,30 @@ def _keeps_going(condition: object, wanted: bool) -> dict[str, Json]:
     return solver.solve([(condition, wanted)], ended).change or {}
 
 
-def _answers(mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any], step: dict[str, Any]) -> Iterator[list[Json]]:
-    """Submissions that the step and its mutant may judge differently."""
-    output: dict[str, Any] = step.get("output", {})
-    if "criteria" in output:
-        other = (step_at(mutated, mutant.at) or {}).get("output", {}).get("criteria")
-        for criteria in (other, output["criteria"]):
+def _answers(mutant: Mutant, program: Program, mutated: dict[str, Any], step: ProgramStep) -> Iterator[list[Json]]:
+    """Yield submissions that the step and its mutant may judge differently."""
+    if step.criteria is not None:
+        changed = step_at(program_model(mutated), mutant.at)
+        for criteria in (None if changed is None else changed.criteria, step.criteria):
             notes = None if criteria is None else fitting_notes(criteria, {}, "Done.")
             if notes is not None:
-                yield [{"step": step["id"], "notes": notes}]
-        yield [{"step": step["id"], "notes": "Done."}]
-    if "contract" in output:
-        pack = contract_packs(ir).get(output["contract"]["ref"])
+                yield [{"step": step.id, "notes": notes}]
+        yield [{"step": step.id, "notes": "Done."}]
+    if step.contract is not None:
+        pack = contract_packs(program).get(step.contract.ref)
         artifact = None if pack is None else smallest_artifact(pack)
         for name in artifact or {}:
             left: dict[str, Json] = {key: value for key, value in (artifact or {}).items() if key != name}
-            yield [{"step": step["id"], "artifacts": [left]}]
-    if "assessments" in output:
-        for artifacts in _assessments(ir, output["assessments"]["refs"]):
-            yield [{"step": step["id"], "notes": "Done.", "artifacts": list(artifacts)}]
+            yield [{"step": step.id, "artifacts": [left]}]
+    if step.assessments is not None:
+        for artifacts in _assessments(program, step.assessments.refs):
+            yield [{"step": step.id, "notes": "Done.", "artifacts": list(artifacts)}]
 
 
-def _assessments(ir: dict[str, Any], refs: list[str]) -> Iterator[list[Json]]:
+def _assessments(program: Program, refs: Sequence[str]) -> Iterator[list[Json]]:
     """Yield every level of every dimension once, and every dimension left out once."""
-    declared = {each["id"]: each for each in ir["assessments"]}
-    plain = {ref: {each["id"]: each["levels"][-1] for each in declared[ref]["dimensions"]} for ref in refs}
+    declared = {each.id: each for each in program.assessments}
+    plain = {ref: {each.id: each.levels[-1] for each in declared[ref].dimensions} for ref in refs}
 
     def artifacts(changed: str, dimensions: dict[str, str]) -> list[Json]:
         return [
@@ -250,10 +250,10 @@ def _assessments(ir: dict[str, Any], refs: list[str]) -> Iterator[list[Json]]:
         ]
 
     for ref in refs:
-        for dimension in declared[ref]["dimensions"]:
-            for level in dimension["levels"]:
-                yield artifacts(ref, {**plain[ref], dimension["id"]: level})
-            rest = {name: level for name, level in plain[ref].items() if name != dimension["id"]}
+        for dimension in declared[ref].dimensions:
+            for level in dimension.levels:
+                yield artifacts(ref, {**plain[ref], dimension.id: level})
+            rest = {name: level for name, level in plain[ref].items() if name != dimension.id}
             if rest:
                 yield artifacts(ref, rest)
 
@@ -362,9 +362,9 @@ def _location(document: JsonDocument, compiled: CompiledWorkflow, pointer: str) 
     wanted = pointer
     if len(parts) > 1 and parts[0] == "steps":
         inner = len(parts) > 3 and parts[2] == "body"
-        step = compiled.ir["steps"][int(parts[1])]
-        step = step["body"][int(parts[3])] if inner else step
-        node = compiled.step_by_id.get(step["id"])
+        top = compiled.program.steps[int(parts[1])]
+        step = top.body[int(parts[3])] if inner else top
+        node = compiled.step_by_id.get(step.id)
         rest = [_SOURCE_MEMBERS.get(part, part) for part in parts[4 if inner else 2 :]]
         base = "" if node is None else node.pointer
         wanted = "/".join([base, *rest]) if base else pointer

@@ -38,7 +38,7 @@ from pytest_workrail.coverage.reach import LIMIT, MANY, ONE, ZERO
 from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
-from pytest_workrail.engine.core.index import LOOP_CONTROL, LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.rendering import render_context
@@ -51,6 +51,7 @@ from pytest_workrail.explore.guide import Guide, extras
 from pytest_workrail.explore.targets import Target, element_name
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.model.ir import RepeatingStep
 from workrail_lint.systems.workrail.solver.search import Wish
 
 _MAX_TARGETS = 300
@@ -164,7 +165,7 @@ class Planner(Agent):
 
     def _gate_wishes(self, view: StepView) -> list[Wish]:
         iteration = view.instance.loop_path[-1].iteration if view.instance.loop_path else 0
-        condition = view.step["confirmation"].get("condition")
+        condition = view.step.confirmation_condition
         return [self._guide.binder.wish((condition, True), view.loop, iteration)]
 
     def _final(self, view: StepView) -> Submit:
@@ -183,7 +184,7 @@ class Planner(Agent):
         if self._mode == NEVER_STOP:
             answer, shown = answers.with_gaps(chosen.change)
             self.expected |= shown
-            if answer is not None and view.step.get("output", {}).get("contract", {}).get("ref") == LOOP_CONTROL:
+            if answer is not None and view.step.decides_loop:
                 return self._with_needs(view, answer)  # the decision is what is wrong with it
         if answer is None:
             answer, shown = answers.right_and_shown()
@@ -219,7 +220,7 @@ class Planner(Agent):
         if decision is None:
             return answer
         loop_id, word = decision
-        loop = self._guide.steps[loop_id]
+        loop = self._guide.index.loops[loop_id]
         made: dict[str, Json] = {**loop_decision(self._guide.profile, loop, word), "loopId": loop_id}
         if has_own:
             changed = tuple(
@@ -235,7 +236,7 @@ class Planner(Agent):
         for answer in self._loop_faults(view):
             code = self._loop_code(view, answer)
             if code is not None and view.loop is not None:
-                wanted = Point(BlockerGoal, view.loop["id"], code)
+                wanted = Point(BlockerGoal, view.loop.id, code)
                 if wanted in self._guide.ledger.missing and wanted not in self.expected:
                     self.expected.add(wanted)
                     yield answer
@@ -244,7 +245,7 @@ class Planner(Agent):
         for faulty in self._loop_faults(view):
             code = self._loop_code(view, faulty)
             if code is not None and view.loop is not None:
-                gap = Point(GapGoal, view.loop["id"], GAP_OF_BLOCKER[code])
+                gap = Point(GapGoal, view.loop.id, GAP_OF_BLOCKER[code])
                 if gap in self._guide.ledger.missing and gap not in self.expected:
                     self.expected.add(gap)
                     return faulty
@@ -253,10 +254,10 @@ class Planner(Agent):
     def _loop_faults(self, view: StepView) -> Iterator[Submit]:
         """Answers that the step accepts and the loop around it does not."""
         loop = view.loop
-        if loop is None or not any(point.kind in (BlockerGoal, GapGoal) for point in self._waiting(loop["id"])):
+        if loop is None or not any(point.kind in (BlockerGoal, GapGoal) for point in self._waiting(loop.id)):
             return
         chosen = self._after(view, [])
-        if chosen is not None and loop["loop"]["source"]["kind"] == "artifact":
+        if chosen is not None and loop.loop.source.kind == "artifact":
             answer = replace(Answers(view, ()).right(), context=chosen.change or None)
             others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
             yield replace(answer, artifacts=others)
@@ -275,13 +276,13 @@ class Planner(Agent):
         detail = found.error.reason().as_gap().detail
         return next((code for code, gap in GAP_OF_BLOCKER.items() if gap == detail), None)
 
-    def _intent(self, loop: dict[str, Any]) -> tuple[str | None, float]:
+    def _intent(self, loop: RepeatingStep) -> tuple[str | None, float]:
         """Return how a loop is to end in this run, and how many iterations it is to have by then."""
-        known = self._intents.get(loop["id"])
+        known = self._intents.get(loop.id)
         if known is not None:
             return known
-        waiting = self._waiting(loop["id"])
-        places = [place_of(step["id"], ((loop["id"], 0),)) for step in body_of(loop, self._guide.profile)]
+        waiting = self._waiting(loop.id)
+        places = [place_of(step.id, ((loop.id, 0),)) for step in body_of(loop, self._guide.profile)]
         awaited = any(map(self._is_awaited, places))
         awaited = awaited or any(point.kind is not LoopGoal and point.kind.shows_there(point) for point in waiting)
         cases = [point.case for point in waiting if point.kind is LoopGoal and not (awaited and point.case == ZERO)]
@@ -290,22 +291,22 @@ class Planner(Agent):
             order, cases = (LIMIT,), [LIMIT]
         case = next((each for each in order if each in cases), None)
         count = _COUNTS.get(case, 1 if awaited else 0)
-        if self._skipped is not None and loop["loop"]["source"]["kind"] == "artifact" and loop["id"] != self._skipped:
+        if self._skipped is not None and loop.loop.source.kind == "artifact" and loop.id != self._skipped:
             case, count = None, 1
         if case in (None, MANY, LIMIT):
             if awaited:
                 count = max(count, self._needed_iterations(loop, places))
             if any(self._passes(place) for place in places):
                 count = max(count, 2)
-        self._intents[loop["id"]] = (case, count)
+        self._intents[loop.id] = (case, count)
         return case, count
 
-    def _needed_iterations(self, loop: dict[str, Any], places: list[str]) -> float:
+    def _needed_iterations(self, loop: RepeatingStep, places: list[str]) -> float:
         """Return how far a loop has to go so that its body can show what is missing."""
-        names = set(loop["loop"]["variables"].values())
-        if not any(name in str(loop["body"]) for name in names):
+        body = str(loop.raw["body"])
+        if not any(name in body for name in loop.loop.variables.raw.values()):
             return 1
-        limit = int(loop["loop"]["maxIterations"])
+        limit = int(loop.loop.max_iterations)
         return min(limit, 8) if any(map(self._is_awaited, places)) else 1
 
     # ------------------------------------------------------------------------------------------------- the next step
@@ -373,25 +374,25 @@ class Planner(Agent):
     def _rank(self, target: Target, index: int, frame: LoopFrame | None) -> tuple[int, int, int, int]:
         misfits = 0
         for loop_id, case in target.way.exits:
-            wanted, count = self._intent(self._guide.steps[loop_id])
+            wanted, count = self._intent(self._guide.index.loops[loop_id])
             done = 0 if frame is None or frame.loop_id != loop_id else frame.iteration + 1
             misfits += (wanted is not None and wanted != case) or (wanted is None and done < count)
         if target.loop is not None:
             _, count = self._intent(target.loop)
             misfits += target.iteration >= max(count, 1) and (frame is None or target.iteration > frame.iteration)
-            if frame is None or frame.loop_id != target.loop["id"]:
+            if frame is None or frame.loop_id != target.loop.id:
                 misfits += count == 0
         skipped = sum(map(self._is_awaited, target.way.passed))
         is_wanted = target.place is not None and (self._is_awaited(target.place) or target.place == self._gate)
         missing = self._guide.ledger.missing
-        following = "" if target.step is None else target.step["id"]
+        following = "" if target.step is None else target.step.id
         is_wanted = is_wanted or any(
             case == ZERO
             and (Point(LoopGoal, loop_id, ZERO) in missing or Point(OrderGoal, loop_id, following) in missing)
             for loop_id, case in target.way.exits
         )
         if self._skipped is not None and target.loop is not None:
-            is_wanted = is_wanted or target.loop["loop"]["source"]["kind"] == "artifact"
+            is_wanted = is_wanted or target.loop.loop.source.kind == "artifact"
         if is_wanted or any(map(self._passes, target.way.passed)):
             return misfits, skipped, 0, index
         return misfits, skipped, 1, -index
@@ -429,16 +430,16 @@ class Planner(Agent):
         place = place_of(view.step_id, view.instance.loop_path)
         self.visited.add(place)
         context = render_context(view.loop, view.instance.loop_path, view.context)
-        for fragment in view.step.get("fragments", ()):
-            case = FragmentGoal.case(evaluate(fragment.get("when"), context))
-            where = fragment_place(place, fragment["id"])
+        for fragment in view.step.fragments:
+            case = FragmentGoal.case(evaluate(fragment.when, context))
+            where = fragment_place(place, fragment.id)
             self.expected.add(Point(FragmentGoal, where, case))
-            self.expected.update(DecidesGoal.deciding(where, fragment.get("when"), context, self._guide.members))
+            self.expected.update(DecidesGoal.deciding(where, fragment.when, context, self._guide.members))
         intent = view.response.get("nextIntent")
         if intent in ("await_user_confirmation", "perform_pending_then_continue"):
             asked = intent == "await_user_confirmation"
             self.expected.add(Point(GateGoal, place, ASKED if asked else FREE))
-            condition = view.step["confirmation"].get("condition")
+            condition = view.step.confirmation_condition
             self.expected.update(DecidesGoal.deciding(gate_place(place), condition, context, self._guide.members))
 
     def _settled(self, target: Target, context: Mapping[str, Any], own: list[list[Wish]]) -> dict[str, Json] | None:
@@ -460,31 +461,30 @@ class Planner(Agent):
     def _elements(self, target: Target, context: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield the elements of lists that loops on the way go through, under their own names."""
         for loop_id in target.way.lengths:
-            loop = self._guide.steps[loop_id]
-            held = context.get(loop["loop"]["source"]["variable"])
+            held = context.get(self._guide.index.loops[loop_id].loop_variable or "")
             for at, value in enumerate(held if isinstance(held, list) else ()):
-                yield element_name(loop, at), value
+                yield element_name(loop_id, at), value
 
     def _change(
         self, target: Target, context: Mapping[str, Any], change: dict[str, Json], elements: Mapping[str, Any]
     ) -> dict[str, Json]:
         """The change with the lists that loops go through: long enough, short enough, with the elements wished for."""
         for loop_id, (least, most) in target.way.lengths.items():
-            loop = self._guide.steps[loop_id]
-            name = loop["loop"]["source"]["variable"]
+            loop = self._guide.index.loops[loop_id]
+            name = loop.loop_variable or ""
             held = context.get(name)
             items: list[Json] = deepcopy(held) if isinstance(held, list) else []
             _, count = self._intent(loop)
             if not isinstance(held, list):
                 # As long as the loop is to run, so that the list need not grow on the way.
-                planned = count if count != math.inf else loop["loop"]["maxIterations"] + 1
+                planned = count if count != math.inf else loop.loop.max_iterations + 1
                 least = max(least, int(planned) if most is None else 0)
             items = items[: most if most is not None else None]
             default: Any = needed_variables(self._guide.index, loop_id)[name]
             while len(items) < least:
                 items.append(deepcopy(default[0]))
             for at in range(len(items)):
-                element = element_name(loop, at)
+                element = element_name(loop_id, at)
                 if element in change:
                     items[at] = change[element]
             if not isinstance(held, list) or items != held:
@@ -507,7 +507,7 @@ class Planner(Agent):
         decision = target.way.decision
         artifacts = earlier
         if decision is not None:
-            loop = self._guide.steps[decision[0]]
+            loop = self._guide.index.loops[decision[0]]
             made: Json = {**loop_decision(self._guide.profile, loop, decision[1]), "loopId": decision[0]}
             artifacts = (*earlier, made)
         choice = Choice(None, None, merged(context, change), artifacts, self._mode == NEVER_STOP, None)

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_workrail.coverage.goals import BlockerGoal, ConditionGoal, Excluded, GoalList, LoopGoal, StepGoal
 from pytest_workrail.coverage.observe import steps_by_place
 from pytest_workrail.coverage.points import Point, place_of
-from pytest_workrail.coverage.reach import LIMIT, ONE, ZERO, asks_about_limit, continuing, loop_numbers
+from pytest_workrail.coverage.reach import LIMIT, ONE, ZERO, asks_about_limit, continuing, fixed_count, loop_numbers
 from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, can_reject, loop_blockers, step_blockers
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
@@ -22,6 +22,7 @@ from pytest_workrail.engine.core.profiles import PROFILES, Profile
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
+from workrail_lint.systems.workrail.model.ir import Program, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, UNSET
 from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
@@ -36,31 +37,30 @@ _CHOICES = {
 _MAX_TRIED = 100_000
 
 
-def proofs_for(ir: dict[str, Any], profile: Profile) -> Iterator[tuple[Point, dict[str, Json]]]:
+def proofs_for(program: Program, profile: Profile) -> Iterator[tuple[Point, dict[str, Json]]]:
     """Yield every point that can't be shown, with its proof, in the order of the steps."""
-    listed = GoalList(ir, profile)
+    listed = GoalList(program, profile)
     for each in listed.excluded:
-        proof = _loop_proof(ir, profile, each) if each.point.kind is LoopGoal else _contradiction(each)
+        proof = _loop_proof(program, profile, each) if each.point.kind is LoopGoal else _contradiction(each)
         if proof is not None:
             yield each.point, proof
-            for place in _only_behind(ir, each.point):
+            for place in _only_behind(program, each.point):
                 yield Point(StepGoal, place, "done"), {"kind": "behind", "of": each.point.name, "proof": proof}
-    yield from _of_profile(ir, profile, {point.place for point in listed.goals if point.kind is StepGoal})
+    yield from _of_profile(program, profile, {point.place for point in listed.goals if point.kind is StepGoal})
 
 
-def _only_behind(ir: dict[str, Any], point: Point) -> Iterator[str]:
+def _only_behind(program: Program, point: Point) -> Iterator[str]:
     """Yield the steps that are never done because a condition is never true."""
     if point.kind is ConditionGoal and point.case == "true":
-        step: dict[str, Any] = next((each for each in ir["steps"] if each["id"] == point.place), {})
-        body = step.get("body", ())
-        yield from (place_of(each["id"], ((point.place, 0),)) for each in body) if body else (point.place,)
+        body = next((each.body for each in program.steps if each.id == point.place), ())
+        yield from (place_of(each.id, ((point.place, 0),)) for each in body) if body else (point.place,)
 
 
-def _of_profile(ir: dict[str, Any], profile: Profile, done: set[str]) -> Iterator[tuple[Point, dict[str, Json]]]:
+def _of_profile(program: Program, profile: Profile, done: set[str]) -> Iterator[tuple[Point, dict[str, Json]]]:
     """Blockers that another profile knows and this one never asks about, and contracts that refuse nothing."""
-    packs = contract_packs(ir)
-    for place, step in steps_by_place(ir).items():
-        if step["type"] == "loop":
+    packs = contract_packs(program)
+    for place, step in steps_by_place(program).items():
+        if step.type == "loop":
             if not any(each.startswith(f"{place}/") for each in done):
                 continue
             asked = {name: loop_blockers(step, each, True) for name, each in PROFILES.items()}
@@ -74,8 +74,8 @@ def _of_profile(ir: dict[str, Any], profile: Profile, done: set[str]) -> Iterato
                 value: str = getattr(profile, choice).value
                 why = {"kind": "never-asked", "profile": profile.name, "choice": choice, "value": value}
                 yield Point(BlockerGoal, place, code), dict[str, Json](why)
-        contract = step.get("output", {}).get("contract")
-        pack = None if contract is None or contract["ref"] == ASSESSMENT else packs.get(contract["ref"])
+        contract = step.contract
+        pack = None if contract is None or contract.ref == ASSESSMENT else packs.get(contract.ref)
         if pack is not None and not can_reject(pack):
             made: dict[str, Json] = {"kind": "accepts-all", "contract": pack.ref, "schema": pack.schema}
             yield Point(BlockerGoal, place, "INVALID_REQUIRED_OUTPUT"), made
@@ -116,17 +116,17 @@ def core_proof(solver: Solver, wishes: list[Wish], fixed: dict[str, int]) -> dic
     return {**proof, "fixed": dict[str, Json](used)} if used else proof
 
 
-def _loop_proof(ir: dict[str, Any], profile: Profile, each: Excluded) -> dict[str, Json] | None:
+def _loop_proof(program: Program, profile: Profile, each: Excluded) -> dict[str, Json] | None:
     """Return why a loop never ends in one way."""
-    loop = next(step for step in ir["steps"] if step["id"] == each.point.place)
-    source, limit, case = loop["loop"]["source"], loop["loop"]["maxIterations"], each.point.case
+    loop = next(loop for loop in program.loops if loop.id == each.point.place)
+    limit, count, case = loop.loop.max_iterations, fixed_count(loop), each.point.case
     bound: dict[str, Json] = {"kind": "bound", "limit": limit}
-    if "count" in source:
-        return {**bound, "count": source["count"]}
+    if count is not None:
+        return {**bound, "count": count}
     last = int(limit) if asks_about_limit(loop, profile) else int(limit) - 1
     if case != LIMIT and _least(case) > last:
         return {**bound, "why": "no decision is asked for after the last iteration that the limit allows"}
-    if source["kind"] == "artifact":
+    if loop.loop.source.kind == "artifact":
         # An agent that decides before it was asked can skip such a loop: that is no goal, but it can happen.
         return None if case == ZERO else bound
     solver = each.scope.solver
@@ -142,7 +142,7 @@ def _loop_proof(ir: dict[str, Any], profile: Profile, each: Excluded) -> dict[st
 
 
 def _asked(
-    solver: Solver, loop: dict[str, Any], each: Excluded, iteration: int, *, goes_on: bool
+    solver: Solver, loop: RepeatingStep, each: Excluded, iteration: int, *, goes_on: bool
 ) -> dict[str, Json] | None:
     held = each.scope.held if iteration == 0 else ()
     return core_proof(solver, [*held, *continuing(loop, iteration, goes_on=goes_on)], loop_numbers(loop, iteration))

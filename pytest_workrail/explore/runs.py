@@ -240,7 +240,7 @@ def plans_for(guide: Guide, *, has_first: bool = False) -> list[Plan]:
 
 def _asked_runs(guide: Guide, plans: list[Plan]) -> None:
     """Runs that leave unset what a step or loop waits for: asked for it, or recording the gap."""
-    unset = UnsetVariables(guide.ir, guide.profile)
+    unset = UnsetVariables(guide.program, guide.profile)
     for point in list(guide.ledger.missing):
         if point.case == MISSING_KEY and point in guide.ledger.missing:
             agent = _Withholding(unset.variables(point.place))

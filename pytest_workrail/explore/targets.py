@@ -12,9 +12,10 @@ from typing import Any
 
 from pytest_workrail.coverage.points import place_of
 from pytest_workrail.coverage.reach import LIMIT, continuing, loop_numbers, natural_exit
-from pytest_workrail.engine.core.loops import body_of, is_gate
+from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.profiles import LoopIdCheck, LoopLimit, Profile
 from pytest_workrail.engine.model.places import LoopFrame, LoopPosition, step_key
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import comparison_of
 from workrail_lint.systems.workrail.solver.search import Wish
 
@@ -57,16 +58,16 @@ class Way:
 class Target:
     """A step that can be next, None for the end of the run; `loop` and `iteration` are those it is in."""
 
-    step: dict[str, Any] | None
+    step: ProgramStep | None
     way: Way
-    loop: dict[str, Any] | None = None
+    loop: RepeatingStep | None = None
     iteration: int = 0
 
     @property
     def place(self) -> str | None:
         if self.step is None:
             return None
-        return place_of(self.step["id"], ((self.loop["id"], 0),) if self.loop is not None else ())
+        return place_of(self.step.id, ((self.loop.id, 0),) if self.loop is not None else ())
 
 
 class Binder:
@@ -75,23 +76,23 @@ class Binder:
     def __init__(self) -> None:
         self._known: dict[tuple[int, str, int], tuple[object, Any]] = {}
 
-    def bound(self, condition: object, loop: dict[str, Any] | None, iteration: int) -> object:
+    def bound(self, condition: object, loop: RepeatingStep | None, iteration: int) -> object:
         if loop is None or not isinstance(condition, dict):
             return condition
-        key = (id(condition), loop["id"], iteration)
+        key = (id(condition), loop.id, iteration)
         if key not in self._known:
             numbers = loop_numbers(loop, iteration)
-            item = loop["loop"]["variables"].get("item")
-            self._known[key] = (condition, _bound(condition, numbers, item, element_name(loop, iteration)))
+            item = loop.loop.variables.item
+            self._known[key] = (condition, _bound(condition, numbers, item, element_name(loop.id, iteration)))
         return self._known[key][1]
 
-    def wish(self, wish: Wish, loop: dict[str, Any] | None, iteration: int) -> Wish:
+    def wish(self, wish: Wish, loop: RepeatingStep | None, iteration: int) -> Wish:
         return self.bound(wish[0], loop, iteration), wish[1]
 
 
-def element_name(loop: dict[str, Any], iteration: int) -> str:
-    """Return what stands for one element of a loop's list among the variables."""
-    return f"{loop['id']}[{iteration}]"
+def element_name(loop_id: str, iteration: int) -> str:
+    """Return the name of one element of a loop's list among the variables."""
+    return f"{loop_id}[{iteration}]"
 
 
 def _bound(condition: Any, numbers: dict[str, int], item: str | None, element: str) -> Any:
@@ -111,11 +112,11 @@ def _bound(condition: Any, numbers: dict[str, int], item: str | None, element: s
 class Map:
     """The ways through one IR under one profile."""
 
-    def __init__(self, ir: dict[str, Any], profile: Profile, binder: Binder) -> None:
-        self._steps: list[dict[str, Any]] = ir["steps"]
+    def __init__(self, program: Program, profile: Profile, binder: Binder) -> None:
+        self._steps = program.steps
         self._profile = profile
         self._binder = binder
-        self._loops = {step["id"]: step for step in self._steps if step["type"] == "loop"}
+        self._loops = {loop.id: loop for loop in program.loops}
 
     def targets(self, completed: Container[str], frame: LoopFrame | None) -> Iterator[Target]:
         """Yield what can be next, in the order of the document; inside a loop, its own steps first."""
@@ -124,51 +125,50 @@ class Map:
         else:
             loop, iteration = self._loops[frame.loop_id], frame.iteration
             yield from self._inside(loop, iteration, frame.body_index, completed, frozenset(), Way())
-            if loop["loop"]["source"]["kind"] != "artifact":
+            if loop.loop.source.kind != "artifact":
                 # A loop is asked at every choice, so it can also be left in the middle of an iteration.
-                cut = self._asked(Way(), loop, iteration, goes_on=False).left(loop["id"], natural_exit(iteration + 1))
-                yield from self._top(completed, frozenset((loop["id"],)), cut)
+                cut = self._asked(Way(), loop, iteration, goes_on=False).left(loop.id, natural_exit(iteration + 1))
+                yield from self._top(completed, frozenset((loop.id,)), cut)
 
     def _top(self, completed: Container[str], left: frozenset[str], way: Way) -> Iterator[Target]:
         for step in self._steps:
-            step_id = step["id"]
-            if step_id in completed or step_id in left:
+            if step.id in completed or step.id in left:
                 continue
-            condition = step.get("runCondition")
+            condition = step.run_condition
             chosen = way.when((condition, True)) if condition is not None else way
-            if step["type"] == "loop":
+            if step.type == "loop":
                 yield from self._enter(step, completed, left, chosen)
             else:
                 yield Target(step, chosen)
             if condition is None:
                 return
-            way = way.past(step_id, (condition, False))
+            way = way.past(step.id, (condition, False))
         yield Target(None, way)
 
     def _enter(
-        self, loop: dict[str, Any], completed: Container[str], left: frozenset[str], way: Way
+        self, loop: RepeatingStep, completed: Container[str], left: frozenset[str], way: Way
     ) -> Iterator[Target]:
-        is_decided = loop["loop"]["source"]["kind"] == "artifact"
+        is_decided = loop.loop.source.kind == "artifact"
         is_stopped = way.decision is not None and way.decision[1] == "stop" and is_decided
         if not (is_stopped and self._profile.loop_id is LoopIdCheck.IGNORE):
             yield from self._inside(loop, 0, 0, completed, left, self._asked(way, loop, 0, goes_on=True))
         elif is_stopped:
-            yield from self._top(completed, left | {loop["id"]}, way.left(loop["id"], natural_exit(0)))
+            yield from self._top(completed, left | {loop.id}, way.left(loop.id, natural_exit(0)))
             return
         if not is_decided:
-            skipped = self._asked(way, loop, 0, goes_on=False).left(loop["id"], natural_exit(0))
-            yield from self._top(completed, left | {loop["id"]}, skipped)
+            skipped = self._asked(way, loop, 0, goes_on=False).left(loop.id, natural_exit(0))
+            yield from self._top(completed, left | {loop.id}, skipped)
 
-    def _asked(self, way: Way, loop: dict[str, Any], iteration: int, *, goes_on: bool) -> Way:
+    def _asked(self, way: Way, loop: RepeatingStep, iteration: int, *, goes_on: bool) -> Way:
         """The loop is asked about an iteration."""
-        if loop["loop"]["source"]["kind"] == "items":
-            return way.with_length(loop["id"], *((iteration + 1, None) if goes_on else (0, iteration)))
+        if loop.loop.source.kind == "items":
+            return way.with_length(loop.id, *((iteration + 1, None) if goes_on else (0, iteration)))
         asked = continuing(loop, iteration, goes_on=goes_on)
         return way.when(*(self._binder.wish(wish, loop, iteration) for wish in asked))
 
     def _inside(
         self,
-        loop: dict[str, Any],
+        loop: RepeatingStep,
         iteration: int,
         index: int,
         completed: Container[str],
@@ -178,24 +178,24 @@ class Map:
     ) -> Iterator[Target]:
         """Yield the open steps of an iteration, then those of the next one, then what comes after the loop."""
         way = self._asked(way, loop, iteration, goes_on=True)
-        path = (LoopPosition(loop["id"], iteration),)
+        path = (LoopPosition(loop.id, iteration),)
         for step in body_of(loop, self._profile)[index:]:
-            if step_key(step["id"], path) in completed:
+            if step_key(step.id, path) in completed:
                 continue
-            condition = step.get("runCondition")
+            condition = step.run_condition
             if condition is None:
                 yield Target(step, way, loop, iteration)
-                if is_gate(step):
+                if step.is_gate:
                     break  # a decision that is there already makes it needless
                 return
             yield Target(step, way.when((self._bound(condition, loop, iteration), True)), loop, iteration)
-            place = place_of(step["id"], ((loop["id"], 0),))
+            place = place_of(step.id, ((loop.id, 0),))
             way = way.past(place, (self._bound(condition, loop, iteration), False))
         yield from self._after(loop, iteration + 1, completed, left, way, empty)
 
     def _after(
         self,
-        loop: dict[str, Any],
+        loop: RepeatingStep,
         following: int,
         completed: Container[str],
         left: frozenset[str],
@@ -203,12 +203,12 @@ class Map:
         empty: int,
     ) -> Iterator[Target]:
         """The body of an iteration is done: on to the next one, or out."""
-        loop_id = loop["id"]
-        is_decided = loop["loop"]["source"]["kind"] == "artifact"
-        at_limit = following >= loop["loop"]["maxIterations"]
+        loop_id = loop.id
+        is_decided = loop.loop.source.kind == "artifact"
+        at_limit = following >= loop.loop.max_iterations
         outside = left | {loop_id}
         if at_limit and self._profile.loop_limit is LoopLimit.EXIT:
-            count = loop["loop"]["source"]["kind"] in ("count", "items")
+            count = loop.loop.source.kind in ("count", "items")
             for goes_on in (True, False) if count else (None,):
                 gone = way if goes_on is None else self._asked(way, loop, following, goes_on=goes_on)
                 gone = gone.decided(loop_id, "continue") if is_decided else gone
@@ -227,5 +227,5 @@ class Map:
             beyond = self._asked(beyond, loop, following, goes_on=True).left(loop_id, LIMIT)
             yield from self._top(completed, outside, replace(beyond, reported=True))
 
-    def _bound(self, condition: object, loop: dict[str, Any], iteration: int) -> object:
+    def _bound(self, condition: object, loop: RepeatingStep, iteration: int) -> object:
         return self._binder.bound(condition, loop, iteration)

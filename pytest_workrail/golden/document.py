@@ -24,6 +24,7 @@ from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines, split
 from pytest_workrail.run.matchers import Matcher, Matching
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.model.ir import BodyProgramStep, Program, RepeatingStep
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.model.events import Event
@@ -59,17 +60,15 @@ class SlotMask:
 
     __slots__ = ("_assessments", "_loops", "_metrics", "_packs", "_profile", "_slots", "_steps")
 
-    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
-        loops = [step for step in ir["steps"] if step["type"] == "loop"]
-        self._loops: dict[str, list[dict[str, Any]]] = {}
-        for loop in loops:
-            for step in loop["body"]:
-                self._loops.setdefault(step["id"], []).append(loop)
-        bodies = (step for loop in loops for step in loop["body"])
-        self._steps = {step["id"]: step for step in (*ir["steps"], *bodies) if step["type"] != "loop"}
-        self._packs = contract_packs(ir)
-        self._assessments = ir["assessments"]
-        self._metrics = ir.get("metricsProfile")
+    def __init__(self, program: Program, profile: Profile) -> None:
+        self._loops: dict[str, list[RepeatingStep]] = {}
+        for loop in program.loops:
+            for step in loop.body:
+                self._loops.setdefault(step.id, []).append(loop)
+        self._steps = {step.id: step for step in program.all_steps if step.type != "loop"}
+        self._packs = contract_packs(program)
+        self._assessments = program.assessments
+        self._metrics = program.metrics_profile
         self._profile = profile
         self._slots: dict[str, _StepSlots] = {}
 
@@ -96,11 +95,11 @@ class SlotMask:
         parts.append((None, prompt))
         return parts
 
-    def _slots_of(self, step: dict[str, Any]) -> _StepSlots:
+    def _slots_of(self, step: BodyProgramStep) -> _StepSlots:
         confirmations = tuple(self._confirmations(step))
-        if step["type"] == "parallel":
+        if step.type == "parallel":
             return _StepSlots((), (), (), confirmations)
-        loops = self._loops.get(step["id"], [])
+        loops = self._loops.get(step.id, [])
         # Where one text begins like another, the longer one has to be tried first.
         endings = [
             _together(parts)
@@ -110,33 +109,32 @@ class SlotMask:
         ]
         metrics = (slots.metrics_slot(self._metrics, is_last) for is_last in (True, False))
         return _StepSlots(
-            tuple(slots.banner_limit(loop, self._profile) for loop in loops if not slots.is_exit_step(step)),
+            tuple(slots.banner_limit(loop, self._profile) for loop in loops if not step.decides_loop),
             tuple(endings),
             tuple(_together([part]) for part in metrics if part is not None),
             confirmations,
         )
 
-    def _confirmations(self, step: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    def _confirmations(self, step: BodyProgramStep) -> Iterator[tuple[str, str]]:
         """What a step may say about who confirms it. The mode, and with it the wording, can change during a run."""
         match self._profile.answers:
             case Answers.ENGINE:
                 return
-            case Answers.UNION if step["confirmation"]["kind"] != "never":
+            case Answers.UNION if step.confirmation.kind != "never":
                 for confirmer, autonomy in product(get_args(Confirmer), AUTONOMIES):
                     yield _together([slots.confirmation_slot(confirmer, autonomy)])
 
     def _demands(
-        self, step: dict[str, Any], loop: dict[str, Any] | None, style: PromptStyle
+        self, step: BodyProgramStep, loop: RepeatingStep | None, style: PromptStyle
     ) -> list[PromptPart | None]:
         """Return the slots that say what a step has to submit; they stand together, with the notes behind them."""
-        output = step["output"]
         parts: list[PromptPart | None] = []
-        if "contract" in output:
-            ref = output["contract"]["ref"]
-            fixed = fixed_members(step, None if loop is None else loop["id"], self._profile)
+        if step.contract is not None:
+            ref = step.contract.ref
+            fixed = fixed_members(step, None if loop is None else loop.id, self._profile)
             parts.append(slots.contract_slot(ref, self._packs.get(ref), fixed, style))
-        if "assessments" in output:
-            parts.append(slots.assessment_slot(output["assessments"]["refs"], self._assessments, style))
+        if step.assessments is not None:
+            parts.append(slots.assessment_slot(step.assessments.refs, self._assessments, style))
         return parts
 
 
@@ -289,7 +287,7 @@ def _mask_of(transcript: Transcript, profile: Profile | None = None) -> SlotMask
     if mask is None:
         if len(_masks) >= _MAX_MASKS:
             _masks.clear()
-        mask = _masks[at] = SlotMask(transcript.ir, profile or _profile(transcript))
+        mask = _masks[at] = SlotMask(transcript.program, profile or _profile(transcript))
     return mask
 
 

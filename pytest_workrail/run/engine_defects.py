@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loops import is_gate
 from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
 from pytest_workrail.engine.model.ids import NodeId
@@ -20,6 +19,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.engine_defects import engine_defects
+from workrail_lint.systems.workrail.model.ir import ProgramStep
 
 _ROOT = Pattern(r"\{\{(?!wr\.)([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_.]+)?\}\}")
 
@@ -44,48 +44,45 @@ class DocumentFacts:
         return {
             step_id
             for step_id, step in self.definitions.items()
-            if step["provenance"]["source"] == "virtual" and not is_gate(step)
+            if step.provenance.source == "virtual" and not step.is_gate
         }
 
     @cached_property
     def unset_loop_variables(self) -> set[str]:
         """Steps of bodies by reference that read a variable of their loop."""
         return {
-            step["id"]
+            step.id
             for loop in self.index.loops.values()
-            if "bodyRef" in loop
-            for step in loop["body"]
-            if self.variables(step["id"]) & set(loop["loop"]["variables"].values())
+            if loop.body_ref is not None
+            for step in loop.body
+            if self.variables(step.id) & set(loop.loop.variables.raw.values())
         }
 
     @cached_property
     def misplaced_metrics(self) -> set[str]:
         """The steps whose prompt has the final metrics here or there, but not in both engines."""
-        ir = self.index.ir
-        if ir.get("metricsProfile", "none") == "none" or not ir["steps"]:
+        program = self.index.program
+        if program.metrics_profile in (None, "none") or not program.steps:
             return set()
-        last = ir["steps"][-1]
-        if last["type"] == "loop":
-            shown = last_step_id(ir)
-            return {shown} if last.get("bodyRef") == "earlier" and shown is not None else set()
-        return {last["provenance"]["origin"].partition("#")[0]} if last["id"] in self.generated else set()
+        last = program.steps[-1]
+        if last.type == "loop":
+            final = last_step_id(program)
+            return {final} if last.body_ref == "earlier" and final is not None else set()
+        return {(last.provenance.origin or "").partition("#")[0]} if last.id in self.generated else set()
 
     def variables(self, step_id: str) -> set[str]:
         """Return the variables that the texts of a step show."""
-        step = self.definitions[step_id]
-        texts = [step["title"], step.get("prompt", ""), *(each["text"] for each in step.get("fragments", ()))]
-        return {name for text in texts if "{{" in text for name in _ROOT.findall(text)}
+        return {name for text in self.definitions[step_id].texts if "{{" in text for name in _ROOT.findall(text)}
 
     @staticmethod
-    def contract(step: dict[str, Any] | None) -> str | None:
+    def contract(step: ProgramStep | None) -> str | None:
         """Return the contract of a step's output."""
-        ref = (step or {}).get("output", {}).get("contract", {}).get("ref")
-        return None if ref is None else str(ref)
+        return None if step is None or step.contract is None else step.contract.ref
 
     @staticmethod
-    def messages(step: dict[str, Any] | None) -> Iterator[str]:
+    def messages(step: ProgramStep | None) -> Iterator[str]:
         """Yield what the criteria of a step say when they fail."""
-        stack = [(step or {}).get("output", {}).get("criteria")]
+        stack = [None if step is None else step.criteria]
         while stack:
             node = stack.pop()
             if isinstance(node, list):
@@ -96,14 +93,13 @@ class DocumentFacts:
                 stack += [node[name] for name in ("and", "or", "not") if name in node]
 
     @staticmethod
-    def fails_criteria(step: dict[str, Any] | None, notes: str, context: dict[str, Any]) -> bool:
+    def fails_criteria(step: ProgramStep | None, notes: str, context: dict[str, Any]) -> bool:
         """Return whether notes do not meet the criteria of a step."""
-        criteria = (step or {}).get("output", {}).get("criteria")
-        if criteria is None:
+        if step is None or step.criteria is None:
             return False
         from pytest_workrail.engine.core.criteria import evaluate_criteria
 
-        verdict = evaluate_criteria(criteria, notes, context)
+        verdict = evaluate_criteria(step.criteria, notes, context)
         return isinstance(verdict, Ok) and not verdict.value.valid
 
 
@@ -229,7 +225,7 @@ class Moment(Struct, frozen=True):
         return None if pending is None else str(pending["stepId"])
 
     @property
-    def step(self) -> dict[str, Any] | None:
+    def step(self) -> ProgramStep | None:
         """The step that was submitted, or looked at."""
         at = self.history.step_of(self.exchange)
         return None if at is None else self.facts.definitions.get(at)
@@ -311,9 +307,9 @@ def _marks(number: int, moment: Moment) -> Iterator[EngineDefectMark]:
 
 
 def _first_step(moment: Moment) -> bool:
-    first = moment.facts.index.ir["steps"][0]
+    first = moment.facts.index.program.steps[0]
     is_start = moment.exchange.tool == "start_workflow" and not moment.exchange.is_error
-    return is_start and (first["type"] == "loop" or moment.answered_step != first["id"])
+    return is_start and (first.type == "loop" or moment.answered_step != first.id)
 
 
 def _generated_step(moment: Moment) -> bool:
@@ -365,9 +361,9 @@ def _second_warning(moment: Moment) -> bool:
 
 
 def _function_reference(moment: Moment) -> bool:
-    references = (moment.step or {}).get("functionReferences", ())
-    shown = moment.is_rehydrate and "### Function Definitions" in moment.history.prompt_of(moment.exchange)
-    return shown and any(name.endswith("()") for name in references)
+    references = () if moment.step is None else moment.step.function_references
+    has_functions = moment.is_rehydrate and "### Function Definitions" in moment.history.prompt_of(moment.exchange)
+    return has_functions and any(name.endswith("()") for name in references)
 
 
 def _replay(moment: Moment) -> bool:
@@ -385,7 +381,7 @@ def _first_prompt(moment: Moment) -> bool:
 
 def _dotted_id(moment: Moment) -> bool:
     step = moment.step
-    return step is not None and "." in step["id"] and "MISSING_REQUIRED_NOTES" in moment.blockers
+    return step is not None and "." in step.id and "MISSING_REQUIRED_NOTES" in moment.blockers
 
 
 def _error(moment: Moment, code: str) -> bool:

@@ -291,7 +291,7 @@ def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[str]:
 
 def _fragments(view: StepView) -> tuple[str, ...]:
     context = render_context(view.loop, view.instance.loop_path, view.context)
-    return tuple(part["id"] for part in view.step.get("fragments", ()) if evaluate(part.get("when"), context))
+    return tuple(part.id for part in view.step.fragments if evaluate(part.when, context))
 
 
 def _levels(added: Sequence[Event]) -> tuple[tuple[str, str, str], ...]:
@@ -305,7 +305,7 @@ def _levels(added: Sequence[Event]) -> tuple[tuple[str, str, str], ...]:
 
 def _left_out(view: StepView, exchange: Exchange) -> Iterator[tuple[str, str]]:
     """Yield the dimensions that the assessments of this attempt do not speak of."""
-    refs = view.step.get("output", {}).get("assessments", {}).get("refs", ())
+    refs = () if view.step.assessments is None else view.step.assessments.refs
     request = read_continue(exchange.request) if refs else None
     if not isinstance(request, Ok) or not isinstance(request.value, AdvanceRequest):
         return
@@ -315,26 +315,26 @@ def _left_out(view: StepView, exchange: Exchange) -> Iterator[tuple[str, str]]:
         if isinstance(each, dict) and artifact_kind(each) == ASSESSMENT_KIND
         if isinstance(each.get("dimensions"), dict)
     ]
-    for assessment in view.program.ir["assessments"]:
-        own = [each for each in submitted if each.get("assessmentId", refs[0]) == assessment["id"]]
-        if assessment["id"] in refs and own:
-            for dimension in assessment["dimensions"]:
-                if dimension["id"] not in own[0]["dimensions"]:
-                    yield assessment["id"], dimension["id"]
+    for assessment in view.program.definition.assessments:
+        own = [each for each in submitted if each.get("assessmentId", refs[0]) == assessment.id]
+        if assessment.id in refs and own:
+            for dimension in assessment.dimensions:
+                if dimension.id not in own[0]["dimensions"]:
+                    yield assessment.id, dimension.id
 
 
 def _contract(view: StepView, added: Sequence[Event], blockers: tuple[str, ...], gaps: tuple[str, ...]) -> str | None:
     """The contract an artifact of this attempt has met."""
-    contract = view.step.get("output", {}).get("contract")
+    contract = view.step.contract
     if contract is None or _CONTRACT_CODES.intersection(blockers) or _CONTRACT_GAPS.intersection(gaps):
         return None
-    pack = view.program.index.packs.get(contract["ref"])
+    pack = view.program.index.packs.get(contract.ref)
     kinds = {
         artifact_kind(event.data.payload.artifact)
         for event in added
         if isinstance(event, NodeOutputAppended) and isinstance(event.data.payload, ArtifactPayload)
     }
-    return contract["ref"] if pack is not None and pack.artifact_kind in kinds else None
+    return contract.ref if pack is not None and pack.artifact_kind in kinds else None
 
 
 def empty_projection(status: str) -> dict[str, Json]:

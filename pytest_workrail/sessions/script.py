@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.agents.values import failing_notes, fitting_notes
-from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.model.blockers import Blocker, OutputContractPointer
 from pytest_workrail.engine.model.events import EffectivePreferences
 from pytest_workrail.engine.protocol.program import Program
@@ -163,13 +162,13 @@ class _Writer:
         step = None if source.step is None else self._program.index.definitions.get(source.step)
         if step is None:
             return None
-        criteria = step.get("output", {}).get("criteria")
+        criteria = step.criteria
         context = {**self._context, **(advance.context or {})}
         if _failed_criteria(advance, target):
             notes = failing_notes(criteria, context) if criteria is not None else None
             filled.append("notes that fail the criteria again; those that were sent are not on record")
             return notes or _PLACEHOLDER
-        if _missed_notes(advance, target) or not requires_notes(step):
+        if _missed_notes(advance, target) or not step.requires_notes:
             return None
         filled.append(
             "notes; the engine keeps none of an attempt that "

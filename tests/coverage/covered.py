@@ -49,7 +49,7 @@ def goal_names(source: dict[str, Any], profile: ProfileName = "reference") -> li
 
 
 def goal_points(source: dict[str, Any], profile: ProfileName = "reference") -> tuple[Point, ...]:
-    return goals(api.compile(source).ir, PROFILES[profile])
+    return goals(api.compile(source).program, PROFILES[profile])
 
 
 def shown(source: dict[str, Any], agent: Any = None, **options: Any) -> set[str]:

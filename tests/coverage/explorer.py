@@ -35,6 +35,8 @@ from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 GUIDED = Preferences("guided", "conservative")
@@ -58,8 +60,8 @@ PROVOKED_BY = {
 class Errand:
     """What to bring about: conditions at a place, a number of iterations, and what to submit there."""
 
-    loop: dict[str, Any] | None = None
-    step: dict[str, Any] | None = None
+    loop: RepeatingStep | None = None
+    step: ProgramStep | None = None
     wishes: tuple[tuple[object, bool], ...] = ()
     # How often to go round the loop, and in which iteration the wishes are to come true.
     iterations: int = 1
@@ -108,9 +110,9 @@ class Explorer(Agent):
         if view.refusal is not None:
             self._misbehaved += 1
             return Rewind()
-        here = view.loop["id"] if view.loop is not None else None
-        inside = errand.loop is not None and here == errand.loop["id"]
-        is_there = (inside or errand.loop is here is None) and errand.step in (None, view.step)
+        here = view.loop.id if view.loop is not None else None
+        inside = errand.loop is not None and here == errand.loop.id
+        is_there = (inside or errand.loop is here is None) and (errand.step is None or errand.step.id == view.step.id)
         if is_there and errand.leaves and view.preferences != ALONE:
             return Prefer(ALONE)
         answer = correct_answer(view)
@@ -136,16 +138,16 @@ class Explorer(Agent):
                 answer = replace(bent, context={**(answer.context or {}), **(bent.context or {})})
             case Err():
                 pass
-        contract = view.step.get("output", {}).get("contract")
-        if errand.behaviour is Behaviour.RIGHT and contract is not None and not contract["required"]:
-            made = contract_artifact(view, contract["ref"])
+        contract = view.step.contract
+        if errand.behaviour is Behaviour.RIGHT and contract is not None and not contract.required:
+            made = contract_artifact(view, contract.ref)
             return answer if made is None else replace(answer, artifacts=(*answer.artifacts, made))
         return answer
 
     def _going_on(self, view: StepView, answer: Submit) -> Submit:
         loop = self._errand.loop
         assert loop is not None
-        if loop["loop"]["source"]["kind"] != "artifact":
+        if loop.loop.source.kind != "artifact":
             return answer
         others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
         return replace(answer, artifacts=(*others, loop_decision(view.profile, loop, "continue")))
@@ -157,24 +159,24 @@ class Explorer(Agent):
         if errand.loop is not None:
             # What is wished for in one iteration may be impossible in those before it.
             wishes = wishes if iteration == errand.at else []
-            source = errand.loop["loop"]["source"]
-            if "variable" in source:
-                needed = needed_variables(self._index, errand.loop["id"])
-                for name, one in needed.items():
-                    change[name] = deepcopied(one[0], errand.iterations) if isinstance(one, list) else errand.iterations
-            if source["kind"] == "condition":
-                going = (iteration < errand.iterations) is (errand.loop["loop"]["kind"] != "until")
-                wishes = [(source["condition"], going), *wishes]
-            if errand.loop.get("runCondition") and iteration == 0:
-                wishes.append((errand.loop["runCondition"], True))
+            needed = needed_variables(self._index, errand.loop.id)
+            for name, one in needed.items():
+                change[name] = deepcopied(one[0], errand.iterations) if isinstance(one, list) else errand.iterations
+            if errand.loop.loop_condition is not None:
+                going = (iteration < errand.iterations) is (errand.loop.loop.kind != "until")
+                wishes = [(errand.loop.loop_condition, going), *wishes]
+            if errand.loop.run_condition and iteration == 0:
+                wishes.append((errand.loop.run_condition, True))
             shadowed = loop_variables(errand.loop, iteration, {**context, **change})
         settled = solve_all(wishes, {**context, **change}, shadowed, kept=("goal", *change))
         return change | (settled or {})
 
 
-def _comes_later(errand: Errand, step: dict[str, Any]) -> bool:
-    body = (errand.loop or {})["body"]
-    return bool(body.index(errand.step) > body.index(step))
+def _comes_later(errand: Errand, step: ProgramStep) -> bool:
+    assert errand.loop is not None
+    assert errand.step is not None
+    body = [each.id for each in errand.loop.body]
+    return body.index(errand.step.id) > body.index(step.id)
 
 
 def deepcopied(value: Json, times: int) -> list[Json]:
@@ -184,57 +186,60 @@ def deepcopied(value: Json, times: int) -> list[Json]:
 
 def explore(ir: dict[str, Any], profile: ProfileName, point: Point) -> Iterator[Transcript]:
     """Runs that are meant to show a point, the most promising first."""
-    for errand, preferences in _errands(ir, point):
+    for errand, preferences in _errands(program_model(ir), point):
         yield drive(Setup(ir, profile, preferences, max_turns=5_000), Explorer(errand)).transcript
 
 
-def _errands(ir: dict[str, Any], point: Point) -> Iterator[tuple[Errand, Preferences]]:
+def _errands(program: Program, point: Point) -> Iterator[tuple[Errand, Preferences]]:
     place, _, detail = point.place.partition("#")
-    errand = _at(ir, place)
-    step = errand.step or errand.loop or {}
-    run = ((step["runCondition"], True),) if "runCondition" in step and errand.step is not None else ()
+    errand = _at(program, place)
+    step = errand.step or errand.loop
+    assert step is not None
+    run = ((step.run_condition, True),) if step.run_condition is not None and errand.step is not None else ()
     there = replace(errand, wishes=run)
     match point.kind.name:
         case "condition" if point.case == UNSET:
-            yield from _whenever(replace(errand, withheld=frozenset(ConditionSolver(step["runCondition"]).variables)))
+            yield from _whenever(replace(errand, withheld=frozenset(ConditionSolver(step.run_condition).variables)))
         case "blocker" | "gap" if point.case == MISSING_KEY:
-            held = UnsetVariables(ir, PROFILES["locked"]).variables(place)
+            held = UnsetVariables(program, PROFILES["locked"]).variables(place)
             yield Errand(withheld=held), NEVER if point.kind is GapGoal else GUIDED
         case "condition":
-            wish = (step["runCondition"], point.case == "true")
+            wish = (step.run_condition, point.case == "true")
             yield from _whenever(Errand(wishes=(wish,)) if errand.step is None else replace(errand, wishes=(wish,)))
         case "loop":
-            limit = int(step["loop"]["maxIterations"])
+            assert step.type == "loop"
+            limit = int(step.loop.max_iterations)
             for count in {"zero": [0], "one": [1], "many": [2, limit], "limit": [limit + 1]}[point.case]:
                 yield replace(errand, iterations=count, at=-1), GUIDED
         case "fragment":
-            (when,) = [each.get("when") for each in step["fragments"] if each["id"] == detail]
+            (when,) = [each.when for each in step.fragments if each.id == detail]
             yield from _whenever(replace(there, wishes=(*run, (when, point.case == "shown"))))
         case "gate":
-            condition = step["confirmation"].get("condition")
+            condition = step.confirmation_condition
             wished = replace(there, wishes=(*run, (condition, point.case == "asked")))
             yield from _whenever(wished)
             yield from _whenever(replace(wished, autonomous=True))
         case "level":
             yield from _whenever(replace(there, level=(detail.rpartition(".")[2], point.case)))
         case "consequence":
-            for assessment in ir["assessments"]:
-                for dimension in assessment["dimensions"]:
-                    if point.case in dimension["levels"] and detail in ("", assessment["id"]):
-                        yield from _whenever(replace(there, level=(dimension["id"], point.case)))
+            for assessment in program.assessments:
+                for dimension in assessment.dimensions:
+                    if point.case in dimension.levels and detail in ("", assessment.id):
+                        yield from _whenever(replace(there, level=(dimension.id, point.case)))
         case "blocker" | "gap":
             yield from _refusals(there, point)
         case "step" | "contract":
             yield from _whenever(there)
 
 
-def _at(ir: dict[str, Any], place: str) -> Errand:
-    for step in ir["steps"]:
-        if step["id"] == place:
-            return Errand(loop=step) if step["type"] == "loop" else Errand(step=step)
-        for inner in step.get("body", ()):
-            if f"{step['id']}/{inner['id']}" == place:
-                return Errand(loop=step, step=inner)
+def _at(program: Program, place: str) -> Errand:
+    for step in program.steps:
+        if step.id == place:
+            return Errand(loop=step) if step.type == "loop" else Errand(step=step)
+    for loop in program.loops:
+        for inner in loop.body:
+            if f"{loop.id}/{inner.id}" == place:
+                return Errand(loop=loop, step=inner)
     raise AssertionError(place)
 
 
@@ -243,18 +248,19 @@ def _whenever(errand: Errand, preferences: Preferences = GUIDED) -> Iterator[tup
     if errand.loop is None:
         yield errand, preferences
         return
-    for at in range(int(errand.loop["loop"]["maxIterations"])):
+    for at in range(int(errand.loop.loop.max_iterations)):
         yield replace(errand, at=at, iterations=at + 1), preferences
 
 
 def _refusals(errand: Errand, point: Point) -> Iterator[tuple[Errand, Preferences]]:
     preferences = NEVER if point.kind is GapGoal else GUIDED
     errand = replace(errand, leaves=point.case == "USER_ONLY_DEPENDENCY")
-    if errand.step is not None and "condition" in errand.step["confirmation"] and "user" in point.case.lower():
-        errand = replace(errand, wishes=(*errand.wishes, (errand.step["confirmation"]["condition"], True)))
+    condition = None if errand.step is None else errand.step.confirmation_condition
+    if condition is not None and "user" in point.case.lower():
+        errand = replace(errand, wishes=(*errand.wishes, (condition, True)))
     if point.case.lower() == "invariant_violation":
         assert errand.loop is not None
-        errand = replace(errand, iterations=int(errand.loop["loop"]["maxIterations"]) + 1, at=-1)
+        errand = replace(errand, iterations=int(errand.loop.loop.max_iterations) + 1, at=-1)
     for name in PROVOKED_BY[point.case.lower()]:
         bent = replace(errand, behaviour=Behaviour(name))
         yield from [(bent, preferences)] if errand.step is None else _whenever(bent, preferences)

@@ -14,6 +14,7 @@ from pytest_workrail.coverage.sites import Evidence, Site
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.runs import plans_for
+from workrail_lint.systems.workrail.model.build import program_model
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 LARGE, SMALL = {"var": "size", "equals": "large"}, {"var": "size", "equals": "small"}
@@ -74,9 +75,9 @@ def test_every_kind_has_an_example() -> None:
 def test_runs_reach_every_goal_of_the_example(name: str) -> None:
     source, expected = EXAMPLES[name]
     ir, kind = api.compile(source).ir, kind_named(name)
-    own = [point for point in goals(ir, PROFILES["reference"], strong=True) if point.kind is kind]
+    own = [point for point in goals(program_model(ir), PROFILES["reference"], strong=True) if point.kind is kind]
     assert expected in [point.name for point in own]
-    weak = [point for point in goals(ir, PROFILES["reference"]) if point.kind is kind]
+    weak = [point for point in goals(program_model(ir), PROFILES["reference"]) if point.kind is kind]
     assert weak == ([] if kind.is_strong else own)
     guide = Guide(ir, "reference")
     plans = plans_for(guide)

@@ -24,6 +24,7 @@ from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, compile_workflow
+from workrail_lint.systems.workrail.model.build import program_model
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 BOTH: tuple[ProfileName, ...] = ("reference", "locked")
@@ -198,7 +199,7 @@ def test_a_contract_that_nothing_of_its_kind_can_break() -> None:
     kind = ir["contracts"][0]["artifactKind"]
     lenient = {"type": "object", "properties": {"kind": {"const": kind}}}
     tolerant = {**ir, "contracts": [{**ir["contracts"][0], "schema": lenient}]}
-    codes = [point.case for point in goals(tolerant, PROFILES["reference"]) if point.kind is BlockerGoal]
+    codes = [point.case for point in goals(program_model(tolerant), PROFILES["reference"]) if point.kind is BlockerGoal]
     assert codes == ["MISSING_REQUIRED_OUTPUT"]
 
 
@@ -217,7 +218,7 @@ def unreached(ir: dict[str, Any], profile: ProfileName) -> list[Point]:
     """The goals that no run shows, after as many tries as there are sensible ways."""
     seen = set(observe(drive(Setup(ir, profile), Auto()).transcript))
     missing = []
-    for goal in goals(ir, PROFILES[profile]):
+    for goal in goals(program_model(ir), PROFILES[profile]):
         for transcript in islice(explore(ir, profile, goal), MANY_TRIES):
             if goal in seen:
                 break
@@ -326,7 +327,7 @@ def compiled(source: dict[str, Any]) -> dict[str, Any] | None:
 def is_passable(ir: dict[str, Any]) -> bool:
     """Whether every loop can end by itself. Where one can't, only a run that never stops gets to what is behind it."""
     cases: dict[str, set[str]] = {}
-    for point in goals(ir, PROFILES["locked"]):
+    for point in goals(program_model(ir), PROFILES["locked"]):
         if point.kind is LoopGoal:
             cases.setdefault(point.place, set()).add(point.case)
     return {"limit"} not in cases.values()
@@ -362,11 +363,13 @@ def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     transcript = drive(
         Setup(ir, profile, start.preferences(mode, None), context=context, max_turns=200), api.erratic(seed)
     ).transcript
-    possible = set(goals(ir, PROFILES[profile]))
+    possible = set(goals(program_model(ir), PROFILES[profile]))
     shown = [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS]
     # That variables are unset is asked for only where nothing on the way may need them.
     assert [point for point in shown if point.case != UNSET] == []
-    chosen = [state.chosen for _, state, _ in Paths(ir, PROFILES[profile]).follow_all(transcript.choices)]
+    chosen = [
+        state.chosen for _, state, _ in Paths(program_model(ir), PROFILES[profile]).follow_all(transcript.choices)
+    ]
     told: list[Any] = [exchange.response.get("pending") for exchange in transcript.exchanges if not exchange.is_error]
     walked = [step.step_id for step in chosen if step is not None]
     assert list(dict.fromkeys(walked)) == list(dict.fromkeys(each["stepId"] for each in told if each))

@@ -15,7 +15,7 @@ EITHER = {"or": [{"var": "size", "equals": "large"}, {"not": {"var": "risk", "eq
 
 
 def strong(source: dict[str, Any], kind: type[GoalKind]) -> list[str]:
-    return [point.name for point in goals(api.compile(source).ir, REFERENCE, strong=True) if point.kind is kind]
+    return [point.name for point in goals(api.compile(source).program, REFERENCE, strong=True) if point.kind is kind]
 
 
 def shown(source: dict[str, Any], **options: Any) -> set[str]:
@@ -24,7 +24,7 @@ def shown(source: dict[str, Any], **options: Any) -> set[str]:
 
 def test_they_are_counted_on_request_only() -> None:
     source = workflow(step("first"), step("second", runCondition=EITHER))
-    plain = {point.kind for point in goals(api.compile(source).ir, REFERENCE)}
+    plain = {point.kind for point in goals(api.compile(source).program, REFERENCE)}
     assert not plain & {DecidesGoal, OrderGoal, LeftOutGoal}
     assert strong(source, DecidesGoal) == [
         "decides:second:/or/0 true",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.systems.workrail.catalog import load_core
+from workrail_lint.systems.workrail.model.build import program_model
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 GO = {"kind": "wr.loop_control", "decision": "continue"}
@@ -87,6 +88,11 @@ def while_condition(loop_id: str, condition: Any, *body: dict[str, Any], **given
 def while_artifact(loop_id: str, *body: dict[str, Any], **given: Any) -> dict[str, Any]:
     source = {"kind": "artifact", "contractRef": LOOP_CONTROL, "loopId": given.pop("named", loop_id)}
     return loop(loop_id, given.pop("kind", "while"), source, *body, **given)
+
+
+def typed(step: dict[str, Any]) -> Any:
+    """A step as a typed node."""
+    return program_model({"steps": [step]}).steps[0]
 
 
 def workflow(*steps: dict[str, Any], **given: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.model.places import LoopPosition, step_key
+from workrail_lint.systems.workrail.model.build import program_model
 
 
 class LiteralError(Exception):
@@ -21,7 +22,7 @@ class LiteralError(Exception):
 class LiteralRun:
     def __init__(self, ir: dict[str, Any]) -> None:
         self.steps = ir["steps"]
-        self.packs = contract_packs(ir)
+        self.packs = contract_packs(program_model(ir))
         self.completed: list[str] = []
         self.stack: list[list[Any]] = []
         self.pending: tuple[str, tuple[LoopPosition, ...]] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from engine_ir import pack
+from engine_ir import pack, step, typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +13,9 @@ from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.reports import assess, followups
 from pytest_workrail.engine.model.events import RecordedDimension
 from pytest_workrail.engine.model.reasons import FollowupRequired
+from workrail_lint.systems.workrail.model.build import program_model
 
-PACK = contract_packs({"contracts": [pack(ASSESSMENT)]})[ASSESSMENT]
+PACK = contract_packs(program_model({"contracts": [pack(ASSESSMENT)]}))[ASSESSMENT]
 READINESS = {
     "id": "readiness",
     "purpose": "Ready?",
@@ -35,7 +36,8 @@ def _artifact(**members: Any) -> dict[str, Any]:
 
 
 def _assess(*artifacts: Any, refs: tuple[str, ...] = ("readiness",)) -> Any:
-    return assess(refs, [READINESS, SAFETY], artifacts, PACK)
+    declared = program_model({"assessments": [READINESS, SAFETY]}).assessments
+    return assess(refs, declared, artifacts, PACK)
 
 
 def test_a_valid_assessment_is_recorded_with_its_canonical_levels() -> None:
@@ -132,13 +134,15 @@ def test_consequences_fire_once_each_in_their_order() -> None:
     ready = _artifact(assessmentId="readiness", dimensions={"confidence": "LOW", "scope": "large"})
     safe = _artifact(assessmentId="safety", dimensions={"risk": "low"})
     _, recorded = _assess(ready, safe, refs=("readiness", "safety"))
-    consequences = [
+    written = [
         _consequence("large", "Narrow it."),
         _consequence("low", "Of safety.", "safety"),
         _consequence("low", "Of any."),
         _consequence("LOW", "Canonical levels only."),
         _consequence("large", "Not there.", "safety"),
     ]
+    asked = typed(step("s", output={"assessments": {"refs": ["readiness"], "consequences": written}})).assessments
+    consequences = asked.consequences
     assert followups(consequences, recorded) == (
         FollowupRequired("readiness", "scope", "large", "Narrow it."),
         FollowupRequired("safety", "risk", "low", "Of safety."),

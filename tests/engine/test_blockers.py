@@ -43,10 +43,11 @@ from pytest_workrail.engine.model.reasons import (
     user_dependency,
 )
 from workrail_lint.base import js
+from workrail_lint.systems.workrail.model.build import program_model
 
 REF = "wr.contracts.gate_verdict"
 PACKS = contract_packs(
-    {"contracts": [pack(REF), pack("wr.contracts.review_verdict"), pack("wr.contracts.loop_control")]}
+    program_model({"contracts": [pack(REF), pack("wr.contracts.review_verdict"), pack("wr.contracts.loop_control")]})
 )
 FIXES = FixContext(PACKS)
 AT = LoopPosition("refine", 0)
@@ -445,7 +446,7 @@ class TestModes:
 
     def test_recommendations(self) -> None:
         ir = workflow(recommendedPreferences={"recommendedAutonomy": "guided", "recommendedRiskPolicy": "balanced"})
-        bold = recommendation_warnings(ir, Preferences("full_auto_never_stop", "aggressive"))
+        bold = recommendation_warnings(program_model(ir), Preferences("full_auto_never_stop", "aggressive"))
         assert bold == (
             Gap(
                 "warning",
@@ -460,5 +461,7 @@ class TestModes:
                 "Effective riskPolicy 'aggressive' exceeds workflow recommendation 'balanced'.",
             ),
         )
-        assert recommendation_warnings(ir, DEFAULT_PREFERENCES) == ()
-        assert recommendation_warnings(workflow(), Preferences("full_auto_never_stop", "aggressive")) == ()
+        assert recommendation_warnings(program_model(ir), DEFAULT_PREFERENCES) == ()
+        assert (
+            recommendation_warnings(program_model(workflow()), Preferences("full_auto_never_stop", "aggressive")) == ()
+        )

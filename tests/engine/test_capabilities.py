@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from engine_ir import pack, step, workflow
+from engine_ir import pack, step, typed, workflow
 
 from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE, IrIndex, contract_packs
 from pytest_workrail.engine.core.outputs import Invalid, OutputValidator, Satisfied, Submission
@@ -15,14 +15,14 @@ from pytest_workrail.engine.core.reports import (
     capability_reasons,
     divergences,
     observations,
-    probe_capability,
     probe_steps,
 )
 from pytest_workrail.engine.model.events import CapabilityObservedData
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown
 from workrail_lint import compile_workflow
+from workrail_lint.systems.workrail.model.build import program_model
 
-PACKS = contract_packs({"contracts": [pack(CAPABILITY_OBSERVATION), pack(DIVERGENCE)]})
+PACKS = contract_packs(program_model({"contracts": [pack(CAPABILITY_OBSERVATION), pack(DIVERGENCE)]}))
 PROBE = step(
     "wr_probe_web_browsing",
     output={"contract": {"ref": CAPABILITY_OBSERVATION, "required": True, "capability": "web_browsing"}},
@@ -81,7 +81,7 @@ FAILED = _seen("unavailable", "attempted_use", result="failure", failureCode="to
     ],
 )
 def test_the_grade_follows_from_the_kind(made: Any, artifact: Any, provenance: Any) -> None:
-    (observed,), failed = observations(made, ["noise", artifact], PACKS[CAPABILITY_OBSERVATION])
+    (observed,), failed = observations(typed(made), ["noise", artifact], PACKS[CAPABILITY_OBSERVATION])
     assert (observed.artifact_index, observed.provenance.to_wire(), failed) == (1, provenance, ())
     assert observed.is_strong is (provenance["enforcementGrade"] == "strong")
     event = {
@@ -105,23 +105,23 @@ def test_the_grade_follows_from_the_kind(made: Any, artifact: Any, provenance: A
     ],
 )
 def test_observations_that_do_not_pass(made: Any, artifact: Any) -> None:
-    assert observations(made, [artifact], PACKS[CAPABILITY_OBSERVATION]) == ((), (0,))
+    assert observations(typed(made), [artifact], PACKS[CAPABILITY_OBSERVATION]) == ((), (0,))
 
 
 def test_a_probe_records_what_it_learns_about_another_capability() -> None:
     tried = _seen("available", "attempted_use", capability="delegation", result="success")
-    seen, failed = observations(PROBE, [PROBED, tried], PACKS[CAPABILITY_OBSERVATION])
+    seen, failed = observations(typed(PROBE), [PROBED, tried], PACKS[CAPABILITY_OBSERVATION])
     assert [(each.artifact_index, each.capability) for each in seen] == [(0, "web_browsing"), (1, "delegation")]
     assert failed == ()
     validator = OutputValidator(IrIndex(workflow(PROBE)), REFERENCE)
-    assert validator.check(PROBE, (), Submission(None, (PROBED, tried)), {}).requirement == Satisfied()
-    assert isinstance(validator.check(PROBE, (), Submission(None, (tried, PROBED)), {}).requirement, Invalid)
+    assert validator.check(typed(PROBE), (), Submission(None, (PROBED, tried)), {}).requirement == Satisfied()
+    assert isinstance(validator.check(typed(PROBE), (), Submission(None, (tried, PROBED)), {}).requirement, Invalid)
 
 
 def test_the_contract_of_a_probe_demands_its_own_capability() -> None:
     validator = OutputValidator(IrIndex(workflow(PROBE)), REFERENCE)
-    assert validator.check(PROBE, (), Submission(None, (PROBED,)), {}).requirement == Satisfied()
-    other = validator.check(PROBE, (), Submission(None, ({**PROBED, "capability": "delegation"},)), {})
+    assert validator.check(typed(PROBE), (), Submission(None, (PROBED,)), {}).requirement == Satisfied()
+    other = validator.check(typed(PROBE), (), Submission(None, ({**PROBED, "capability": "delegation"},)), {})
     assert isinstance(other.requirement, Invalid)
     assert other.requirement.validation.issues == ('capability: Invalid literal value, expected "web_browsing"',)
 
@@ -130,8 +130,8 @@ class TestEnforcement:
     IR = workflow(PROBE, WORK, capabilities={"web_browsing": "required", "delegation": "preferred"})
 
     def _reasons(self, pending: Any, *artifacts: Any, completed: tuple[str, ...] = ()) -> Any:
-        seen, _ = observations(pending, artifacts, PACKS[CAPABILITY_OBSERVATION])
-        return capability_reasons(self.IR, pending["id"], completed, seen)
+        seen, _ = observations(typed(pending), artifacts, PACKS[CAPABILITY_OBSERVATION])
+        return capability_reasons(program_model(self.IR), pending["id"], completed, seen)
 
     def test_at_the_probe(self) -> None:
         assert self._reasons(PROBE) == (CapabilityUnknown("web_browsing"),)
@@ -141,12 +141,12 @@ class TestEnforcement:
         assert self._reasons(PROBE, PROBED) == ()
 
     def test_the_newest_strong_observation_counts(self) -> None:
-        probed, _ = observations(PROBE, [PROBED], PACKS[CAPABILITY_OBSERVATION])
-        failed, _ = observations(WORK, [FAILED], PACKS[CAPABILITY_OBSERVATION])
-        claimed, _ = observations(WORK, [CLAIMED], PACKS[CAPABILITY_OBSERVATION])
+        probed, _ = observations(typed(PROBE), [PROBED], PACKS[CAPABILITY_OBSERVATION])
+        failed, _ = observations(typed(WORK), [FAILED], PACKS[CAPABILITY_OBSERVATION])
+        claimed, _ = observations(typed(WORK), [CLAIMED], PACKS[CAPABILITY_OBSERVATION])
         done = ("wr_probe_web_browsing",)
-        assert capability_reasons(self.IR, "work", done, [*probed, *claimed]) == ()
-        late = capability_reasons(self.IR, "work", done, [*probed, *failed, *claimed])
+        assert capability_reasons(program_model(self.IR), "work", done, [*probed, *claimed]) == ()
+        late = capability_reasons(program_model(self.IR), "work", done, [*probed, *failed, *claimed])
         assert late == (CapabilityUnavailable("web_browsing"),)
 
     def test_a_probe_that_lies_ahead_is_not_looked_at(self) -> None:
@@ -174,9 +174,9 @@ def test_compiled_probes_are_known_as_probes() -> None:
         ],
     }
     ir = compile_workflow(source).value.ir
-    assert set(probe_steps(ir)) == {"web_browsing", "delegation"}
+    assert set(probe_steps(program_model(ir))) == {"web_browsing", "delegation"}
     work = next(made for made in ir["steps"] if made["id"] == "work")
-    assert probe_capability(work) is None
+    assert typed(work).probed_capability is None
 
 
 def test_divergences() -> None:

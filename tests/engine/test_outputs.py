@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from engine_ir import GO, step, while_artifact, workflow
+from engine_ir import GO, step, typed, while_artifact, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,6 @@ from pytest_workrail.engine.core.outputs import (
     OutputValidator,
     Satisfied,
     Submission,
-    requires_notes,
     stored_artifacts,
     stored_notes,
     stored_validation,
@@ -63,7 +62,7 @@ def _judge(
 ) -> Judgement:
     ir = workflow(while_artifact(loop, made) if loop else made, assessments=ASSESSMENTS)
     path = (LoopPosition(loop, 0),) if loop else ()
-    return OutputValidator(IrIndex(ir), profile).check(made, path, Submission(notes, artifacts), {})
+    return OutputValidator(IrIndex(ir), profile).check(typed(made), path, Submission(notes, artifacts), {})
 
 
 class TestContract:
@@ -123,9 +122,9 @@ class TestNotes:
         assert _judge(step("s", notes="optional"), notes=notes).reasons() == ()
 
     def test_a_contract_makes_notes_optional(self) -> None:
-        assert not requires_notes(step("s", contract=VERDICT))
-        assert not requires_notes(step("s", output={"contract": {"ref": VERDICT, "required": False}}))
-        assert requires_notes(step("s", output={"criteria": CRITERIA}))
+        assert not typed(step("s", contract=VERDICT)).requires_notes
+        assert not typed(step("s", output={"contract": {"ref": VERDICT, "required": False}})).requires_notes
+        assert typed(step("s", output={"criteria": CRITERIA})).requires_notes
 
     def test_stored(self) -> None:
         # @enforces notes-markdown-budget

@@ -15,6 +15,7 @@ from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.prompts import PendingStep, PromptRenderer, Situation, last_step_id
 from pytest_workrail.engine.model.places import LoopPosition, StepInstance
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.systems.workrail.model.build import program_model
 
 _SHAS = "metrics_commit_shas"
 _SIZES = ["metrics_files_changed", "metrics_lines_added", "metrics_lines_removed"]
@@ -256,10 +257,10 @@ def test_metrics(profile: str | None, first: list[str], last: list[str]) -> None
 
 def test_the_last_step_of_a_loop_is_the_last_that_works() -> None:
     decide = step("decide", contract="wr.contracts.loop_control")
-    assert last_step_id(workflow(step("a"), while_artifact("l", step("w"), decide))) == "w"
-    assert last_step_id(workflow(step("a"), while_artifact("l", decide))) is None
-    assert last_step_id(workflow(step("a"), step("b"))) == "b"
-    assert last_step_id(workflow()) is None
+    assert last_step_id(program_model(workflow(step("a"), while_artifact("l", step("w"), decide)))) == "w"
+    assert last_step_id(program_model(workflow(step("a"), while_artifact("l", decide)))) is None
+    assert last_step_id(program_model(workflow(step("a"), step("b")))) == "b"
+    assert last_step_id(program_model(workflow())) is None
 
 
 @pytest.mark.parametrize("style", list(PromptStyle))

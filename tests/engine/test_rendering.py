@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
-from engine_ir import for_each, parallel, step, workflow
+from engine_ir import for_each, parallel, step, typed, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +22,7 @@ from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from workrail_lint.systems.workrail.model.build import program_model
 
 _CONTEXT: dict[str, Any] = {
     "name": "cache",
@@ -87,10 +88,10 @@ def test_the_variables_of_the_innermost_loop_lie_on_top() -> None:
     names = {"item": "slice", "index": "idx"}
     loop = for_each("per-slice", "slices", step("build"), variables=names)
     context = {"slices": ["api", "ui"], "idx": "shadowed"}
-    seen = render_context(loop, (LoopPosition("per-slice", 1),), context)
+    seen = render_context(typed(loop), (LoopPosition("per-slice", 1),), context)
     assert substitute("#{{idx}} {{slice}} in pass {{currentIteration}}", seen) == "#1 ui in pass 2"
     assert render_context(None, (), context) is context
-    past_the_end = render_context(loop, (LoopPosition("per-slice", 5),), context)
+    past_the_end = render_context(typed(loop), (LoopPosition("per-slice", 5),), context)
     assert substitute("{{slice}}", past_the_end) == "[unset: slice]"
 
 
@@ -103,8 +104,8 @@ def test_fragments() -> None:
             {"id": "c", "text": "Sometimes.", "when": {"var": "flag"}},
         ],
     )
-    assert fragments_text(made, _CONTEXT) == "Always cache.\n\nSometimes."
-    assert fragments_text(step("s"), _CONTEXT) == ""
+    assert fragments_text(typed(made), _CONTEXT) == "Always cache.\n\nSometimes."
+    assert fragments_text(typed(step("s")), _CONTEXT) == ""
 
 
 class TestParallel:
@@ -122,7 +123,7 @@ class TestParallel:
             },
             {"workflowId": "wr.plain"},
         )
-        prompt = parallel_prompt(made, _CONTEXT)
+        prompt = parallel_prompt(typed(made), _CONTEXT)
         assert prompt.startswith("# Parallel Subagent Spawning Phase\n")
         assert "skipped" not in prompt
         assert "gone" not in prompt
@@ -139,7 +140,7 @@ class TestParallel:
 
     def test_nothing_to_spawn(self) -> None:
         made = parallel("fan-out", {"workflowId": "a", "runCondition": {"var": "missing"}})
-        prompt = parallel_prompt(made, {})
+        prompt = parallel_prompt(typed(made), {})
         assert prompt.startswith("# Parallel Subagent Spawning Phase (Bypassed)\n")
         assert "nothing to spawn" in prompt
         assert "advance" in prompt
@@ -152,18 +153,18 @@ class TestConfirmation:
     PERSON = step("s", confirmation={"kind": "when", "gate": "human_approval", "condition": {"var": "risky"}})
 
     def test_who_has_to_confirm(self) -> None:
-        assert required_gate(self.NEVER, {}) is None
-        assert required_gate(self.DEFAULT, {}) == "coordinator_eval"
-        assert required_gate(self.PERSON, {}) is None
-        assert required_gate(self.PERSON, {"risky": 1}) == "human_approval"
-        assert needs_person(self.DEFAULT, {})
-        assert not needs_person(self.COORDINATOR, {})
-        assert needs_person(self.PERSON, {"risky": 1})
-        assert not needs_person(self.PERSON, {})
+        assert required_gate(typed(self.NEVER), {}) is None
+        assert required_gate(typed(self.DEFAULT), {}) == "coordinator_eval"
+        assert required_gate(typed(self.PERSON), {}) is None
+        assert required_gate(typed(self.PERSON), {"risky": 1}) == "human_approval"
+        assert needs_person(typed(self.DEFAULT), {})
+        assert not needs_person(typed(self.COORDINATOR), {})
+        assert needs_person(typed(self.PERSON), {"risky": 1})
+        assert not needs_person(typed(self.PERSON), {})
 
     @pytest.mark.parametrize("autonomous", ["true", True, "yes", None])
     def test_gates_stand_in_autonomous_runs_only(self, autonomous: object) -> None:
-        gate = autonomous_gate(self.DEFAULT, {"is_autonomous": autonomous}, Preferences(), REFERENCE)
+        gate = autonomous_gate(typed(self.DEFAULT), {"is_autonomous": autonomous}, Preferences(), REFERENCE)
         assert gate == ("coordinator_eval" if autonomous == "true" else None)
 
     @pytest.mark.parametrize(
@@ -180,12 +181,12 @@ class TestConfirmation:
     def test_modes(self, autonomy: Any, profile: Any, is_reason: bool, waits: bool) -> None:
         preferences = Preferences(autonomy)
         expected = UserOnlyDependency("needs_user_approval", "s") if is_reason else None
-        assert approval_reason(self.DEFAULT, {}, preferences, profile) == expected
-        assert approval_reason(self.COORDINATOR, {}, preferences, profile) is None
-        assert approval_reason(self.NEVER, {}, preferences, profile) is None
+        assert approval_reason(typed(self.DEFAULT), {}, preferences, profile) == expected
+        assert approval_reason(typed(self.COORDINATOR), {}, preferences, profile) is None
+        assert approval_reason(typed(self.NEVER), {}, preferences, profile) is None
         assert waits_for_confirmation(True, preferences, profile) is waits
         assert not waits_for_confirmation(False, preferences, profile)
-        gate = autonomous_gate(self.DEFAULT, {"is_autonomous": "true"}, preferences, profile)
+        gate = autonomous_gate(typed(self.DEFAULT), {"is_autonomous": "true"}, preferences, profile)
         assert gate == (None if is_reason else "coordinator_eval")
 
 
@@ -198,23 +199,26 @@ class TestFunctions:
         ]
     )
     LOOP: ClassVar[dict[str, Any]] = {
+        "type": "loop",
         "functions": [
             {"name": "in_loop", "definition": "l", "scope": "loop"},
             {"name": "shared", "definition": "the loop's"},
-        ]
+        ],
     }
 
     def test_inner_definitions_win_and_scopes_are_sorted(self) -> None:
         made = step("s", functions=[{"name": "mine()", "definition": "m", "scope": "step"}])
-        assert functions_block(self.IR, made, (self.LOOP,)) == (
+        assert functions_block(program_model(self.IR), typed(made), (typed(self.LOOP),)) == (
             "```\nfunction mine(...)\n  m\n\nfunction in_loop(...)\n  l\n\n"
             "function b_top(...)\n  top\n\nfunction shared(...)\n  the loop's\n```"
         )
 
     def test_references_select_with_or_without_parentheses(self) -> None:
         made = step("s", functionReferences=["shared()", "unknown()"])
-        assert functions_block(self.IR, made) == "```\nfunction shared(...)\n  the workflow's\n```"
+        assert (
+            functions_block(program_model(self.IR), typed(made)) == "```\nfunction shared(...)\n  the workflow's\n```"
+        )
 
     def test_no_function_no_block(self) -> None:
-        assert functions_block(workflow(), step("s")) == ""
-        assert functions_block(self.IR, step("s", functionReferences=["nobody()"])) == ""
+        assert functions_block(program_model(workflow()), typed(step("s"))) == ""
+        assert functions_block(program_model(self.IR), typed(step("s", functionReferences=["nobody()"]))) == ""

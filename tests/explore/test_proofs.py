@@ -18,6 +18,7 @@ from pytest_workrail.explore.proofs import holds, proofs_for
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, compile_workflow
+from workrail_lint.systems.workrail.model.build import program_model
 
 PLANTED = times(6, deep=200)
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -45,7 +46,7 @@ def ir_of(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def proofs(source: dict[str, Any], profile: ProfileName = "reference") -> dict[str, dict[str, Any]]:
-    return {point.name: proof for point, proof in proofs_for(ir_of(source), PROFILES[profile])}
+    return {point.name: proof for point, proof in proofs_for(program_model(ir_of(source)), PROFILES[profile])}
 
 
 SMALL, LARGE = {"var": "size", "equals": "small"}, {"var": "size", "equals": "large"}
@@ -164,7 +165,7 @@ def test_planted_contradictions_and_planted_goals_are_told_apart(seed: int) -> N
     ir = ir_of(source)
     _, guides = generate(ir, ("reference",))
     ledger = guides["reference"].ledger
-    proved = {point.name: proof for point, proof in proofs_for(ir, PROFILES["reference"])}
+    proved = {point.name: proof for point, proof in proofs_for(program_model(ir), PROFILES["reference"])}
     for name, is_possible in known.items():
         goal = f"condition:{name}:true"
         assert (goal in {point.name for point in ledger.goals}) is is_possible
@@ -184,7 +185,7 @@ def test_no_erratic_run_shows_what_is_proved_infeasible(path: Path) -> None:
     if not isinstance(compiled, Ok):
         pytest.skip("the engine refuses this workflow")
     for name, profile in PROFILES.items():
-        proved = dict(proofs_for(compiled.value.ir, profile))
+        proved = dict(proofs_for(compiled.value.program, profile))
         assert all(map(holds, proved.values()))
         for seed in range(3):
             run = drive(Setup(compiled.value.ir, name, max_turns=200), api.erratic(seed))

@@ -86,7 +86,7 @@ def loops_get_no_gate(original):
 @breaks("loop-gate-by-construction", at="pytest_workrail.engine.core.interpreter:body_of")
 def every_profile_runs_gates(original):
     """The gate of a loop also runs where the public engine has none."""
-    return lambda loop, profile: loop["body"]
+    return lambda loop, profile: loop.body
 
 
 @breaks("loop-gate-by-construction", at="pytest_workrail.engine.core.loops:LoopKernel._is_decided")

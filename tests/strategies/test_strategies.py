@@ -36,7 +36,7 @@ def test_contexts_bring_out_both_sides_of_every_condition() -> None:
 @FEW
 @given(artifacts(REVIEW.ir, "give-verdict"))
 def test_artifacts_meet_the_contract_of_their_step(artifact: Any) -> None:
-    assert contract_packs(REVIEW.ir)["wr.contracts.review_verdict"].issues(artifact) == ()
+    assert contract_packs(REVIEW.program)["wr.contracts.review_verdict"].issues(artifact) == ()
 
 
 def test_artifacts_differ() -> None:

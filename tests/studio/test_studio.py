@@ -91,7 +91,7 @@ def test_a_step_names_every_blocker_that_a_run_can_show(project: Path) -> None:
         for path in sorted(folder.glob("*.json"))
         if isinstance(made := compile_workflow(path), Ok)
         for profile in PROFILES.values()
-        for point in goals(made.value.ir, profile)
+        for point in goals(made.value.program, profile)
         if point.kind is BlockerGoal
     }
     assert len(wanted) > 50

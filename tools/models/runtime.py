@@ -33,6 +33,8 @@ class Plan(NamedTuple):
     read_as: Mapping[str, str] = {}  # a model or union whose values are read as those of another
     unchecked: frozenset[str] = frozenset()  # models that the schema does not look into
     empty: frozenset[str] = frozenset()  # models without required members that are empty nodes where one is missing
+    plain: Mapping[str, str] = {}  # models and unions whose values stay JSON, with the type of that
+    is_complete: bool = False  # only a program writes the document, so that no required member is ever missing
     shared: frozenset[str] = frozenset()  # models and unions that another generated module has
     shared_module: str = ""
     known: Mapping[str, Sequence[str]] | None = None  # the members of each model that the engine knows
@@ -148,6 +150,9 @@ class Runtime:
                 found.required.append(member)
                 found.attributes.append(f"{attribute}: {kind.name}")
                 continue
+            if self._plan.is_complete and info.is_required() and default in ("None", "NO_MEMBERS"):
+                found.attributes.append(f"{attribute}: {kind.name.replace('Mapping', 'dict')}")
+                continue
             if default == '""' and not info.is_required():
                 default = "None"
             maybe = " | None" if default == "None" and kind.name != "Any" else ""
@@ -160,6 +165,9 @@ class Runtime:
 
     def _type(self, annotation: Any) -> _Type:
         """The type of what an annotation of a model allows."""
+        plain = self._plan.plain.get(getattr(annotation, "__name__", ""))
+        if plain is not None:
+            return _Type(plain)
         if isinstance(annotation, TypeAliasType):
             return self._alias(annotation)
         origin, arguments = get_origin(annotation), get_args(annotation)

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.index import LOOP_CONTROL
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed
 from pytest_workrail.engine.model.blockers import LargeActual, UnsetActual, ValueActual
 from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput, Reason
 from pytest_workrail.engine.model.trace import TraceEntry
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
 ErrorCode: TypeAlias = Literal[
     "WorkflowNotFound",

@@ -8,17 +8,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.index import LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.index import ContractPack
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
+from workrail_lint.systems.workrail.model.ir import ProgramStep
 
 
-def fixed_members(step: dict[str, Any], loop_id: str | None, profile: Profile) -> dict[str, str]:
-    """The members of a step's artifact whose value is given by where the step stands."""
-    contract = step.get("output", {}).get("contract", {})
+def fixed_members(step: ProgramStep, loop_id: str | None, profile: Profile) -> dict[str, str]:
+    """Return the members of a step's artifact whose value follows from where the step is."""
     fixed: dict[str, str] = {}
-    if "capability" in contract:
-        fixed["capability"] = contract["capability"]
-    if contract.get("ref") == LOOP_CONTROL and loop_id is not None and profile.loop_id is LoopIdCheck.MATCH:
+    if step.probed_capability is not None:
+        fixed["capability"] = step.probed_capability
+    if step.decides_loop and loop_id is not None and profile.loop_id is LoopIdCheck.MATCH:
         fixed["loopId"] = loop_id
     return fixed
 
@@ -55,7 +55,7 @@ def fenced_json(value: object) -> str:
     return f"```json\n{json.dumps(value, ensure_ascii=False)}\n```"
 
 
-def _members(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _members(schema: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The members a schema knows, required ones first.
 
     Sorted here, because an IR read back from its canonical bytes has lost the order of the catalog, and
@@ -70,7 +70,7 @@ def _rank(name: str, required: list[str]) -> int:
     return required.index(name) if name in required else len(required)
 
 
-def _arranged(value: Any, schema: dict[str, Any]) -> Any:
+def _arranged(value: Any, schema: Mapping[str, Any]) -> Any:
     """An example with its members in the order in which they are described."""
     if isinstance(value, list):
         return [_arranged(item, schema.get("items", {})) for item in value]

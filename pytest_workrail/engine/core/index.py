@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from pytest_workrail.engine.model.places import StepInstance, collation_key
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import FunctionDefinition
 
-LOOP_CONTROL = "wr.contracts.loop_control"
 ASSESSMENT = "wr.contracts.assessment"
 CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 DIVERGENCE = "wr.contracts.workflow_divergence"
@@ -30,11 +32,10 @@ class ContractPack(NamedTuple):
         return tuple(validate_artifact(self.schema, artifact))
 
 
-def contract_packs(ir: dict[str, Any]) -> dict[str, ContractPack]:
-    """The packs of an IR by their ref."""
+def contract_packs(program: Program) -> dict[str, ContractPack]:
+    """Return the contract packs of a workflow by their ref."""
     return {
-        pack["ref"]: ContractPack(pack["ref"], pack["artifactKind"], pack["schema"], pack.get("example"))
-        for pack in ir["contracts"]
+        pack.ref: ContractPack(pack.ref, pack.artifact_kind, pack.schema_, pack.example) for pack in program.contracts
     }
 
 
@@ -47,19 +48,20 @@ def artifact_kind(artifact: Json) -> str | None:
 _RANK = {"step": 0, "loop": 1, "workflow": 2}
 
 
-def functions_block(ir: dict[str, Any], step: dict[str, Any], loops: tuple[dict[str, Any], ...] = ()) -> str:
-    """The visible functions as one fenced block; empty when there is none. `loops` lie around the step."""
-    visible: dict[str, dict[str, Any]] = {}
-    for scope, holder in (("workflow", ir), *(("loop", loop) for loop in loops), ("step", step)):
-        for function in holder.get("functions", []):
-            if function.get("scope", scope) == scope:
-                visible[_bare(function["name"])] = function
-    wanted = {_bare(reference) for reference in step.get("functionReferences", [])}
-    shown = [function for name, function in visible.items() if not wanted or name in wanted]
-    if not shown:
+def functions_block(program: Program, step: ProgramStep, loops: tuple[RepeatingStep, ...] = ()) -> str:
+    """Return the visible functions as one fenced block; empty when there is none. `loops` are around the step."""
+    visible: dict[str, FunctionDefinition] = {}
+    scopes = (("workflow", program.functions), *(("loop", loop.functions) for loop in loops), ("step", step.functions))
+    for scope, functions in scopes:
+        for function in functions:
+            if function.scope in (None, scope):
+                visible[_bare(function.name)] = function
+    wanted = {_bare(reference) for reference in step.function_references}
+    listed = [function for name, function in visible.items() if not wanted or name in wanted]
+    if not listed:
         return ""
-    shown.sort(key=lambda function: (_RANK[function.get("scope", "workflow")], collation_key(function["name"])))
-    definitions = (f"function {_bare(function['name'])}(...)\n  {function['definition']}" for function in shown)
+    listed.sort(key=lambda function: (_RANK[function.scope or "workflow"], collation_key(function.name)))
+    definitions = (f"function {_bare(function.name)}(...)\n  {function.definition}" for function in listed)
     return "```\n" + "\n\n".join(definitions) + "\n```"
 
 
@@ -71,25 +73,31 @@ def _bare(name: str) -> str:
 FORMAT = "workrail.ir/1"
 
 
+def typed_program(ir: dict[str, Any]) -> Program:
+    """Return the typed form of an IR. Raise ValueError if it is of another format."""
+    if ir.get("format") != FORMAT:
+        raise ValueError(f"not an IR of format {FORMAT}: {ir.get('format')!r}")
+    return program_model(ir)
+
+
 class IrIndex:
     """What interpreter, renderer and validator look up in one IR."""
 
-    __slots__ = ("definitions", "ir", "loops", "packs")
+    __slots__ = ("definitions", "loops", "packs", "program")
 
-    def __init__(self, ir: dict[str, Any]) -> None:
-        if ir.get("format") != FORMAT:
-            raise ValueError(f"not an IR of format {FORMAT}: {ir.get('format')!r}")
-        self.ir = ir
-        self.packs: dict[str, ContractPack] = contract_packs(ir)
-        self.loops: dict[str, dict[str, Any]] = {step["id"]: step for step in ir["steps"] if step["type"] == "loop"}
-        bodies = (step for loop in self.loops.values() for step in loop["body"])
-        self.definitions: dict[str, dict[str, Any]] = {step["id"]: step for step in (*ir["steps"], *bodies)}
+    def __init__(self, ir: dict[str, Any] | Program) -> None:
+        program = ir if isinstance(ir, Program) else typed_program(ir)
+        self.program = program
+        self.packs = contract_packs(program)
+        self.loops = {loop.id: loop for loop in program.loops}
+        bodies = (step for loop in program.loops for step in loop.body)
+        self.definitions: dict[str, ProgramStep] = {step.id: step for step in (*program.steps, *bodies)}
 
     @property
     def step_ids(self) -> list[str]:
         """The steps that can be pending: all but the loops."""
         return [step_id for step_id in self.definitions if step_id not in self.loops]
 
-    def innermost_loop(self, instance: StepInstance) -> dict[str, Any] | None:
-        """The loop a step instance stands in."""
+    def innermost_loop(self, instance: StepInstance) -> RepeatingStep | None:
+        """Return the loop that a step instance is in."""
         return self.loops[instance.loop_path[-1].loop_id] if instance.loop_path else None

@@ -27,7 +27,6 @@ from pytest_workrail.engine.core.loops import (
     LoopPlan,
     Watcher,
     body_of,
-    is_gate,
 )
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, Tracer, within_budget
@@ -37,6 +36,7 @@ from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.trace import LoopRef, StepRef, TraceEntry
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 
 MAX_ROUNDS = 10_000
 
@@ -79,16 +79,15 @@ class _Plan:
 
     def __init__(self, index: IrIndex, profile: Profile) -> None:
         self.loops = {loop_id: _loop_plan(loop, index, profile) for loop_id, loop in index.loops.items()}
-        self.steps = [self._top_step(definition) for definition in index.ir["steps"]]
+        self.steps = [self._top_step(definition) for definition in index.program.steps]
         self.bits = {step.step_id: 1 << place for place, step in enumerate(self.steps)}
         self.has_conditions = any(step.condition is not None for step in self.steps) or any(
-            loop.source["kind"] == "condition" or any(step.condition is not None for step in loop.body)
+            loop.source.kind == "condition" or any(step.condition is not None for step in loop.body)
             for loop in self.loops.values()
         )
 
-    def _top_step(self, definition: dict[str, Any]) -> _TopStep:
-        step_id = definition["id"]
-        condition = definition.get("runCondition")
+    def _top_step(self, definition: ProgramStep) -> _TopStep:
+        step_id, condition = definition.id, definition.run_condition
         selected = _selected(definition, qualified=condition is None)
         skipped = None
         if condition is not None:
@@ -107,18 +106,18 @@ class _Plan:
         return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
 
 
-def _loop_plan(definition: dict[str, Any], index: IrIndex, profile: Profile) -> LoopPlan:
+def _loop_plan(definition: RepeatingStep, index: IrIndex, profile: Profile) -> LoopPlan:
     body = tuple(
-        BodyStep(step["id"], step.get("runCondition"), _selected(step, qualified=False), is_gate(step))
+        BodyStep(step.id, step.run_condition, _selected(step, qualified=False), step.is_gate)
         for step in body_of(definition, profile)
     )
     return LoopPlan(definition, body, index.packs)
 
 
-def _selected(definition: dict[str, Any], qualified: bool) -> TraceEntry:
+def _selected(definition: ProgramStep, qualified: bool) -> TraceEntry:
     how = "Selected (no condition): " if qualified else ""
-    summary = f"Next step: {how}{definition['title']} ({definition['id']})"
-    return TraceEntry("selected_next_step", summary, (StepRef(definition["id"]),))
+    summary = f"Next step: {how}{definition.title} ({definition.id})"
+    return TraceEntry("selected_next_step", summary, (StepRef(definition.id),))
 
 
 def _never(variable: str) -> bool:
@@ -131,7 +130,7 @@ class Interpreter:
     __slots__ = ("_plan", "index", "never_stop", "profile")
 
     def __init__(
-        self, ir: dict[str, Any], profile: ProfileName | Profile = "reference", *, never_stop: bool = False
+        self, ir: dict[str, Any] | Program, profile: ProfileName | Profile = "reference", *, never_stop: bool = False
     ) -> None:
         self.index = IrIndex(ir)
         self.profile = profile_of(profile)

@@ -19,31 +19,32 @@ from pytest_workrail.engine.core.errors import (
     MissingLoopControl,
     WrongLoopVariable,
 )
-from pytest_workrail.engine.core.index import LOOP_CONTROL, LOOP_CONTROL_KIND, ContractPack, artifact_kind
+from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
 from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, Tracer, actual
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.ir import (
+    BodyProgramStep,
+    CountSource,
+    ItemsSource,
+    LoopArtifact,
+    LoopCondition,
+    NoSource,
+    RepeatingStep,
+)
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
-_MARK = "#gate"
 
-
-def is_gate(step: dict[str, Any]) -> bool:
-    """Whether the compiler added the step as the gate of its loop."""
-    provenance: dict[str, str] = step["provenance"]
-    return provenance["source"] == "virtual" and provenance.get("origin", "").endswith(_MARK)
-
-
-def body_of(loop: dict[str, Any], profile: Profile) -> list[dict[str, Any]]:
-    """The steps that a loop runs under a profile. The public engine has no gates."""
-    body: list[dict[str, Any]] = loop["body"]
+def body_of(loop: RepeatingStep, profile: Profile) -> Sequence[BodyProgramStep]:
+    """Return the steps that a loop runs under a profile. The public engine has no gates."""
     match profile.loop_gate:
         case LoopGate.RUN:
-            return body
+            return loop.body
         case LoopGate.LEAVE_OUT:
-            return [step for step in body if not is_gate(step)]
+            return [step for step in loop.body if not step.is_gate]
 
 
 class Decided(Struct, frozen=True):
@@ -132,21 +133,20 @@ class LoopPlan:
 
     __slots__ = ("_pack", "body", "definition", "kind", "loop_id", "max_iterations", "solvers", "source", "variables")
 
-    def __init__(self, definition: dict[str, Any], body: tuple[BodyStep, ...], packs: dict[str, ContractPack]) -> None:
+    def __init__(self, definition: RepeatingStep, body: tuple[BodyStep, ...], packs: dict[str, ContractPack]) -> None:
         from pytest_workrail.engine.core.smallest_set import ConditionSolver
 
-        loop = definition["loop"]
         self.definition = definition
-        self.loop_id: str = definition["id"]
-        self.kind: str = loop["kind"]
-        self.max_iterations: int | float = loop["maxIterations"]
-        self.source: dict[str, Any] = loop["source"]
-        self.variables: dict[str, str] = loop["variables"]
+        self.loop_id = definition.id
+        self.kind = definition.loop.kind
+        self.max_iterations = definition.loop.max_iterations
+        self.source = definition.loop.source
+        self.variables = definition.loop.variables
         self.body = body
         self.solvers = {step.step_id: ConditionSolver(step.condition) for step in body}
-        self.solvers[self.loop_id] = ConditionSolver(self.source.get("condition"))
+        self.solvers[self.loop_id] = ConditionSolver(definition.loop_condition)
         self._pack = packs.get(LOOP_CONTROL)
-        if self.source["kind"] == "artifact" and self._pack is None:
+        if self.source.kind == "artifact" and self._pack is None:
             raise ValueError(f"the IR has no pack {LOOP_CONTROL}, which loop '{self.loop_id}' is driven by")
 
     @property
@@ -158,25 +158,24 @@ class LoopPlan:
     @property
     def source_loop_id(self) -> str:
         """The id that the condition source gives, which a trace shows; by default the loop's own."""
-        named = self.source.get("loopId", self.loop_id)
-        return named if is_safe_id(named) else self.loop_id
+        named = self.source.loop_id if self.source.kind == "artifact" else None
+        return named if named is not None and is_safe_id(named) else self.loop_id
 
     def project(self, iteration: int, context: Context) -> dict[str, Any]:
         """The context with the loop's variables on top."""
         return {**context, **loop_variables(self.definition, iteration, context)}
 
 
-def loop_variables(definition: dict[str, Any], iteration: int, context: Context) -> dict[str, Any]:
-    """The variables of one iteration: its number from one and, for a list, the element and its index."""
-    names = definition["loop"]["variables"]
-    made: dict[str, Any] = {names["iteration"]: iteration + 1}
-    source = definition["loop"]["source"]
-    items = context.get(source["variable"]) if source["kind"] == "items" else None
+def loop_variables(definition: RepeatingStep, iteration: int, context: Context) -> dict[str, Any]:
+    """Return the variables of one iteration: its number from one and, for a list, the element and its index."""
+    names, source = definition.loop.variables, definition.loop.source
+    values: dict[str, Any] = {names.iteration: iteration + 1}
+    items = context.get(source.variable) if source.kind == "items" else None
     if isinstance(items, list):
         # Past the end, where nothing is rendered, the element is simply not set.
-        made[names["item"]] = items[iteration] if iteration < len(items) else None
-        made[names["index"]] = iteration
-    return made
+        values[names.item or ""] = items[iteration] if iteration < len(items) else None
+        values[names.index_ or ""] = iteration
+    return values
 
 
 class Execute(NamedTuple):
@@ -321,7 +320,7 @@ class LoopKernel:
     def _note_no_pass(self, is_completed: Callable[[str], bool]) -> None:
         """The loop's own condition let no pass begin. Once a step of the first pass is done, one did."""
         plan = self._plan
-        if plan.source["kind"] != "condition" or any(is_completed(step.step_id) for step in plan.body):
+        if plan.source.kind != "condition" or any(is_completed(step.step_id) for step in plan.body):
             return
         own = loop_variables(plan.definition, 0, self._context)
         self._passed[plan.loop_id] = PassedOver(
@@ -340,27 +339,26 @@ class LoopKernel:
 
     def _should_enter(self, iteration: int, ends_iteration: bool) -> bool | LoopUnset | InterpreterError:
         plan = self._plan
-        match plan.source["kind"]:
-            case "count":
-                return self._within_count(iteration)
-            case "items":
-                return self._within_items(iteration)
-            case "condition":
-                holds = evaluate(plan.source["condition"], plan.project(iteration, self._context))
+        match plan.source:
+            case CountSource() as source:
+                return self._within_count(iteration, source)
+            case ItemsSource() as source:
+                return self._within_items(iteration, source.variable)
+            case LoopCondition() as source:
+                holds = evaluate(source.condition, plan.project(iteration, self._context))
                 goes_on = holds is not (plan.kind == "until")
-                label = "context" if plan.source["derived"] == "source" else "legacy"
+                label = "context" if source.derived == "source" else "legacy"
                 self._record_result(label, iteration, goes_on)
                 return goes_on
-            case "artifact":
+            case LoopArtifact():
                 return self._by_artifact(iteration, ends_iteration)
-            case _:
+            case NoSource():
                 return InvalidLoop(f"Loop '{plan.loop_id}' has nothing that decides about it", plan.loop_id)
 
-    def _within_count(self, iteration: int) -> bool | LoopUnset | MissingContext:
-        source = self._plan.source
-        if "count" in source:
-            return bool(iteration < source["count"])
-        variable = source["variable"]
+    def _within_count(self, iteration: int, source: CountSource) -> bool | LoopUnset | MissingContext:
+        if source.count is not None:
+            return iteration < source.count
+        variable = source.variable or ""
         if self._asks_for(variable):
             return LoopUnset(self._plan.loop_id, variable, "count", 1)
         count = self._context.get(variable)
@@ -369,9 +367,8 @@ class LoopKernel:
             return self._missing(message, variable, "number")
         return iteration < count  # type: ignore[operator]
 
-    def _within_items(self, iteration: int) -> bool | LoopUnset | MissingContext:
+    def _within_items(self, iteration: int, variable: str) -> bool | LoopUnset | MissingContext:
         plan = self._plan
-        variable = plan.source["variable"]
         if self._asks_for(variable):
             return LoopUnset(plan.loop_id, variable, "items", [{} if self._reads_members() else "item"])
         items = self._context.get(variable)
@@ -380,7 +377,7 @@ class LoopKernel:
                 f"forEach loop '{plan.loop_id}' requires array context['{variable}']", variable, "array"
             )
         if iteration == 0 and items and not isinstance(items[0], dict) and self._reads_members():
-            item = plan.variables["item"]
+            item = plan.variables.item
             preview = js.u16_prefix(js.text(items[0]), _PREVIEW_UNITS)
             message = (
                 f"forEach loop '{plan.loop_id}' reads members of {item} in its prompts, but '{variable}' holds "
@@ -398,8 +395,8 @@ class LoopKernel:
 
     def _reads_members(self) -> bool:
         """Whether the prompts of the body read members of the item, which then has to be an object."""
-        item = self._plan.variables["item"]
-        return any(f"{{{{{item}." in step.get("prompt", "") for step in self._plan.definition["body"])
+        member = f"{{{{{self._plan.variables.item}."
+        return any(member in step.prompt for step in self._plan.definition.body)
 
     def _missing(
         self, message: str, variable: str, expected: Literal["number", "array", "array_of_objects"]

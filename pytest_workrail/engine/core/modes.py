@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Confirmation, Profile
 from pytest_workrail.engine.model.blockers import Gap
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, Reason, UserOnlyDependency
 from pytest_workrail.engine.model.words import Autonomy, GateKind, RiskPolicy
+from workrail_lint.systems.workrail.model.ir import ConditionalConfirmation, EveryConfirmation, Program, ProgramStep
 
 # Both from the most careful to the boldest.
 AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)
@@ -81,14 +82,14 @@ class BeyondRecommendation(NamedTuple):
     recommended: str
 
 
-def beyond_recommendation(ir: dict[str, Any], preferences: Preferences) -> tuple[BeyondRecommendation, ...]:
+def beyond_recommendation(program: Program, preferences: Preferences) -> tuple[BeyondRecommendation, ...]:
     """The preferences that are bolder than recommended, autonomy first."""
-    recommended = ir.get("recommendedPreferences")
-    if not recommended:
+    recommended = program.recommended_preferences
+    if recommended is None:
         return ()
     checks: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
-        ("autonomy", preferences.autonomy, recommended.get("recommendedAutonomy"), AUTONOMIES),
-        ("riskPolicy", preferences.risk_policy, recommended.get("recommendedRiskPolicy"), RISK_POLICIES),
+        ("autonomy", preferences.autonomy, recommended.recommended_autonomy, AUTONOMIES),
+        ("riskPolicy", preferences.risk_policy, recommended.recommended_risk_policy, RISK_POLICIES),
     )
     return tuple(
         BeyondRecommendation(name, effective, limit)
@@ -97,7 +98,7 @@ def beyond_recommendation(ir: dict[str, Any], preferences: Preferences) -> tuple
     )
 
 
-def recommendation_warnings(ir: dict[str, Any], preferences: Preferences) -> tuple[Gap, ...]:
+def recommendation_warnings(program: Program, preferences: Preferences) -> tuple[Gap, ...]:
     """One warning for each preference that is bolder than the workflow recommends."""
     return tuple(
         Gap(
@@ -106,36 +107,40 @@ def recommendation_warnings(ir: dict[str, Any], preferences: Preferences) -> tup
             "evaluation_error",
             f"Effective {each.preference} '{each.effective}' exceeds workflow recommendation '{each.recommended}'.",
         )
-        for each in beyond_recommendation(ir, preferences)
+        for each in beyond_recommendation(program, preferences)
     )
 
 
 Confirmer: TypeAlias = Literal["person", "coordinator"]
 
 
-def required_gate(step: dict[str, Any], context: Context) -> GateKind | None:
-    """Who has to confirm the step before it counts; None when nobody has to."""
-    confirmation = step["confirmation"]
-    match confirmation["kind"]:
-        case "always":
-            return confirmation["gate"]  # type: ignore[no-any-return]
-        case "when" if evaluate(confirmation["condition"], context):
-            return confirmation["gate"]  # type: ignore[no-any-return]
+def required_gate(step: ProgramStep, context: Context) -> GateKind | None:
+    """Return who has to confirm the step before it counts; None when nobody has to."""
+    match step.confirmation:
+        case EveryConfirmation(gate=gate):
+            return gate
+        case ConditionalConfirmation(gate=gate, condition=condition) if evaluate(condition, context):
+            return gate
         case _:
             return None
 
 
-def needs_person(step: dict[str, Any], context: Context) -> bool:
+def needs_person(step: ProgramStep, context: Context) -> bool:
     """Whether a person has to confirm: always, unless the author named the coordinator for it."""
     return confirmed_by(step, context) == "person"
 
 
-def confirmed_by(step: dict[str, Any], context: Context) -> Confirmer | None:
+def confirmed_by(step: ProgramStep, context: Context) -> Confirmer | None:
     """Who confirms the step, if it has to be confirmed."""
-    gate = required_gate(step, context)
-    if gate is None:
+    if required_gate(step, context) is None:
         return None
-    return "person" if gate == "human_approval" or not step["confirmation"].get("explicit", False) else "coordinator"
+    return "person" if may_need_person(step) else "coordinator"
+
+
+def may_need_person(step: ProgramStep) -> bool:
+    """Return whether a person has to confirm the step in some context."""
+    rule = step.confirmation
+    return rule.kind != "never" and (rule.gate == "human_approval" or not rule.explicit)
 
 
 def is_autonomous(context: Context) -> bool:
@@ -143,7 +148,7 @@ def is_autonomous(context: Context) -> bool:
     return context.get("is_autonomous") == "true"
 
 
-def _stops_for_person(step: dict[str, Any], context: Context, preferences: Preferences, profile: Profile) -> bool:
+def _stops_for_person(step: ProgramStep, context: Context, preferences: Preferences, profile: Profile) -> bool:
     """Whether the missing person is a reason of its own. In a guided run the person is there: advancing is agreeing."""
     match profile.confirmation:
         case Confirmation.INTENT_ONLY:
@@ -153,26 +158,24 @@ def _stops_for_person(step: dict[str, Any], context: Context, preferences: Prefe
 
 
 def approval_reason(
-    step: dict[str, Any], context: Context, preferences: Preferences, profile: Profile
+    step: ProgramStep, context: Context, preferences: Preferences, profile: Profile
 ) -> UserOnlyDependency | None:
     """The approval an advance of this step lacks; `context` is the render context."""
     if not _stops_for_person(step, context, preferences, profile):
         return None
-    return UserOnlyDependency("needs_user_approval", step["id"])
+    return UserOnlyDependency("needs_user_approval", step.id)
 
 
-def autonomous_gate(
-    step: dict[str, Any], context: Context, preferences: Preferences, profile: Profile
-) -> GateKind | None:
+def autonomous_gate(step: ProgramStep, context: Context, preferences: Preferences, profile: Profile) -> GateKind | None:
     """The gate at which a fresh advance of an autonomous run stops; `context` is the render context."""
     if not is_autonomous(context) or _stops_for_person(step, context, preferences, profile):
         return None
     return required_gate(step, context)
 
 
-def reports_confirmation(step: dict[str, Any], context: Context, profile: Profile) -> bool:
+def reports_confirmation(step: ProgramStep, context: Context, profile: Profile) -> bool:
     """Whether the pending step is shown as one to be confirmed. Of parallel steps only a person's word counts."""
-    if step["type"] != "parallel":
+    if step.type != "parallel":
         return required_gate(step, context) is not None
     match profile.confirmation:
         case Confirmation.INTENT_ONLY:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.index import (
-    ASSESSMENT,
-    CAPABILITY_OBSERVATION,
-    LOOP_CONTROL,
-    ContractPack,
-    IrIndex,
-    artifact_kind,
-)
+from pytest_workrail.engine.core.index import ASSESSMENT, CAPABILITY_OBSERVATION, ContractPack, IrIndex, artifact_kind
 from pytest_workrail.engine.core.loops import loop_control_issues
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.reports import TIME_LIMIT_SECONDS, Validation, contract_issues
@@ -40,6 +33,8 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.ir import ProgramStep, RequiredContract
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
 # The judges of assessments and criteria are imported on demand: most steps have neither.
 if TYPE_CHECKING:
@@ -117,11 +112,6 @@ class Judgement(Struct, frozen=True):
         return (*found, *self.followups, *dependencies)
 
 
-def requires_notes(step: dict[str, Any]) -> bool:
-    """Notes are required unless they are optional or an artifact tells what they would."""
-    return step["notes"] == "required" and "contract" not in step.get("output", {})
-
-
 def stored_notes(notes: str | None) -> str | None:
     """The notes as they are kept: cut to their budget; None when there is nothing to keep."""
     return truncate_marked(notes, MAX_NOTES_BYTES) if notes else None
@@ -133,63 +123,62 @@ class OutputValidator:
     __slots__ = ("_assessments", "_packs", "_profile", "_time_limit")
 
     def __init__(self, index: IrIndex, profile: Profile, time_limit: float = TIME_LIMIT_SECONDS) -> None:
-        self._assessments: list[dict[str, Any]] = index.ir["assessments"]
+        self._assessments = index.program.assessments
         self._packs = index.packs
         self._profile = profile
         self._time_limit = time_limit
 
-    def check(self, step: dict[str, Any], loop_path: LoopPath, submission: Submission, context: Context) -> Judgement:
+    def check(self, step: ProgramStep, loop_path: LoopPath, submission: Submission, context: Context) -> Judgement:
         """The verdict on what was submitted for a step; `context` is the merged one."""
-        output: dict[str, Any] = step.get("output", {})
         assessed: Validation | None = None
         recorded: tuple[RecordedAssessment, ...] = ()
         fired: tuple[FollowupRequired, ...] = ()
-        if "assessments" in output:
+        asked = step.assessments
+        if asked is not None:
             from pytest_workrail.engine.core.reports import assess, followups
 
-            asked = output["assessments"]
             pack = self._packs[ASSESSMENT]
-            assessed, recorded = assess(asked["refs"], self._assessments, submission.artifacts, pack)
-            fired = followups(asked["consequences"], recorded)
+            assessed, recorded = assess(asked.refs, self._assessments, submission.artifacts, pack)
+            fired = followups(asked.consequences, recorded)
         prose: Validation | None = None
-        if "criteria" in output and submission.notes:
+        if step.criteria is not None and submission.notes:
             from pytest_workrail.engine.core.criteria import evaluate_criteria
 
-            evaluated = evaluate_criteria(output["criteria"], submission.notes, context, self._time_limit)
+            evaluated = evaluate_criteria(step.criteria, submission.notes, context, self._time_limit)
             if isinstance(evaluated, Err):
-                return Judgement(step["id"], NotRequired(), _EVALUATION_FAILED, False, recorded, (), True)
+                return Judgement(step.id, NotRequired(), _EVALUATION_FAILED, False, recorded, (), True)
             prose = evaluated.value
         requirement = self._requirement(step, loop_path, submission, assessed, prose)
         if isinstance(requirement, Invalid):
             validation: Validation | None = requirement.validation
         else:
             validation = assessed if assessed is not None and not assessed.valid else prose
-        lacks_notes = requires_notes(step) and js.is_blank(submission.notes or "")
-        return Judgement(step["id"], requirement, validation, lacks_notes, recorded, fired, False)
+        lacks_notes = step.requires_notes and js.is_blank(submission.notes or "")
+        return Judgement(step.id, requirement, validation, lacks_notes, recorded, fired, False)
 
     def _requirement(
         self,
-        step: dict[str, Any],
+        step: ProgramStep,
         loop_path: LoopPath,
         submission: Submission,
         assessed: Validation | None,
         prose: Validation | None,
     ) -> Requirement:
         """The first demand there is decides: contract, assessments, criteria."""
-        output: dict[str, Any] = step.get("output", {})
-        if "contract" in output:
-            return self._contract(step, loop_path, submission.artifacts)
+        if step.contract is not None:
+            return self._contract(step, step.contract, loop_path, submission.artifacts)
         if assessed is not None:
             return Satisfied() if assessed.valid else Invalid(ASSESSMENT, assessed)
-        if "criteria" in output:
+        if step.criteria is not None:
             if prose is None:
                 return Missing(CRITERIA_REF)
             return Satisfied() if prose.valid else Invalid(CRITERIA_REF, prose)
         return NotRequired()
 
-    def _contract(self, step: dict[str, Any], loop_path: LoopPath, artifacts: Sequence[Json]) -> Requirement:
-        contract = step["output"]["contract"]
-        ref: str = contract["ref"]
+    def _contract(
+        self, step: ProgramStep, contract: RequiredContract, loop_path: LoopPath, artifacts: Sequence[Json]
+    ) -> Requirement:
+        ref = contract.ref
         pack = self._packs.get(ref)
         # The assessment pack has its own way of being asked for; as a contract it can't be met.
         if pack is not None and ref != ASSESSMENT:
@@ -197,13 +186,13 @@ class OutputValidator:
                 if isinstance(artifact, dict) and artifact_kind(artifact) == pack.artifact_kind:
                     issues = self._issues(step, loop_path, artifact, pack)
                     return Invalid(ref, Validation(False, issues, (_FIT_SCHEMA,))) if issues else Satisfied()
-        if not contract["required"]:
+        if not contract.required:
             return Satisfied()
         kinds = tuple(kind for artifact in artifacts if (kind := artifact_kind(artifact)) is not None)
         return Missing(ref, kinds or None)
 
     def _issues(
-        self, step: dict[str, Any], loop_path: LoopPath, artifact: dict[str, Json], pack: ContractPack
+        self, step: ProgramStep, loop_path: LoopPath, artifact: dict[str, Json], pack: ContractPack
     ) -> tuple[str, ...]:
         if pack.ref == LOOP_CONTROL and loop_path:
             return loop_control_issues(artifact, pack, loop_path[-1].loop_id, self._profile.loop_id)

@@ -5,16 +5,18 @@ Each slot has a marker that never changes, so that tests and agents can find it,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.engine.core.guidance import contract_guidance, fenced_json
-from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack
 from pytest_workrail.engine.core.modes import Confirmer
 from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
 from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.base import js
+from workrail_lint.systems.workrail.model.ir import RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import AssessmentDefinition
 
 _MAX_REQUIREMENTS = 5
 _SHA_KEY = "metrics_commit_shas"
@@ -60,14 +62,13 @@ class PromptPart(NamedTuple):
         return self.text if self.slot is None or self.slot.is_verbatim else f"⟪{self.slot.value}⟫"
 
 
-def banner_limit(loop: dict[str, Any], profile: Profile) -> int | float | None:
-    """The number of passes that a loop's banner names, if it names one."""
-    limit: int | float = loop["loop"]["maxIterations"]
+def banner_limit(loop: RepeatingStep, profile: Profile) -> float | None:
+    """Return the number of passes that a loop's banner names, if it names one."""
     match profile.loop_banner:
         case LoopBanner.AS_ENGINE:
-            return None if "bodyRef" in loop else limit
+            return None if loop.body_ref is not None else loop.loop.max_iterations
         case LoopBanner.FULL:
-            return limit
+            return loop.loop.max_iterations
 
 
 def loop_banner(iteration: int, limit: int | float | None, style: PromptStyle) -> PromptPart:
@@ -145,9 +146,11 @@ def contract_slot(ref: str, pack: ContractPack | None, fixed: Mapping[str, str],
     return part
 
 
-def assessment_slot(refs: list[str], assessments: list[dict[str, Any]], style: PromptStyle) -> PromptPart | None:
-    """What the assessment of this step must answer, in the order the workflow declares them."""
-    wanted = [assessment for assessment in assessments if assessment["id"] in refs]
+def assessment_slot(
+    refs: Sequence[str], assessments: Sequence[AssessmentDefinition], style: PromptStyle
+) -> PromptPart | None:
+    """Return what the assessment of this step must answer, in the order the workflow declares them."""
+    wanted = [assessment for assessment in assessments if assessment.id in refs]
     sections = [_assessment(each, names_id=len(refs) > 1) for each in wanted]
     if not sections:
         return None
@@ -155,23 +158,22 @@ def assessment_slot(refs: list[str], assessments: list[dict[str, Any]], style: P
     return PromptPart(Slot.ASSESSMENT, f"\n\n{heading}" + "\n".join(sections))
 
 
-def _assessment(assessment: dict[str, Any], names_id: bool) -> str:
-    dimensions = assessment["dimensions"]
+def _assessment(assessment: AssessmentDefinition, names_id: bool) -> str:
     example: dict[str, Any] = {"kind": ASSESSMENT_KIND}
     lines = [f'- Submit an artifact of kind "{ASSESSMENT_KIND}" in `output.artifacts`.']
     if names_id:
-        example["assessmentId"] = assessment["id"]
-        lines.append(f'- Set `assessmentId` to "{assessment["id"]}".')
+        example["assessmentId"] = assessment.id
+        lines.append(f'- Set `assessmentId` to "{assessment.id}".')
     lines += [
-        f'- Assessment target: "{assessment["id"]}"',
-        f"- Purpose: {assessment['purpose']}",
+        f'- Assessment target: "{assessment.id}"',
+        f"- Purpose: {assessment.purpose}",
         "- Dimensions:",
     ]
-    for dimension in dimensions:
-        levels = " | ".join(dimension["levels"])
-        lines.append(f"  {dimension['id']} ({levels}): {dimension['purpose']}")
-    first = dimensions[0]
-    example["dimensions"] = {first["id"]: {"level": first["levels"][0], "rationale": "Why this level fits."}}
+    for dimension in assessment.dimensions:
+        levels = " | ".join(dimension.levels)
+        lines.append(f"  {dimension.id} ({levels}): {dimension.purpose}")
+    first = assessment.dimensions[0]
+    example["dimensions"] = {first.id: {"level": first.levels[0], "rationale": "Why this level fits."}}
     lines.append(f"- Example:\n{fenced_json(example)}")
     lines.append("- Use the levels as they are written here, and answer every dimension that is not optional.")
     return "\n".join(lines)
@@ -264,12 +266,6 @@ def recovery_slot(text: str, style: PromptStyle) -> PromptPart | None:
     if style is PromptStyle.CLEAN:
         text = text.replace("## Recovery Context", "Your previous work:", 1)
     return PromptPart(Slot.RECOVERY, f"\n\n{text}")
-
-
-def is_exit_step(step: dict[str, Any]) -> bool:
-    """A step whose output decides about its loop; it is asked the same in every pass."""
-    contract = step.get("output", {}).get("contract")
-    return contract is not None and contract["ref"] == LOOP_CONTROL
 
 
 def _bulleted(slot: Slot, heading: str, lines: list[str], style: PromptStyle) -> PromptPart | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -10,7 +10,6 @@ from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.guidance import fixed_members
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loops import is_gate
 from pytest_workrail.engine.core.modes import (
     DEFAULT_PREFERENCES,
     Confirmer,
@@ -19,12 +18,12 @@ from pytest_workrail.engine.core.modes import (
     reports_confirmation,
     required_gate,
 )
-from pytest_workrail.engine.core.outputs import requires_notes
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, PromptStyle
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.words import GateKind
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 
 
 class PendingStep(Struct, frozen=True):
@@ -72,7 +71,7 @@ class PromptRenderer:
     def __init__(self, index: IrIndex, profile: Profile) -> None:
         self._index = index
         self._profile = profile
-        self._last_step_id = last_step_id(index.ir)
+        self._last_step_id = last_step_id(index.program)
 
     def render(self, instance: StepInstance, situation: Situation) -> PendingStep:
         """The step with its prompt; rendering decides nothing and changes nothing."""
@@ -80,7 +79,7 @@ class PromptRenderer:
         loop = self._index.innermost_loop(instance)
         context = render_context(loop, instance.loop_path, situation.context)
         gate = required_gate(step, context)
-        if step["type"] == "parallel":
+        if step.type == "parallel":
             parts: list[PromptPart | None] = [PromptPart(None, parallel_prompt(step, context))]
         else:
             parts = self._step_parts(step, instance, loop, context, situation)
@@ -94,10 +93,10 @@ class PromptRenderer:
             parts.append(slots.next_input_slot(_next_input(confirmer, situation)))
         return PendingStep(
             instance.step_id,
-            substitute(step["title"], context),
+            substitute(step.title, context),
             tuple([part for part in parts if part is not None and part.text]),
-            step.get("agentRole"),
-            step.get("modelTier"),
+            step.agent_role,
+            step.model_tier,
             gate,
             reports_confirmation(step, context, self._profile),
             confirmer,
@@ -108,38 +107,37 @@ class PromptRenderer:
         from pytest_workrail.engine.core.index import functions_block
 
         loops = tuple(self._index.loops[at.loop_id] for at in instance.loop_path)
-        return functions_block(self._index.ir, self._index.definitions[instance.step_id], loops)
+        return functions_block(self._index.program, self._index.definitions[instance.step_id], loops)
 
     def _step_parts(
         self,
-        step: dict[str, Any],
+        step: ProgramStep,
         instance: StepInstance,
-        loop: dict[str, Any] | None,
+        loop: RepeatingStep | None,
         context: Context,
         situation: Situation,
     ) -> list[PromptPart | None]:
         style = situation.style
-        output = step["output"]
         parts: list[PromptPart | None] = []
-        if loop is not None and not slots.is_exit_step(step):
+        if loop is not None and not step.decides_loop:
             limit = slots.banner_limit(loop, self._profile)
             parts.append(slots.loop_banner(instance.loop_path[-1].iteration, limit, style))
-        parts.append(PromptPart(None, substitute(step["prompt"], context)))
-        parts.append(slots.requirements_slot(output.get("criteria"), style, self._profile.criteria_text))
-        if "contract" in output:
-            ref = output["contract"]["ref"]
-            fixed = fixed_members(step, None if loop is None else loop["id"], self._profile)
+        parts.append(PromptPart(None, substitute(step.prompt, context)))
+        parts.append(slots.requirements_slot(step.criteria, style, self._profile.criteria_text))
+        if step.contract is not None:
+            ref = step.contract.ref
+            fixed = fixed_members(step, None if loop is None else loop.id, self._profile)
             parts.append(slots.contract_slot(ref, self._index.packs.get(ref), fixed, style))
-        if "assessments" in output:
-            parts.append(slots.assessment_slot(output["assessments"]["refs"], self._index.ir["assessments"], style))
-        if requires_notes(step) and style is PromptStyle.FULL:
+        if step.assessments is not None:
+            parts.append(slots.assessment_slot(step.assessments.refs, self._index.program.assessments, style))
+        if step.requires_notes and style is PromptStyle.FULL:
             parts.append(slots.notes_slot(brief=situation.has_recap and situation.recovery is None))
         fragments = fragments_text(step, context)
         if fragments:
             parts.append(PromptPart(None, f"\n\n{fragments}"))
-        if not is_gate(step):
-            is_last = step["id"] == self._last_step_id
-            parts.append(slots.metrics_slot(self._index.ir.get("metricsProfile"), is_last))
+        if not step.is_gate:
+            is_last = step.id == self._last_step_id
+            parts.append(slots.metrics_slot(self._index.program.metrics_profile, is_last))
         return parts
 
 
@@ -162,12 +160,12 @@ def _next_input(confirmer: Confirmer | None, situation: Situation) -> NextInput 
     return NextInput(source, "; ".join(needs), _ADVANCE)
 
 
-def last_step_id(ir: dict[str, Any]) -> str | None:
-    """The step after which nothing comes; in a loop, the last one that does the work and not the deciding."""
-    if not ir["steps"]:
+def last_step_id(program: Program) -> str | None:
+    """Return the step after which nothing comes; in a loop, the last one that does the work and not the deciding."""
+    if not program.steps:
         return None
-    last = ir["steps"][-1]
-    if last["type"] != "loop":
-        return str(last["id"])
-    working = [step for step in last["body"] if not slots.is_exit_step(step)]
-    return str(working[-1]["id"]) if working else None
+    last = program.steps[-1]
+    if last.type != "loop":
+        return last.id
+    working = [step for step in last.body if not step.decides_loop]
+    return working[-1].id if working else None

@@ -11,6 +11,7 @@ from pytest_workrail.engine.model.places import LoopPath, collated
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.model.ir import DelegatingStep, Delegation, ProgramStep, RepeatingStep
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _TOKEN = Pattern(rf"\{{\{{(?!wr\.)({_NAME}(?:\.{_NAME})*)\}}\}}")
@@ -19,7 +20,7 @@ _PARALLEL_HEADING = "# Parallel Subagent Spawning Phase"
 _MISSING: Any = object()
 
 
-def render_context(loop: dict[str, Any] | None, loop_path: LoopPath, context: Context) -> Context:
+def render_context(loop: RepeatingStep | None, loop_path: LoopPath, context: Context) -> Context:
     """The context as texts of a step see it: the variables of its innermost loop lie on top."""
     if loop is None or not loop_path:
         return context
@@ -67,15 +68,15 @@ def _preview(value: Any) -> str:
     return shown if js.u16_length(shown) <= _PREVIEW_UNITS else js.u16_prefix(shown, _PREVIEW_UNITS) + "…"
 
 
-def fragments_text(step: dict[str, Any], context: Context) -> str:
-    """The fragments that apply, in their order, with a blank line between them."""
-    applying = [part["text"] for part in step["fragments"] if evaluate(part.get("when"), context)]
+def fragments_text(step: ProgramStep, context: Context) -> str:
+    """Return the fragments that apply, in their order, with a blank line between them."""
+    applying = [fragment.text for fragment in step.fragments if evaluate(fragment.when, context)]
     return "\n\n".join(substitute(text, context) for text in applying)
 
 
-def parallel_prompt(step: dict[str, Any], context: Context) -> str:
-    """The prompt of a parallel step: what to hand to which subagent, for the delegations that apply."""
-    active = [each for each in step["delegations"] if evaluate(each.get("runCondition"), context)]
+def parallel_prompt(step: DelegatingStep, context: Context) -> str:
+    """Return the prompt of a parallel step: what to give to which subagent, for the delegations that apply."""
+    active = [each for each in step.delegations if evaluate(each.run_condition, context)]
     if not active:
         return (
             f"{_PARALLEL_HEADING} (Bypassed)\n\n"
@@ -90,37 +91,34 @@ def parallel_prompt(step: dict[str, Any], context: Context) -> str:
     return "\n\n".join([opening, *(_delegation(number, each, context) for number, each in enumerate(active, 1))])
 
 
-def _delegation(number: int, delegation: dict[str, Any], context: Context) -> str:
+def _delegation(number: int, delegation: Delegation, context: Context) -> str:
     lines = [
         f"## Delegation {number}",
-        f"- Workflow: `{delegation['workflowId']}`",
+        f"- Workflow: `{delegation.workflow_id}`",
         f"- Goal: {_goal(delegation)}",
     ]
-    tools = delegation.get("allowedTools")
-    if tools:
-        lines.append(f"- Allowed tools: {', '.join(map(js.text, tools))}")
+    if delegation.allowed_tools:
+        lines.append(f"- Allowed tools: {', '.join(delegation.allowed_tools)}")
     lines.extend(_inputs(delegation, context))
     return "\n".join(lines)
 
 
-def _goal(delegation: dict[str, Any]) -> str:
-    workflow = delegation["workflowId"]
-    goal = delegation.get("goal")
-    if goal:
-        return js.text(goal)
-    family = (delegation.get("args") or {}).get("familyName")
+def _goal(delegation: Delegation) -> str:
+    if delegation.goal:
+        return delegation.goal
+    workflow, family = delegation.workflow_id, delegation.args.get("familyName")
     return f"Run {js.text(family)} review family for workflow {workflow}" if family else f"Run {workflow}"
 
 
-def _inputs(delegation: dict[str, Any], context: Context) -> Iterable[str]:
+def _inputs(delegation: Delegation, context: Context) -> Iterable[str]:
     inputs: dict[str, str] = {}
-    mapping = delegation.get("contextMapping") or {}
+    mapping = delegation.context_mapping
     # In a fixed order, because an IR read back from its canonical bytes has lost the one of the source.
     for parent in js.u16_sorted(mapping):
         value = context.get(parent)
         if value is not None:
-            inputs[js.text(mapping[parent])] = js.text(value)
-    for name, value in (delegation.get("args") or {}).items():
+            inputs[mapping[parent]] = js.text(value)
+    for name, value in delegation.args.items():
         inputs[name] = value if isinstance(value, str) else canonical_bytes(value).decode()
     if not inputs:
         return []

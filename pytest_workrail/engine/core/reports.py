@@ -25,6 +25,12 @@ from pytest_workrail.engine.model.reasons import CapabilityUnavailable, Capabili
 from pytest_workrail.engine.model.words import Capability, CapabilityStatus, DivergenceReason
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
+from workrail_lint.systems.workrail.model.workflow import (
+    AssessmentConsequence,
+    AssessmentDefinition,
+    AssessmentDimension,
+)
 
 # How long the patterns in the criteria of one step may take.
 TIME_LIMIT_SECONDS = 30.0
@@ -96,10 +102,10 @@ class _Candidate(NamedTuple):
 
 
 def assess(
-    refs: Sequence[str], declared: Sequence[dict[str, Any]], artifacts: Sequence[Json], pack: ContractPack
+    refs: Sequence[str], declared: Sequence[AssessmentDefinition], artifacts: Sequence[Json], pack: ContractPack
 ) -> tuple[Validation, tuple[RecordedAssessment, ...]]:
     """The verdict on a submission, and what to record: everything or, if one assessment is invalid, nothing."""
-    by_id = {assessment["id"]: assessment for assessment in declared}
+    by_id = {assessment.id: assessment for assessment in declared}
     undeclared = [ref for ref in refs if ref not in by_id]
     if undeclared:
         known = ", ".join(f'"{name}"' for name in by_id) or "none"
@@ -155,21 +161,20 @@ def _choose(ref: str, candidates: list[_Candidate], pack: ContractPack, names_id
     return first
 
 
-def _read(assessment: dict[str, Any], candidate: _Candidate) -> tuple[RecordedAssessment, list[_Problem]]:
-    """An artifact against the declaration it answers."""
+def _read(assessment: AssessmentDefinition, candidate: _Candidate) -> tuple[RecordedAssessment, list[_Problem]]:
+    """Return what an artifact records, and where it misses the declaration it answers."""
     artifact = candidate.artifact
-    assessment_id = assessment["id"]
     problems: list[_Problem] = []
     submitted: dict[str, Any] = artifact["dimensions"]
     dimensions: list[RecordedDimension] = []
     notes: list[str] = []
-    for dimension in assessment["dimensions"]:
-        if dimension["id"] not in submitted:
-            if dimension.get("required", True):
-                issue = f'Missing assessment dimension "{dimension["id"]}".'
-                problems.append(_Problem(issue, f"Give it one of these levels: {_listed(dimension['levels'])}."))
+    for dimension in assessment.dimensions:
+        if dimension.id not in submitted:
+            if dimension.required is not False:
+                issue = f'Missing assessment dimension "{dimension.id}".'
+                problems.append(_Problem(issue, f"Give it one of these levels: {_listed(dimension.levels)}."))
             continue
-        answer = submitted[dimension["id"]]
+        answer = submitted[dimension.id]
         raw = answer["level"] if isinstance(answer, dict) else answer
         level = _canonical_level(dimension, raw)
         if isinstance(level, _Problem):
@@ -179,23 +184,23 @@ def _read(assessment: dict[str, Any], candidate: _Candidate) -> tuple[RecordedAs
         if level != raw:
             notes.append(f'Normalized level "{raw}" to canonical value "{level}".')
         way: Literal["exact", "normalized"] = "exact" if level == raw else "normalized"
-        dimensions.append(RecordedDimension(dimension["id"], level, way, rationale or None))
+        dimensions.append(RecordedDimension(dimension.id, level, way, rationale or None))
     problems.extend(_unknown_dimensions(assessment, submitted))
     record = RecordedAssessment(
-        assessment_id, candidate.place, artifact.get("summary"), tuple(dimensions), tuple(notes)
+        assessment.id, candidate.place, artifact.get("summary"), tuple(dimensions), tuple(notes)
     )
     return record, problems
 
 
-def _canonical_level(dimension: dict[str, Any], raw: str) -> str | _Problem:
-    levels: list[str] = dimension["levels"]
+def _canonical_level(dimension: AssessmentDimension, raw: str) -> str | _Problem:
+    levels = dimension.levels
     if raw in levels:
         return raw
     folded = js.lower(js.trim(raw))
     hits = [level for level in levels if js.lower(level) == folded]
     if len(hits) == 1:
         return hits[0]
-    name = dimension["id"]
+    name = dimension.id
     suggestion = f'Give dimension "{name}" one of these levels, exactly as written: {_listed(levels)}.'
     if hits:
         return _Problem(f'Dimension "{name}": Level "{raw}" is ambiguous; it can mean {_listed(hits)}.', suggestion)
@@ -203,11 +208,11 @@ def _canonical_level(dimension: dict[str, Any], raw: str) -> str | _Problem:
     return _Problem(issue, suggestion)
 
 
-def _unknown_dimensions(assessment: dict[str, Any], submitted: dict[str, Any]) -> Iterator[_Problem]:
-    known = [dimension["id"] for dimension in assessment["dimensions"]]
+def _unknown_dimensions(assessment: AssessmentDefinition, submitted: dict[str, Any]) -> Iterator[_Problem]:
+    known = [dimension.id for dimension in assessment.dimensions]
     for name in js.keys(submitted):
         if name not in known:
-            issue = f'Unknown assessment dimension "{name}" for assessment "{assessment["id"]}".'
+            issue = f'Unknown assessment dimension "{name}" for assessment "{assessment.id}".'
             yield _Problem(issue, f'Leave "{name}" out; the dimensions are: {_listed(known)}.')
 
 
@@ -216,21 +221,21 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def followups(
-    consequences: Sequence[dict[str, Any]], recorded: Sequence[RecordedAssessment]
+    consequences: Sequence[AssessmentConsequence], recorded: Sequence[RecordedAssessment]
 ) -> tuple[FollowupRequired, ...]:
     """What the recorded levels set off, at most once per consequence, in the order of declaration."""
     fired = (_followup(consequence, recorded) for consequence in consequences)
     return tuple(reason for reason in fired if reason is not None)
 
 
-def _followup(consequence: dict[str, Any], recorded: Sequence[RecordedAssessment]) -> FollowupRequired | None:
-    when = consequence["when"]
+def _followup(consequence: AssessmentConsequence, recorded: Sequence[RecordedAssessment]) -> FollowupRequired | None:
+    when = consequence.when
     for assessment in recorded:
-        if when.get("forAssessment", assessment.assessment_id) != assessment.assessment_id:
+        if when.for_assessment not in (None, assessment.assessment_id):
             continue
         for dimension in assessment.dimensions:
-            if dimension.level == when["anyEqualsLevel"]:
-                guidance = consequence["effect"]["guidance"]
+            if dimension.level == when.any_equals_level:
+                guidance = consequence.effect.guidance
                 return FollowupRequired(assessment.assessment_id, dimension.dimension_id, dimension.level, guidance)
     return None
 
@@ -252,34 +257,28 @@ class Observation(Struct, frozen=True):
         return self.provenance.enforcement_grade == "strong"
 
 
-def probe_capability(step: dict[str, Any]) -> str | None:
-    """The capability a step probes; None for every other step."""
-    capability: str | None = step.get("output", {}).get("contract", {}).get("capability")
-    return capability
-
-
-def observation_issues(step: dict[str, Any], artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
+def observation_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
     """What keeps an observation from being recorded at a step: its pack, and where probes are made."""
     issues = pack.issues(dict(artifact))
     if issues:
         return issues
     provenance = artifact["provenance"]
     is_probe = isinstance(provenance, dict) and provenance["kind"] == "probe_step"
-    if is_probe and probe_capability(step) != artifact["capability"]:
+    if is_probe and step.probed_capability != artifact["capability"]:
         return ("provenance.kind: A probe_step observation can be made only at the probe step of its capability",)
     return ()
 
 
-def contract_issues(step: dict[str, Any], artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
+def contract_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
     """What keeps an observation from being the one a step asks for: a probe wants that of its own capability."""
-    probed = probe_capability(step)
+    probed = step.probed_capability
     if probed is not None and artifact.get("capability") != probed and not pack.issues(dict(artifact)):
         return (f'capability: Invalid literal value, expected "{probed}"',)
     return observation_issues(step, artifact, pack)
 
 
 def observations(
-    step: dict[str, Any], artifacts: Sequence[Json], pack: ContractPack
+    step: ProgramStep, artifacts: Sequence[Json], pack: ContractPack
 ) -> tuple[tuple[Observation, ...], tuple[int, ...]]:
     """The observations in a submission, and the places of those that do not pass."""
     passed: list[Observation] = []
@@ -291,7 +290,7 @@ def observations(
             failed.append(index)
             continue
         fields: Any = artifact
-        provenance = _provenance(fields["provenance"], fields["status"], step["id"])
+        provenance = _provenance(fields["provenance"], fields["status"], step.id)
         passed.append(Observation(index, fields["capability"], fields["status"], provenance))
     return tuple(passed), tuple(failed)
 
@@ -307,32 +306,26 @@ def _provenance(given: dict[str, Any], status: Any, step_id: str) -> Provenance:
             return ClaimProvenance(ClaimDetail(given["claimedBy"], status))
 
 
-def required_capabilities(ir: dict[str, Any]) -> list[Capability]:
-    """The capabilities a workflow can't do without, ascending."""
-    return sorted(name for name, level in ir["capabilities"].items() if level == "required")
-
-
-def probe_steps(ir: dict[str, Any]) -> dict[str, list[str]]:
-    """The probe steps of a workflow by the capability they probe."""
-    found: dict[str, list[str]] = {}
-    for step in ir["steps"]:
-        capability = probe_capability(step)
-        if capability is not None:
-            found.setdefault(capability, []).append(step["id"])
-    return found
+def probe_steps(program: Program) -> dict[str, list[str]]:
+    """Return the probe steps of a workflow by the capability they probe."""
+    probes: dict[str, list[str]] = {}
+    for step in program.steps:
+        if step.probed_capability is not None:
+            probes.setdefault(step.probed_capability, []).append(step.id)
+    return probes
 
 
 def capability_reasons(
-    ir: dict[str, Any], pending_step_id: str, completed: Collection[str], observed: Iterable[Observation]
+    program: Program, pending_step_id: str, completed: Collection[str], observed: Iterable[Observation]
 ) -> tuple[CapabilityUnknown | CapabilityUnavailable, ...]:
     """Required capabilities that nothing strong has shown to be there, as far as their probes were reached.
 
     `observed` are those on the lineage and then those of the submission, oldest first.
     """
-    probes = probe_steps(ir)
+    probes = probe_steps(program)
     status: dict[str, CapabilityStatus] = {item.capability: item.status for item in observed if item.is_strong}
     reasons: list[CapabilityUnknown | CapabilityUnavailable] = []
-    for capability in required_capabilities(ir):
+    for capability in program.required_capabilities:
         if not any(step_id == pending_step_id or step_id in completed for step_id in probes.get(capability, ())):
             continue
         match status.get(capability, "unknown"):

@@ -14,7 +14,7 @@ from pytest_workrail.engine.core.errors import (
     LoopVariableUnset,
     MissingContext,
 )
-from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE, LOOP_CONTROL
+from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import (
     Block,
@@ -45,7 +45,6 @@ from pytest_workrail.engine.core.reports import (
     capability_reasons,
     divergences,
     observations,
-    required_capabilities,
 )
 from pytest_workrail.engine.core.skipped import Passed
 from pytest_workrail.engine.core.state import Running, state_of
@@ -66,6 +65,8 @@ from pytest_workrail.engine.protocol.questions import NO_QUESTIONS, Questions
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.ir import ProgramStep
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 
 FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
 
@@ -87,7 +88,7 @@ class AdvanceAttempt(Struct, frozen=True):
     is_resubmission: bool = False
 
     @property
-    def step(self) -> dict[str, Any]:
+    def step(self) -> ProgramStep:
         return self.position.program.step(self.instance.step_id)
 
 
@@ -193,7 +194,7 @@ def _proceed(
     passed += attempted.questions.decisions(attempted.context)
     tolerated = [reason.as_gap("warning") for reason in decision.tolerated]
     tolerated += [InvalidRequiredOutput(ref).as_gap("warning") for ref in reports.rejected]
-    recommended = recommendation_warnings(attempted.position.program.ir, attempted.preferences)
+    recommended = recommendation_warnings(attempted.position.program.definition, attempted.preferences)
     kept = _kept((*passed, *tolerated, *recommended), profile)
     groups = [tuple([gap for gap in group if id(gap) in kept]) for group in (passed, tolerated, recommended)]
     return Ok(Accepted(selection, judgement, reports, *groups))
@@ -288,7 +289,7 @@ def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
             diverged = ()
         case Divergence.EVENT:
             odd += [(place, DIVERGENCE) for place in odd_divergences]
-    asked = step.get("output", {}).get("contract", {}).get("ref")
+    asked = None if step.contract is None else step.contract.ref
     return Reports(observed, diverged, tuple(ref for _, ref in sorted(odd) if ref != asked))
 
 
@@ -298,13 +299,13 @@ def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Pr
             return ()
         case Capabilities.ENFORCE:
             position = attempted.position
-            ir = position.program.ir
-            if not required_capabilities(ir):
+            program = position.program.definition
+            if not program.required_capabilities:
                 return ()
             known = Lineage(position.events, position.run, position.node.node_id).observations()
             state = state_of(position.snapshot)
             completed = set(state.completed) if isinstance(state, Running) else set()
-            return capability_reasons(ir, attempted.instance.step_id, completed, [*known, *reports.observations])
+            return capability_reasons(program, attempted.instance.step_id, completed, [*known, *reports.observations])
 
 
 def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:

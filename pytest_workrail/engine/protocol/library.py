@@ -25,6 +25,8 @@ from pytest_workrail.engine.protocol.start import find_startable
 from pytest_workrail.engine.protocol.step_response import references_of
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import ProgramStep
 
 
 class MemoryLibrary:
@@ -156,7 +158,7 @@ def inspect_workflow(
             "name": ir["name"],
             "description": ir["description"],
             "version": ir["version"],
-            "preview": _preview(ir["steps"][0]),
+            "preview": _preview(program_model(ir).steps[0]),
         }
     shown: dict[str, Json] = {
         "workflowId": ir["workflowId"],
@@ -174,9 +176,9 @@ def inspect_workflow(
     return Ok(Listing("workflow", shown))
 
 
-def _preview(step: dict[str, Any]) -> Json:
+def _preview(step: ProgramStep) -> Json:
     """The first step with its texts as they were written; of a loop, the first step inside."""
-    if step["type"] == "loop":
-        step = step["body"][0]
-    prompt = parallel_prompt(step, {}) if step["type"] == "parallel" else step["prompt"]
-    return {"stepId": step["id"], "title": step["title"], "prompt": prompt}
+    if step.type == "loop":
+        step = step.body[0]
+    prompt = parallel_prompt(step, {}) if step.type == "parallel" else step.prompt
+    return {"stepId": step.id, "title": step.title, "prompt": prompt}

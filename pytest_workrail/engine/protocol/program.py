@@ -17,6 +17,8 @@ from pytest_workrail.engine.protocol.errors import ToolError, from_content, inte
 from pytest_workrail.engine.protocol.ports import LoadWorkflow
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.ir import Program as Definition
+from workrail_lint.systems.workrail.model.ir import ProgramStep
 
 _KEPT = 64
 
@@ -34,7 +36,12 @@ class Program:
         self.renderer = PromptRenderer(self.index, profile)
         self.validator = OutputValidator(self.index, profile)
 
-    def step(self, step_id: str) -> dict[str, Any]:
+    @property
+    def definition(self) -> Definition:
+        """The typed form of the IR."""
+        return self.index.program
+
+    def step(self, step_id: str) -> ProgramStep:
         """A step of the workflow. A snapshot names steps of the workflow it was taken from and no others."""
         return self.index.definitions[step_id]
 

@@ -199,7 +199,7 @@ def _disclosure(response_format: ResponseFormat, position: NodePosition, prefere
             skipped = skipped_before(
                 position.events, position.run, position.node.node_id, of_question=bool(_asked_for(position))
             )
-            beyond = beyond_recommendation(ir, preferences)
+            beyond = beyond_recommendation(position.program.definition, preferences)
             return Disclosure(ir["workflowId"], applied_features(ir), skipped, beyond)
 
 

@@ -195,7 +195,7 @@ def conditions_ignored_in_loops() -> list[Patch]:
 def list_loses_its_last() -> list[Patch]:
     sound = loops.LoopKernel._within_items
 
-    def within(self: Any, iteration: int) -> Any:
-        return sound(self, iteration + 1 if iteration else iteration)
+    def within(self: Any, iteration: int, variable: str) -> Any:
+        return sound(self, iteration + 1 if iteration else iteration, variable)
 
     return [(loops.LoopKernel, "_within_items", within)]

@@ -40,17 +40,25 @@ _WORKFLOW = Plan(
 
 _IR = Plan(
     "The objects of an IR.",
+    bases={
+        "DelegatingStep": "ProgramStepNode",
+        "Program": "ProgramNode",
+        "PromptStep": "PromptStepNode",
+        "RepeatingStep": "RepeatingStepNode",
+    },
+    bases_module="workrail_lint.systems.workrail.model.program_nodes",
+    empty=frozenset({"StepOutput"}),
+    # What is evaluated stays JSON: conditions and criteria are languages whose evaluation is total, and a workflow that
+    # the public engine pinned may have more in them than ours.
+    plain={"Condition": "dict[str, Any]", "ValidationCriteria": "Any"},
+    is_complete=True,
     shared=frozenset(
         {
             "AssessmentConsequence",
             "AssessmentDefinition",
-            "Condition",
-            "Delegation",
             "FunctionCall",
             "FunctionDefinition",
-            "PromptFragment",
             "RecommendedPreferences",
-            "ValidationCriteria",
             "WorkflowReference",
         }
     ),

@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, Node
+from workrail_lint.systems.workrail.model.program_nodes import (
+    ProgramNode,
+    ProgramStepNode,
+    PromptStepNode,
+    RepeatingStepNode,
+)
 from workrail_lint.systems.workrail.model.workflow import (
-    VALIDATION_CRITERIA,
     AssessmentConsequence,
     AssessmentDefinition,
-    Condition,
-    Delegation,
     FunctionCall,
     FunctionDefinition,
-    PromptFragment,
     RecommendedPreferences,
-    ValidationCriteria,
     WorkflowReference,
 )
 
@@ -34,8 +35,8 @@ ProgramStep: TypeAlias = "PromptStep | RepeatingStep | DelegatingStep"
 class BindingValues(Node):
     """What the slots of the workflow are bound to."""
 
-    resolved: Mapping[str, Any] = NO_MEMBERS
-    overrides: Mapping[str, Any] = NO_MEMBERS
+    resolved: dict[str, Any]
+    overrides: dict[str, Any]
 
 
 class CompileWarning(Node):
@@ -49,9 +50,9 @@ class ConditionalConfirmation(Node):
     """The step waits for approval under a condition."""
 
     kind: Literal["when"] = "when"
-    gate: GateKind | None = None
+    gate: GateKind
     explicit: bool | None = None
-    condition: Condition | None = None
+    condition: dict[str, Any]
 
 
 class ContractPack(Node):
@@ -60,9 +61,9 @@ class ContractPack(Node):
     ref: str = ""
     artifact_kind: str = ""
     mode: str = ""
-    runtime_validated: bool | None = None
-    schema_: Mapping[str, Any] = NO_MEMBERS
-    example: Any = None
+    runtime_validated: bool
+    schema_: dict[str, Any]
+    example: Any
 
 
 class CountSource(Node):
@@ -73,24 +74,36 @@ class CountSource(Node):
     variable: str | None = None
 
 
-class DelegatingStep(Node):
+class DelegatingStep(ProgramStepNode):
     """A step that runs child workflows side by side."""
 
     id: str = ""
     title: str = ""
-    run_condition: Condition | None = None
-    confirmation: ConfirmationRule | None = None
-    notes: Literal["required", "optional"] | None = None
+    run_condition: dict[str, Any] | None = None
+    confirmation: ConfirmationRule
+    notes: Literal["required", "optional"]
     provenance: Provenance
     type: Literal["parallel"] = "parallel"
     delegations: Sequence[Delegation] = ()
+
+
+class Delegation(Node):
+    """A child workflow run next to its siblings."""
+
+    workflow_id: str = ""
+    goal: str | None = None
+    run_condition: dict[str, Any] | None = None
+    context_mapping: Mapping[str, str] = NO_MEMBERS
+    args: Mapping[str, str] = NO_MEMBERS
+    model_tier: ModelTier | None = None
+    allowed_tools: Sequence[str] = ()
 
 
 class EveryConfirmation(Node):
     """The step always waits for approval."""
 
     kind: Literal["always"] = "always"
-    gate: GateKind | None = None
+    gate: GateKind
     explicit: bool | None = None
 
 
@@ -98,16 +111,16 @@ class FeatureUse(Node):
     """A feature that the workflow uses."""
 
     id: str = ""
-    config: Mapping[str, Any] = NO_MEMBERS
+    config: dict[str, Any]
 
 
 class Injection(Node):
     """A builtin whose text is in the prompt of a step."""
 
-    kind: Literal["ref", "feature"] | None = None
+    kind: Literal["ref", "feature"]
     id: str = ""
     sha256: str = ""
-    bytes: float | None = None
+    bytes: float
 
 
 class ItemsSource(Node):
@@ -129,8 +142,8 @@ class LoopCondition(Node):
     """A condition on the context decides before each pass."""
 
     kind: Literal["condition"] = "condition"
-    condition: Condition | None = None
-    derived: Literal["source", "legacy"] | None = None
+    condition: dict[str, Any]
+    derived: Literal["source", "legacy"]
 
 
 class LoopVariables(Node):
@@ -153,22 +166,22 @@ class NoSource(Node):
     kind: Literal["none"] = "none"
 
 
-class Program(Node):
+class Program(ProgramNode):
     """A compiled workflow: self-contained, independent of time, machine, path and locale."""
 
-    format: Literal["workrail.ir/1"] | None = None
+    format: Literal["workrail.ir/1"]
     workflow_id: str = ""
     name: str = ""
     description: str = ""
     version: str = ""
-    kind: Literal["workflow", "routine"] | None = None
+    kind: Literal["workflow", "routine"]
     agent_role: str | None = None
     meta_guidance: Sequence[str] = ()
     preconditions: Sequence[str] = ()
     clarification_prompts: Sequence[str] = ()
     examples: Sequence[str] = ()
     about: str | None = None
-    capabilities: Mapping[str, CapabilityLevel] = NO_MEMBERS
+    capabilities: dict[str, CapabilityLevel]
     features: Sequence[FeatureUse] = ()
     contracts: Sequence[ContractPack] = ()
     assessments: Sequence[AssessmentDefinition] = ()
@@ -183,19 +196,27 @@ class Program(Node):
     warnings: Sequence[CompileWarning] = ()
 
 
-class PromptStep(Node):
+class PromptFragment(Node):
+    """Text added to the prompt when a condition holds."""
+
+    id: str = ""
+    text: str = ""
+    when: dict[str, Any] | None = None
+
+
+class PromptStep(PromptStepNode):
     """A step that the agent works on."""
 
     id: str = ""
     title: str = ""
-    run_condition: Condition | None = None
-    confirmation: ConfirmationRule | None = None
-    notes: Literal["required", "optional"] | None = None
+    run_condition: dict[str, Any] | None = None
+    confirmation: ConfirmationRule
+    notes: Literal["required", "optional"]
     provenance: Provenance
     type: Literal["step"] = "step"
     prompt: str = ""
     guidance: Sequence[str] = ()
-    output: StepOutput | None = None
+    output: StepOutput
     fragments: Sequence[PromptFragment] = ()
     functions: Sequence[FunctionDefinition] = ()
     function_calls: Sequence[FunctionCall] = ()
@@ -207,19 +228,19 @@ class PromptStep(Node):
 class Provenance(Node):
     """Where a step comes from."""
 
-    source: Literal["authored", "template", "feature", "virtual", "normalized"] | None = None
+    source: Literal["authored", "template", "feature", "virtual", "normalized"]
     origin: str | None = None
     injected: Sequence[Injection] = ()
 
 
-class RepeatingStep(Node):
+class RepeatingStep(RepeatingStepNode):
     """A step that repeats others."""
 
     id: str = ""
     title: str = ""
-    run_condition: Condition | None = None
-    confirmation: ConfirmationRule | None = None
-    notes: Literal["required", "optional"] | None = None
+    run_condition: dict[str, Any] | None = None
+    confirmation: ConfirmationRule
+    notes: Literal["required", "optional"]
     provenance: Provenance
     type: Literal["loop"] = "loop"
     loop: Repetition
@@ -231,9 +252,9 @@ class RepeatingStep(Node):
 class Repetition(Node):
     """How a loop repeats."""
 
-    kind: LoopType | None = None
-    max_iterations: float | None = None
-    source: LoopSource | None = None
+    kind: LoopType
+    max_iterations: float
+    source: LoopSource
     variables: LoopVariables
 
 
@@ -248,7 +269,7 @@ class RequiredContract(Node):
     """The contract pack that an artifact of the step has to satisfy."""
 
     ref: str = ""
-    required: bool | None = None
+    required: bool
     capability: str | None = None
 
 
@@ -257,7 +278,7 @@ class StepOutput(Node):
 
     contract: RequiredContract | None = None
     assessments: RequiredAssessments | None = None
-    criteria: ValidationCriteria | None = None
+    criteria: Any = None
 
 
 PROGRAM_STEP = ByMember("type", {"step": PromptStep, "loop": RepeatingStep, "parallel": DelegatingStep})
@@ -277,8 +298,7 @@ LOOP_SOURCE = ByMember(
 )
 BindingValues.leaves = {"resolved": "resolved", "overrides": "overrides"}
 CompileWarning.leaves = {"code": "code", "pointer": "pointer_"}
-ConditionalConfirmation.leaves = {"gate": "gate", "explicit": "explicit"}
-ConditionalConfirmation.parts = {"condition": ("condition", Condition)}
+ConditionalConfirmation.leaves = {"gate": "gate", "explicit": "explicit", "condition": "condition"}
 ContractPack.leaves = {
     "ref": "ref",
     "artifactKind": "artifact_kind",
@@ -288,21 +308,28 @@ ContractPack.leaves = {
     "example": "example",
 }
 CountSource.leaves = {"count": "count", "variable": "variable"}
-DelegatingStep.leaves = {"id": "id", "title": "title", "notes": "notes"}
+DelegatingStep.leaves = {"id": "id", "title": "title", "runCondition": "run_condition", "notes": "notes"}
 DelegatingStep.parts = {
-    "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
     "provenance": ("provenance", Provenance),
     "delegations": ("delegations", Items(Delegation)),
 }
 DelegatingStep.required_parts = ("provenance",)
+Delegation.leaves = {
+    "workflowId": "workflow_id",
+    "goal": "goal",
+    "runCondition": "run_condition",
+    "contextMapping": "context_mapping",
+    "args": "args",
+    "modelTier": "model_tier",
+    "allowedTools": "allowed_tools",
+}
 EveryConfirmation.leaves = {"gate": "gate", "explicit": "explicit"}
 FeatureUse.leaves = {"id": "id", "config": "config"}
 Injection.leaves = {"kind": "kind", "id": "id", "sha256": "sha256", "bytes": "bytes"}
 ItemsSource.leaves = {"variable": "variable"}
 LoopArtifact.leaves = {"contractRef": "contract_ref", "loopId": "loop_id"}
-LoopCondition.leaves = {"derived": "derived"}
-LoopCondition.parts = {"condition": ("condition", Condition)}
+LoopCondition.leaves = {"condition": "condition", "derived": "derived"}
 LoopVariables.leaves = {"iteration": "iteration", "item": "item", "index": "index_"}
 Program.leaves = {
     "format": "format",
@@ -334,9 +361,11 @@ Program.parts = {
     "warnings": ("warnings", Items(CompileWarning)),
 }
 Program.required_parts = ("bindings",)
+PromptFragment.leaves = {"id": "id", "text": "text", "when": "when"}
 PromptStep.leaves = {
     "id": "id",
     "title": "title",
+    "runCondition": "run_condition",
     "notes": "notes",
     "prompt": "prompt",
     "guidance": "guidance",
@@ -345,7 +374,6 @@ PromptStep.leaves = {
     "modelTier": "model_tier",
 }
 PromptStep.parts = {
-    "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
     "provenance": ("provenance", Provenance),
     "output": ("output", StepOutput),
@@ -353,12 +381,17 @@ PromptStep.parts = {
     "functions": ("functions", Items(FunctionDefinition)),
     "functionCalls": ("function_calls", Items(FunctionCall)),
 }
-PromptStep.required_parts = ("provenance",)
+PromptStep.required_parts = ("provenance", "output")
 Provenance.leaves = {"source": "source", "origin": "origin"}
 Provenance.parts = {"injected": ("injected", Items(Injection))}
-RepeatingStep.leaves = {"id": "id", "title": "title", "notes": "notes", "bodyRef": "body_ref"}
+RepeatingStep.leaves = {
+    "id": "id",
+    "title": "title",
+    "runCondition": "run_condition",
+    "notes": "notes",
+    "bodyRef": "body_ref",
+}
 RepeatingStep.parts = {
-    "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
     "provenance": ("provenance", Provenance),
     "loop": ("loop", Repetition),
@@ -372,8 +405,5 @@ Repetition.required_parts = ("variables",)
 RequiredAssessments.leaves = {"refs": "refs"}
 RequiredAssessments.parts = {"consequences": ("consequences", Items(AssessmentConsequence))}
 RequiredContract.leaves = {"ref": "ref", "required": "required", "capability": "capability"}
-StepOutput.parts = {
-    "contract": ("contract", RequiredContract),
-    "assessments": ("assessments", RequiredAssessments),
-    "criteria": ("criteria", VALIDATION_CRITERIA),
-}
+StepOutput.leaves = {"criteria": "criteria"}
+StepOutput.parts = {"contract": ("contract", RequiredContract), "assessments": ("assessments", RequiredAssessments)}
