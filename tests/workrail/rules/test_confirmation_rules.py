@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lint_probe import lint
 
-from workrail_lint.systems.workrail.rules import confirmation
+from workrail_lint.systems.workrail.rules import analysis_rules
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
 
@@ -27,27 +27,29 @@ def test_a_confirmation_on_what_the_step_itself_finds_out(kind: str) -> None:
     gate: dict[str, Any] = WHEN if kind == "condition" else {"kind": "human_approval", "condition": WHEN}
     place = "requireConfirmation" if kind == "condition" else "requireConfirmation/condition"
     own = step("user", "Measure and set `size`.", requireConfirmation=gate)
-    assert names(confirmation.GateConditionSelf, own) == [f"/steps/0/{place}/var"]
-    assert names(confirmation.GateConditionSelf, SETTER, own) == []
-    assert names(confirmation.GateConditionSelf, step("user", requireConfirmation=gate)) == []  # nobody sets it at all
+    assert names(analysis_rules.GateConditionSelf, own) == [f"/steps/0/{place}/var"]
+    assert names(analysis_rules.GateConditionSelf, SETTER, own) == []
+    assert (
+        names(analysis_rules.GateConditionSelf, step("user", requireConfirmation=gate)) == []
+    )  # nobody sets it at all
 
 
 def test_one_confirmation_is_told_once_with_all_its_variables() -> None:
     gate = {"or": [WHEN, {"var": "risk", "gt": 1}, {"var": "size", "equals": "huge"}, {"var": "goal"}]}
     (found,) = lint(
-        confirmation.GateConditionSelf, workflow(step(prompt="Set `size` and `risk`.", requireConfirmation=gate))
+        analysis_rules.GateConditionSelf, workflow(step(prompt="Set `size` and `risk`.", requireConfirmation=gate))
     )
     assert "'size' and 'risk'" in found.message
 
 
 def test_guidance_does_not_set_a_variable_before_the_step() -> None:
     own = step("user", "Measure and set `size`.", requireConfirmation=WHEN)
-    assert len(lint(confirmation.GateConditionSelf, workflow(own, metaGuidance=["Keep size up to date."]))) == 1
+    assert len(lint(analysis_rules.GateConditionSelf, workflow(own, metaGuidance=["Keep size up to date."]))) == 1
 
 
 def test_a_template_call_has_no_confirmation() -> None:
     call = step("call", None, title="size", templateCall=CALL, requireConfirmation=WHEN)
-    assert names(confirmation.GateConditionSelf, step(), call) == []
+    assert names(analysis_rules.GateConditionSelf, step(), call) == []
 
 
 @pytest.mark.parametrize(
@@ -64,15 +66,15 @@ def test_a_template_call_has_no_confirmation() -> None:
 def test_workflows_that_may_have_nothing_to_run(
     steps: tuple[dict[str, Any], ...], first: list[str], every: list[str]
 ) -> None:
-    assert names(confirmation.FirstStepConditional, *steps) == first
-    assert names(confirmation.AllStepsConditional, *steps) == every
+    assert names(analysis_rules.FirstStepConditional, *steps) == first
+    assert names(analysis_rules.AllStepsConditional, *steps) == every
 
 
 @pytest.mark.parametrize(
     ("rule", "count"), [(True, 1), (WHEN, 1), ({"kind": "human_approval"}, 1), (False, 0), (..., 0)]
 )
 def test_a_parallel_step_never_asks(rule: Any, count: int) -> None:
-    assert len(names(confirmation.ConfirmationOnParallel, step(), parallel(requireConfirmation=rule))) == count
+    assert len(names(analysis_rules.ConfirmationOnParallel, step(), parallel(requireConfirmation=rule))) == count
 
 
 @pytest.mark.parametrize(
@@ -83,10 +85,10 @@ def test_too_many_confirmations(asking: int, quiet: int, count: int) -> None:
     kinds: list[Any] = [True, {"kind": "coordinator_eval"}, {}]
     steps = [step(f"ask-{i}", requireConfirmation=kinds[i % 3]) for i in range(asking)]
     steps += [step(f"go-{i}", requireConfirmation=[False, WHEN, ...][i % 3]) for i in range(quiet)]
-    assert len(names(confirmation.ConfirmationOveruse, *steps)) == count
+    assert len(names(analysis_rules.ConfirmationOveruse, *steps)) == count
 
 
 def test_steps_inside_loops_count_and_the_loop_does_not() -> None:
     asked = [decision(f"decide-{i}", requireConfirmation=True) for i in range(3)]
-    assert names(confirmation.ConfirmationOveruse, step(), step("two"), loop(*asked)) == ["/steps"]
-    assert names(confirmation.ConfirmationOveruse, *[step(f"go-{i}") for i in range(3)], loop(*asked)) == []
+    assert names(analysis_rules.ConfirmationOveruse, step(), step("two"), loop(*asked)) == ["/steps"]
+    assert names(analysis_rules.ConfirmationOveruse, *[step(f"go-{i}") for i in range(3)], loop(*asked)) == []

@@ -14,7 +14,6 @@ from lint_probe import as_text, fixed, lint
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.rules.layout import FormatNoncanonical, LineEndings
 from workrail_lint.systems.workrail.rules.lifecycle import (
     AboutMissing,
     DeprecatedMember,
@@ -23,6 +22,8 @@ from workrail_lint.systems.workrail.rules.lifecycle import (
     ExamplesMissing,
     FileExtension,
     FileNameMismatch,
+    FormatNoncanonical,
+    LineEndings,
     MetricsKeyPartial,
     MetricsOutcomeEarly,
     MetricsProfileMissing,

@@ -13,7 +13,10 @@ from workrail_lint import check, check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.rules.prompt_references import (
+    ProseExitInCountedLoop,
     ProseFileMissing,
+    ProseJump,
+    ProseRoundsDiffer,
     StepReferenceUnknown,
     ToolUnavailable,
     known_step_ids,
@@ -25,7 +28,6 @@ from workrail_lint.systems.workrail.rules.prompt_wording import (
     PromptLeftover,
     RoleInPrompt,
 )
-from workrail_lint.systems.workrail.rules.prose_flow import ProseExitInCountedLoop, ProseJump, ProseRoundsDiffer
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.system import WorkRailSystem

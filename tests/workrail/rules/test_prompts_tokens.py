@@ -12,7 +12,7 @@ from lint_probe import fixed, lint, view
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.workrail.rules import context_tokens, prompt_parts
+from workrail_lint.systems.workrail.rules import prompt_parts
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prompt_parts import SLOTS
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
@@ -153,13 +153,13 @@ def test_a_binding_token_without_any_slot_is_one_error() -> None:
     ],
 )
 def test_context_tokens_in_a_prompt(prompt: str, spaced: int, odd: int) -> None:
-    assert len(places(context_tokens.ContextTokenSpaced, step(prompt=prompt))) == spaced
-    assert len(places(context_tokens.ContextTokenExpression, step(prompt=prompt))) == odd
+    assert len(places(prompt_parts.ContextTokenSpaced, step(prompt=prompt))) == spaced
+    assert len(places(prompt_parts.ContextTokenExpression, step(prompt=prompt))) == odd
 
 
 def test_the_spaces_are_removed_and_nothing_else() -> None:
     document = workflow(step(prompt="A {{ user }} B {{user.id }} C {{ user }} {{ x + 1 }} {{ok}}"))
-    (found,) = lint(context_tokens.ContextTokenSpaced, document)
+    (found,) = lint(prompt_parts.ContextTokenSpaced, document)
     text = json.loads(fixed(found, document))["steps"][0]["prompt"]
     assert text == "A {{user}} B {{user.id}} C {{user}} {{ x + 1 }} {{ok}}"
 
@@ -167,15 +167,15 @@ def test_the_spaces_are_removed_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("made", "rule", "count"),
     [
-        (step(agentRole="Expert in {{language}}"), context_tokens.ContextTokenField, 1),
-        (step(guidance=["Use {{ language }}"]), context_tokens.ContextTokenField, 1),
-        (step(guidance=["{{a + b}}"]), context_tokens.ContextTokenField, 0),
-        (step(guidance=["{{a + b}}"]), context_tokens.ContextTokenExpression, 1),
-        (step(title="For {{user}}"), context_tokens.ContextTokenField, 0),
-        (step(title="For {{ user }}"), context_tokens.ContextTokenSpaced, 1),
-        (step(verification={"prompt": "Ask {{ user }}"}), context_tokens.ContextTokenSpaced, 1),
-        (step(promptFragments=[{"id": "aa", "text": "{{ user }}"}]), context_tokens.ContextTokenSpaced, 1),
-        (step(prompt=None, title="{{ user }}", templateCall=CALL), context_tokens.ContextTokenSpaced, 0),
+        (step(agentRole="Expert in {{language}}"), prompt_parts.ContextTokenField, 1),
+        (step(guidance=["Use {{ language }}"]), prompt_parts.ContextTokenField, 1),
+        (step(guidance=["{{a + b}}"]), prompt_parts.ContextTokenField, 0),
+        (step(guidance=["{{a + b}}"]), prompt_parts.ContextTokenExpression, 1),
+        (step(title="For {{user}}"), prompt_parts.ContextTokenField, 0),
+        (step(title="For {{ user }}"), prompt_parts.ContextTokenSpaced, 1),
+        (step(verification={"prompt": "Ask {{ user }}"}), prompt_parts.ContextTokenSpaced, 1),
+        (step(promptFragments=[{"id": "aa", "text": "{{ user }}"}]), prompt_parts.ContextTokenSpaced, 1),
+        (step(prompt=None, title="{{ user }}", templateCall=CALL), prompt_parts.ContextTokenSpaced, 0),
     ],
 )
 def test_which_fields_are_rendered_with_the_context(made: dict[str, Any], rule: type[WorkflowRule], count: int) -> None:

@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import step, workflow
-from workrail_lint.systems.workrail.rules.syntax import (
+from workrail_lint.systems.workrail.rules.schema import (
     JsonDuplicateKey,
     NumberNoncanonical,
     NumberNotFinite,
@@ -102,7 +102,7 @@ def test_a_respelt_number_hashes_the_same(value: float) -> None:
 
 
 def test_the_reader_uses_names_that_exist() -> None:
-    names = {info.name for info in RULES.infos if info.module == "syntax"}
+    names = {info.name for info in RULES.infos if info.family == "SY"}
     texts = ["", "\ufeff{}", '{"a":1,}', "{} // x", '{"a":NaN}', '{"a":1,"a":2}', "[" * 300 + "]" * 300, "{a", b"\xff"]
     for text in texts:
         for problem in read_json(text).problems:

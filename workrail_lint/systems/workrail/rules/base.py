@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
     from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow
-    from workrail_lint.systems.workrail.rules.verdicts import Verdict
+    from workrail_lint.systems.workrail.rules.variable_verdicts import Verdict
 
 
 # Count as members of a document: the first in a routine file, the second in a project that has bindings.

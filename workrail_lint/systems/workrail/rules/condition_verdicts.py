@@ -29,14 +29,16 @@ from workrail_lint.systems.workrail.analysis.records import AUTHORED, Decision, 
 from workrail_lint.systems.workrail.condition_logic import compare, is_structure, lenient_equal, normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
-from workrail_lint.systems.workrail.rules.variable_verdicts import judge_gates, judge_items, judge_variables
-from workrail_lint.systems.workrail.rules.verdicts import (
+from workrail_lint.systems.workrail.rules.variable_verdicts import (
     Judge,
     Verdict,
     consequence,
     exception,
     in_words,
     is_read_once,
+    judge_gates,
+    judge_items,
+    judge_variables,
     shown,
 )
 

@@ -18,10 +18,9 @@ from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons, is_structure
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
-from workrail_lint.systems.workrail.rules.facts import UNUSUAL_CONDITION, condition_facts
-from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition
 from workrail_lint.systems.workrail.rules.prose import label, listing, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.workflow_facts import UNUSUAL_CONDITION, condition_facts, from_named_condition
 from workrail_lint.systems.workrail.step_place import StepPlace, members
 
 # Common wrong spellings, by the operator they mean.

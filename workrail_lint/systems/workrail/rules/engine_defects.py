@@ -19,10 +19,9 @@ from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.nodes import CombinationNode
 from workrail_lint.systems.workrail.model.workflow import Step, ValidationRule
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.facts import BRACES, UNSURE_START
-from workrail_lint.systems.workrail.rules.loop_facts import variables
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.workflow_facts import BRACES, UNSURE_START, variables
 
 _VERDICT = "wr.contracts.review_verdict"
 _GUIDANCE_BYTES, _ISSUE_BYTES = 950, 512

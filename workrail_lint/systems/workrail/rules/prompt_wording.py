@@ -18,15 +18,6 @@ from workrail_lint.systems.workrail.model.workflow import Condition, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
-from workrail_lint.systems.workrail.rules.facts import (
-    DECORATED_NAME,
-    ENGINE_VOICE,
-    LONG_SENTENCE,
-    MARKUP,
-    OFTEN,
-    REPETITION,
-    repeated_sentences,
-)
 from workrail_lint.systems.workrail.rules.prose import (
     IN_PROMPTS,
     Hit,
@@ -38,6 +29,15 @@ from workrail_lint.systems.workrail.rules.prose import (
     sentence_at,
     sentences,
     text_index,
+)
+from workrail_lint.systems.workrail.rules.workflow_facts import (
+    DECORATED_NAME,
+    ENGINE_VOICE,
+    LONG_SENTENCE,
+    MARKUP,
+    OFTEN,
+    REPETITION,
+    repeated_sentences,
 )
 
 _LAZY = Search(
