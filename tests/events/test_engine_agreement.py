@@ -58,10 +58,6 @@ UNDER_WAY = Running(
 )
 
 
-def test_every_reason_is_tried():
-    assert {type(reason) for reason in REASONS} == set(reasons.REASONS)
-
-
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.kind)
 def test_a_block_for_any_reason_can_be_stored(reason):
     report = BlockerReport.from_wire(
