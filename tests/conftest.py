@@ -24,7 +24,7 @@ from pytest_workrail.golden.records import BUILD_MACHINE
 pytest_plugins = ["pytester"]
 
 settings.register_profile("few", deadline=None, derandomize=True, print_blob=True, max_examples=FEW)
-settings.register_profile("deep", deadline=None, print_blob=True, max_examples=20 * FEW)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=40 * FEW)
 settings.load_profile("few")
 
 

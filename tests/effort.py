@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import settings
 
 PATIENCE_SECONDS = 30
-FEW = 50  # examples of a property test that does not say how many it needs
+FEW = 25  # examples of a property test that does not say how many it needs
 
 
 def times(few: int, *, deep: int) -> int:

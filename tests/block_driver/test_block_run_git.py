@@ -86,7 +86,7 @@ def once(strategy: str) -> BlockRun:
 
 @pytest.mark.parametrize(
     "strategy",
-    ["concatenate", *(pytest.param(name, marks=pytest.mark.deep) for name in ("workspace", "fail-on-conflict"))],
+    ["workspace", *(pytest.param(name, marks=pytest.mark.deep) for name in ("concatenate", "fail-on-conflict"))],
 )
 def test_twenty_lanes(strategy: str) -> None:
     made = once(strategy)

@@ -192,7 +192,7 @@ def test_reports_do_not_depend_on_how_the_tests_were_run(project: LockProject) -
             f"test_{number}",
         )
     results: set[tuple[str, ...]] = set()
-    for run, options in ((project.run, []), (project.run_apart, ["-n", "3"]), (project.run, ["test_5.py", "."])):
+    for run, options in ((project.run, []), (project.run_apart, ["-n", "2"]), (project.run, ["test_5.py", "."])):
         run(*options)
         folder = project.pytester.path / "out"
         results.add(tuple(file.read_text("utf-8") for file in sorted(folder.iterdir())))

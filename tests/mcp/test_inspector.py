@@ -30,7 +30,9 @@ def inspected(arguments: list[str], method: str, *options: str) -> dict[str, Any
     return answer
 
 
+@pytest.mark.deep
 def test_the_inspector_gets_through_a_workflow_as_the_engine_says(tmp_path: Path) -> None:
+    """Each call starts the Inspector and a server. `test_serve.py` compares the same run through the SDK's client."""
     served, mirror = [str(WORKFLOW), "--data", str(tmp_path / "data")], Mirror()
 
     def tool(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

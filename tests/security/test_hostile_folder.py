@@ -2,7 +2,9 @@
 
 Every Python process, ours and those that it starts, reports itself: how it was started, and all code that it executes.
 A `sitecustomize` outside of the folder makes it do so, which `PYTHONPATH` names. Commands and options come from the
-programs themselves, so a new one is tried without being named here.
+programs themselves, so a new one is tried without being named here. Every day each of their lines runs in a process
+forked from one that has imported everything, which says at its end whether the folder got on the path of imports; in
+the deep ring each is a new process.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from effort import times
+from forks import shared
 from test_hostile_git import git
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
@@ -59,6 +62,22 @@ _report(python=sys.orig_argv, safe=bool(sys.flags.safe_path), path=[p for p in s
 sys.addaudithook(_hook)
 """
 
+# What a process does that has imported everything before: a command, and a look at the path of imports.
+FORKED = (
+    REPORTER
+    + """
+import importlib, sys
+
+module, name, *sys.argv[1:] = sys.argv[1:]
+sys.argv[0] = name
+try:
+    code = importlib.import_module(module).main(sys.argv[1:])
+finally:
+    _report(path=[p for p in sys.path if not os.path.isabs(p) or (p + os.sep).startswith(_FOLDER + os.sep)])
+sys.exit(code)
+"""
+)
+
 
 class Observed(NamedTuple):
     """What the processes of one command reported."""
@@ -66,10 +85,12 @@ class Observed(NamedTuple):
     pythons: list[dict[str, Any]]
     ran: list[str]
     started: list[str]
+    paths: list[str]
 
     def violations(self, folder: Path) -> Iterator[str]:
         yield from (f"ran {name}" for name in self.ran)
         yield from (f"ran {path.name}" for path in sorted(folder.rglob("*.ran")))
+        yield from (f"can import from {path!r}" for path in self.paths)
         yield from (f"started {name}" for name in self.started if not os.path.isabs(name) or str(folder) in name)
         # The first one is the command itself: a script, whose own folder is first on the path.
         for each in self.pythons[1:]:
@@ -87,8 +108,10 @@ class Trapped:
         self.log = folder / "log"
         for made in (self.folder / "workflows", self.folder / "scenarios", self._reporter, self._home):
             made.mkdir(parents=True)
-        text = REPORTER.format(folder=str(self.folder), log=str(self.log))
-        (self._reporter / "sitecustomize.py").write_text(text)
+        self._forked = folder / "forked" / "command.py"
+        self._forked.parent.mkdir()
+        for path, text in ((self._reporter / "sitecustomize.py", REPORTER), (self._forked, FORKED)):
+            path.write_text(text.format(folder=str(self.folder), log=str(self.log)))
         (self.folder / "workflows" / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
         (self.folder / "given.json").write_text("{}")
         git(self.folder, "init", "--quiet")
@@ -139,12 +162,20 @@ class Trapped:
                 printed, _ = process.communicate()
         return self.observed(), printed.decode(errors="replace")
 
+    def run_forked(self, program: Program, *arguments: str) -> tuple[Observed, str]:
+        """Do the same in a process that has imported everything before."""
+        self.log.write_bytes(b"")
+        command = ["python", str(self._forked), program.package, program.name, *arguments]
+        _, printed = shared().run(command, self.folder, self.environment())
+        return self.observed(), printed
+
     def observed(self) -> Observed:
         events = [json.loads(line) for line in self.log.read_text().splitlines()]
         return Observed(
             [event for event in events if "python" in event],
             [event["ran"] for event in events if "ran" in event],
             [event["started"] for event in events if "started" in event],
+            [path for event in events if "path" in event and "python" not in event for path in event["path"]],
         )
 
 
@@ -221,7 +252,7 @@ def value_of(argument: Argument) -> str:
 def command_lines(program: Program, name: str) -> Iterator[list[str]]:
     """Yield each action of a command: bare, with an argument, and with the options that no command before it has.
 
-    Each line is a process, so every day has one in six of the options, and the deep ring has all.
+    Every day has one in six of the options, and the deep ring has all.
     """
     known: set[Argument] = set()
     for command in commands(program):
@@ -248,7 +279,12 @@ def test_no_command_runs_anything_of_the_folder(program: Program, command: str, 
     lines = list(command_lines(program, command))
     violations = {}
     for line in lines:
-        observed, printed = trapped.run(program.name, *line, patience=5 if WAITING & set(line) else PATIENCE)
+        if WAITING & set(line):
+            observed, printed = trapped.run(program.name, *line, patience=5)
+        elif times(0, deep=1):
+            observed, printed = trapped.run(program.name, *line)
+        else:
+            observed, printed = trapped.run_forked(program, *line)
         assert "internal error" not in printed, line
         if found := list(observed.violations(trapped.folder)):
             violations[" ".join(line)] = found

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forks import shared
 
 from pytest_workrail.cli import main as dynamic
 from pytest_workrail.engine.store.disk import DiskFiles
@@ -135,19 +134,12 @@ def test_no_option_of_pytest_writes_through_a_linked_folder(option: str, project
     scenario = outside / "a.scenario.json" if is_golden else project / "a.scenario.json"
     scenario.write_text(text if is_golden else text.replace("../project/", ""))
     before = tree(outside)
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--workrail-write-in-ci"]
-    done = subprocess.run(
-        [*run, option, f"{'linked/' if is_golden else ''}a.scenario.json"],
-        capture_output=True,
-        check=False,
-        text=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
-    shown = done.stdout + done.stderr
+    run = ["pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--workrail-write-in-ci"]
+    code, shown = shared().run([*run, option, f"{'linked/' if is_golden else ''}a.scenario.json"], project, os.environ)
     assert tree(outside) == before
     assert SUITE[option] in shown
     assert WRITTEN in shown
-    assert done.returncode in (1, 4)
+    assert code in (1, 4)
 
 
 def test_a_cache_folder_of_the_project_is_no_link(project: Path) -> None:

@@ -305,12 +305,10 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "options",
     [
-        ["-v", "-rA"],
+        ["-v", "-rA", "--tb=native"],
         ["-vv", "--tb=long", "--showlocals"],
         ["--tb=short", "--assert=plain"],
-        ["--tb=line"],
-        ["--tb=native"],
-        ["--tb=no", "-ra"],
+        ["--tb=line", "-ra"],
         ["--collect-only"],
         ["-n", "1", "-v"],
         ["--workrail-cov", "--workrail-golden=update"],

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from samples import HOSTILE, branching, write_project
 
 from workrail_lint.cli import main
@@ -130,8 +131,16 @@ def _open(view: Any, address: str) -> None:
     view.wait_for_timeout(20)  # the page hears of it in its own time
 
 
+def _own_and_some(workflows: list[Any]) -> list[Any]:
+    """Return the workflows that are written for these tests, and every day some of the others."""
+    own = [each for each in workflows if each["id"] in ("demo.branching", "demo.hostile")]
+    assert len(own) == 2
+    return own + [each for each in workflows if each not in own][:: times(5, deep=1)]
+
+
+@pytest.mark.search
 def test_every_workflow_step_and_variable_is_reached_by_click(opened: Any, built: Any) -> None:
-    for workflow in built[1]["workflows"]:
+    for workflow in _own_and_some(built[1]["workflows"]):
         opened.click("nav >> text=Workflows")
         opened.click(f"a.name[href='#{workflow['id']}']")
         opened.wait_for_selector(".canvas .card")
@@ -185,19 +194,30 @@ def test_drawn_numbers_are_those_of_the_data(opened: Any, built: Any) -> None:
     assert "CND-NEG" in opened.inner_text(".panel")
 
 
+def _some_runs(runs: list[Any]) -> list[Any]:
+    """Return every third run of a team or of blocks, and the shortest workflow runs that show each kind of moment."""
+    others = [run for run in runs if run["kind"] != "workflow"][:: times(3, deep=1)]
+    seen: set[str] = set()
+    played = []
+    for run in sorted((run for run in runs if run["kind"] == "workflow"), key=lambda run: len(run["turns"])):
+        kinds = {turn["kind"] for turn in run["turns"]}
+        if not kinds <= seen or len(played) < times(0, deep=9):
+            seen |= kinds
+            played.append(run)
+    assert seen >= {"blocked", "error", "gate"}
+    return others + played
+
+
+@pytest.mark.search
 def test_every_run_is_played(opened: Any, built: Any) -> None:
     opened.click("nav >> text=Runs")
     runs = built[1]["runs"]
     assert opened.locator("a.name").count() == len(runs)
-    played = 0
-    for run in runs:
-        if run["kind"] == "workflow" and played > 8:
-            continue
+    for run in _some_runs(runs):
         _open(opened, f"~run/{run['name']}")
         assert opened.inner_text("h1") == run["name"]
         if run["kind"] != "workflow":
             continue
-        played += 1
         assert opened.locator(".moments .moment").count() == len(run["turns"])
         for moment in range(2, len(run["turns"]) + 1):
             opened.keyboard.press("ArrowRight")
@@ -381,23 +401,29 @@ def test_no_boxes_overlap_and_no_text_is_clipped_as_drawn(opened: Any, built: An
         assert wrong == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str) -> None:
+VIEWS = (
+    "",
+    "demo.branching",
+    "demo.branching/first",
+    "~runs",
+    "~run/refine-twice/4",
+    "~run/conflict-decided",
+    "~goldens",
+    "~catalog",
+    "~locks",
+)
+
+
+@pytest.mark.search
+@pytest.mark.parametrize(
+    ("width", "scheme", "views"), [(1400, "light", VIEWS), (390, "dark", VIEWS[:: times(3, deep=1)])]
+)
+def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str, views: tuple[str, ...]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
     view = context.new_page()
     view.goto(built[0].as_uri())
-    for address in (
-        "",
-        "demo.branching",
-        "demo.branching/first",
-        "~runs",
-        "~run/refine-twice/4",
-        "~run/conflict-decided",
-        "~goldens",
-        "~catalog",
-        "~locks",
-    ):
+    for address in views:
         view.evaluate("address => { location.hash = address; }", address)
         view.wait_for_timeout(50)
         if address in ("~runs", "~catalog", "~locks"):  # many rows alike, and axe looks at each of them

@@ -188,5 +188,5 @@ def test_many_mistakes_among_many_names_take_no_more_than_their_share(
         return lines_run(lambda: check_text(text))
 
     assert len(check_text(json.dumps(made(10))).errors) >= 10  # and what is needed is loaded
-    few, many = work(110), work(440)
+    few, many = work(50), work(200)
     assert many < 4.5 * few, (few, many)  # four times as many of both: 16 times as much if each meets each

@@ -172,4 +172,4 @@ def test_the_work_grows_with_the_number_of_steps() -> None:
         assert isinstance(made, Ok)
         return lines_run(lambda: layout(structure(made.value.ir)))
 
-    assert work(400) < 2.6 * work(200)
+    assert work(200) < 2.6 * work(100)
