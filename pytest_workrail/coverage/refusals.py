@@ -20,23 +20,28 @@ from pytest_workrail.engine.core.profiles import (
     UnsetCondition,
 )
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
+from pytest_workrail.engine.model.reasons import (
+    REASONS,
+    CapabilityUnavailable,
+    CapabilityUnknown,
+    FollowupRequired,
+    InvalidRequiredOutput,
+    LoopLimitReached,
+    MissingNotes,
+    MissingRequiredOutput,
+    UserOnlyDependency,
+)
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 
-APPROVAL = "USER_ONLY_DEPENDENCY"
-FOLLOWUP = "ASSESSMENT_FOLLOWUP_REQUIRED"
-AT_LIMIT = "INVARIANT_VIOLATION"
+APPROVAL = UserOnlyDependency.code
+FOLLOWUP = FollowupRequired.code
+AT_LIMIT = LoopLimitReached.code
+# The reasons that answers of an agent can bring about, by the code of their blocker and by the detail of their gap.
+REFUSALS = {reason.code: reason for reason in REASONS if reason.cause}
+REFUSAL_OF_GAP = {reason.gap_reason[1]: reason for reason in REFUSALS.values()}
 # What a run that never stops records instead of each blocker.
-GAP_OF_BLOCKER = {
-    "MISSING_REQUIRED_OUTPUT": "missing_required_output",
-    "INVALID_REQUIRED_OUTPUT": "invalid_required_output",
-    "MISSING_REQUIRED_NOTES": "missing_required_notes",
-    FOLLOWUP: "assessment_followup_required",
-    "REQUIRED_CAPABILITY_UNKNOWN": "required_capability_unknown",
-    "REQUIRED_CAPABILITY_UNAVAILABLE": "required_capability_unavailable",
-    APPROVAL: "needs_user_approval",
-    AT_LIMIT: "invariant_violation",
-}
+GAP_OF_BLOCKER: dict[str, str] = {code: reason.gap_reason[1] for code, reason in REFUSALS.items()}
 
 # Every run is started with a goal.
 _ALWAYS_SET = frozenset(("goal",))
@@ -47,11 +52,11 @@ def step_blockers(step: ProgramStep, profile: Profile, packs: Mapping[str, Contr
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
-    codes = list(_output_codes(step, packs))
+    codes: list[str] = list(_output_codes(step, packs))
     if step.probed_capability is not None and profile.capabilities is Capabilities.ENFORCE:
-        codes += ["REQUIRED_CAPABILITY_UNKNOWN", "REQUIRED_CAPABILITY_UNAVAILABLE"]
+        codes += [CapabilityUnknown.code, CapabilityUnavailable.code]
     if step.requires_notes:
-        codes.append("MISSING_REQUIRED_NOTES")
+        codes.append(MissingNotes.code)
     if step.assessments is not None and step.assessments.consequences:
         codes.append(FOLLOWUP)
     if may_need_person(step) and profile.confirmation is Confirmation.USER_DEPENDENCY:
@@ -64,16 +69,16 @@ def _output_codes(step: ProgramStep, packs: Mapping[str, ContractPack]) -> Itera
     contract, criteria = step.contract, step.criteria
     if contract is not None:
         if contract.required:
-            yield "MISSING_REQUIRED_OUTPUT"
+            yield MissingRequiredOutput.code
         pack = packs.get(contract.ref)
         if pack is not None and contract.ref != ASSESSMENT and can_reject(pack):
-            yield "INVALID_REQUIRED_OUTPUT"
+            yield InvalidRequiredOutput.code
     elif step.assessments is not None:
-        yield "INVALID_REQUIRED_OUTPUT"
+        yield InvalidRequiredOutput.code
     elif criteria is not None:
-        yield "MISSING_REQUIRED_OUTPUT"
+        yield MissingRequiredOutput.code
         if any(failing_notes(criteria, context) is not None for context in _distinguishing_contexts(criteria)):
-            yield "INVALID_REQUIRED_OUTPUT"
+            yield InvalidRequiredOutput.code
 
 
 def _distinguishing_contexts(criteria: object) -> Iterator[dict[str, Json]]:
@@ -107,7 +112,7 @@ def loop_blockers(loop: RepeatingStep, profile: Profile, reaches_limit: bool) ->
     codes: list[str] = []
     by_artifact = loop.loop.source.kind == "artifact"
     if by_artifact and profile.loop_decision is LoopDecision.REQUIRE and not any(map(_decides, loop.body)):
-        codes += ["MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"]
+        codes += [MissingRequiredOutput.code, InvalidRequiredOutput.code]
     if reaches_limit and profile.loop_limit is LoopLimit.REPORT:
         codes.append(AT_LIMIT)
     return codes

@@ -32,12 +32,13 @@ from pytest_workrail.coverage.points import (
 from pytest_workrail.coverage.refusals import FOLLOWUP, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import Capabilities
+from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput
+from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.model.workflow import AssessmentConsequence, AssessmentDimension
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
-_CODE_OF_GAP = {gap: code for code, gap in GAP_OF_BLOCKER.items()}
 _FAULTS = (
     Behaviour.NOTHING,
     Behaviour.MISSING_NOTES,
@@ -49,9 +50,9 @@ _FAULTS = (
     Behaviour.CLAIM_CAPABILITY,
     Behaviour.LACK_CAPABILITY,
 )
-_CAPABILITY_FAULTS = {
-    Behaviour.CLAIM_CAPABILITY: "REQUIRED_CAPABILITY_UNKNOWN",
-    Behaviour.LACK_CAPABILITY: "REQUIRED_CAPABILITY_UNAVAILABLE",
+_CAPABILITY_FAULTS: dict[Behaviour, BlockerCode] = {
+    Behaviour.CLAIM_CAPABILITY: CapabilityUnknown.code,
+    Behaviour.LACK_CAPABILITY: CapabilityUnavailable.code,
 }
 
 
@@ -189,14 +190,13 @@ class Answers:
     def _shown(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
         """Return what submitting this would show, where it is refused or leaves gaps because of the step itself."""
         view = self._view
-        details = [reason.as_gap().detail for reason in view.reasons(answer)]
-        codes = [_CODE_OF_GAP[detail] for detail in details if detail in _CODE_OF_GAP]
+        codes = [reason.code for reason in view.reasons(answer) if reason.cause]
         codes += self._capability_codes(answer)
         if not codes:
             return set()
         found = {Point(kind, self._place, code if kind is BlockerGoal else GAP_OF_BLOCKER[code]) for code in codes}
         submitted = [each for each in answer.artifacts if isinstance(each, dict)]
-        is_valid = "INVALID_REQUIRED_OUTPUT" not in codes
+        is_valid = InvalidRequiredOutput.code not in codes
         return found | self._assessed_points(submitted, is_valid=is_valid, follows_up=FOLLOWUP in codes)
 
     def _assessed_points(
@@ -222,7 +222,7 @@ class Answers:
                     }
         return found
 
-    def _capability_codes(self, answer: Submit) -> Iterator[str]:
+    def _capability_codes(self, answer: Submit) -> Iterator[BlockerCode]:
         if self._view.step.probed_capability is None or self._view.profile.capabilities is not Capabilities.ENFORCE:
             return
         for behaviour, code in _CAPABILITY_FAULTS.items():

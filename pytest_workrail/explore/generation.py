@@ -23,8 +23,9 @@ from pytest_workrail.coverage.goals import (
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.coverage.reach import LIMIT
-from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
+from pytest_workrail.coverage.refusals import REFUSAL_OF_GAP, REFUSALS
 from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.model.reasons import LoopLimitReached, UserOnlyDependency
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
 from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents
@@ -46,15 +47,7 @@ _DEAREST = 5
 # A goal under a profile.
 Shown = tuple[str, Point]
 _LONGEST = 60
-_CAUSES = {
-    "MISSING_REQUIRED_OUTPUT": "missing-output",
-    "INVALID_REQUIRED_OUTPUT": "invalid-output",
-    "MISSING_REQUIRED_NOTES": "missing-notes",
-    "ASSESSMENT_FOLLOWUP_REQUIRED": "follow-up",
-    "REQUIRED_CAPABILITY_UNKNOWN": "unknown-capability",
-    "REQUIRED_CAPABILITY_UNAVAILABLE": "missing-capability",
-}
-_CAUSE_OF_GAP = {GAP_OF_BLOCKER[code]: word for code, word in _CAUSES.items()}
+_CAUSES = {case: reason.cause for case, reason in (*REFUSALS.items(), *REFUSAL_OF_GAP.items())}
 _PROFILES = ("reference", "locked")
 TASK = "pytest_workrail.explore.generation:perform"
 
@@ -183,10 +176,11 @@ def _what(selected: Selected) -> str:
         return "start-refused"
     if run.status == "gated":
         return "gated"
-    if any(point.kind is LoopGoal and point.case == LIMIT for point in points) or _has(points, AT_LIMIT):
-        return "loop-limit"
-    if _has(points, APPROVAL):
-        return "approval"
+    causes = {_CAUSES.get(point.case) for point in points if point.kind in (BlockerGoal, GapGoal)}
+    if LoopLimitReached.cause in causes or any(point.kind is LoopGoal and point.case == LIMIT for point in points):
+        return LoopLimitReached.cause
+    if UserOnlyDependency.cause in causes:
+        return UserOnlyDependency.cause
     blockers = [point for point in points if point.kind is BlockerGoal]
     if blockers:
         places = {point.place.rpartition("/")[2] for point in blockers}
@@ -194,17 +188,13 @@ def _what(selected: Selected) -> str:
         return f"{place}blocked-by-{_CAUSES.get(blockers[0].case, blockers[0].case)}"
     gaps = [point for point in points if point.kind is GapGoal]
     if gaps:
-        causes = {_CAUSE_OF_GAP.get(point.case, point.case) for point in gaps}
-        return f"gaps-{next(iter(causes))}" if len(causes) == 1 else "gaps-never-stop"
+        words = {_CAUSES.get(point.case, point.case) for point in gaps}
+        return f"gaps-{next(iter(words))}" if len(words) == 1 else "gaps-never-stop"
     loops = [point for point in points if point.kind is LoopGoal]
     if loops:
         return f"{loops[0].place}-{loops[0].case}-iterations" if loops[0].case != "one" else f"{loops[0].place}-once"
     branch = next(_branches(selected), None)
     return branch or (f"{points[0].place}-{points[0].case}" if points else "more")
-
-
-def _has(points: list[Point], code: str) -> bool:
-    return any(point.case in (code, GAP_OF_BLOCKER[code]) for point in points)
 
 
 def _branches(selected: Selected) -> Any:

@@ -273,8 +273,7 @@ class Planner(Agent):
         found = view.predict(answer)
         if not isinstance(found, Err) or not isinstance(found.error, LoopReportError):
             return None
-        detail = found.error.reason().as_gap().detail
-        return next((code for code, gap in GAP_OF_BLOCKER.items() if gap == detail), None)
+        return found.error.reason().code
 
     def _intent(self, loop: RepeatingStep) -> tuple[str | None, float]:
         """Return how a loop is to end in this run, and how many iterations it is to have by then."""

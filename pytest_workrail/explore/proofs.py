@@ -19,6 +19,7 @@ from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, can_reject, lo
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import PROFILES, Profile
+from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
@@ -31,8 +32,8 @@ _HOST = (*RESERVED_KEYS, *SYSTEM_KEYS)
 _CHOICES = {
     APPROVAL: "confirmation",
     AT_LIMIT: "loop_limit",
-    "REQUIRED_CAPABILITY_UNKNOWN": "capabilities",
-    "REQUIRED_CAPABILITY_UNAVAILABLE": "capabilities",
+    CapabilityUnknown.code: "capabilities",
+    CapabilityUnavailable.code: "capabilities",
 }
 _MAX_TRIED = 100_000
 
@@ -78,7 +79,7 @@ def _of_profile(program: Program, profile: Profile, done: set[str]) -> Iterator[
         pack = None if contract is None or contract.ref == ASSESSMENT else packs.get(contract.ref)
         if pack is not None and not can_reject(pack):
             made: dict[str, Json] = {"kind": "accepts-all", "contract": pack.ref, "schema": pack.schema}
-            yield Point(BlockerGoal, place, "INVALID_REQUIRED_OUTPUT"), made
+            yield Point(BlockerGoal, place, InvalidRequiredOutput.code), made
 
 
 def _contradiction(each: Excluded) -> dict[str, Json] | None:

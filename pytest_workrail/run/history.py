@@ -34,6 +34,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.facts import effective_preferences, project_gaps, skipped_of
@@ -49,8 +50,8 @@ from workrail_lint.base.result import Err, Ok
 
 Trace = tuple[dict[str, Json], ...]
 _OUTCOMES = {"step": "advanced", "blocked_attempt": "blocked", "gate_checkpoint": "gated"}
-_CONTRACT_CODES = frozenset({"MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"})
-_CONTRACT_GAPS = frozenset({"missing_required_output", "invalid_required_output"})
+_OUTPUT_REASONS = (MissingRequiredOutput, InvalidRequiredOutput)
+_OUTPUT_REFUSALS = {word for reason in _OUTPUT_REASONS for word in (reason.code, reason.gap_reason[1])}
 
 
 class Position(Struct, frozen=True):
@@ -326,7 +327,7 @@ def _left_out(view: StepView, exchange: Exchange) -> Iterator[tuple[str, str]]:
 def _contract(view: StepView, added: Sequence[Event], blockers: tuple[str, ...], gaps: tuple[str, ...]) -> str | None:
     """The contract an artifact of this attempt has met."""
     contract = view.step.contract
-    if contract is None or _CONTRACT_CODES.intersection(blockers) or _CONTRACT_GAPS.intersection(gaps):
+    if contract is None or _OUTPUT_REFUSALS.intersection((*blockers, *gaps)):
         return None
     pack = view.program.index.packs.get(contract.ref)
     kinds = {

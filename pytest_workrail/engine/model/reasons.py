@@ -78,6 +78,8 @@ class Reason(Closed, frozen=True, tag_field="kind"):
     is_retryable: ClassVar[bool]  # whether submitting again can help
     gap_reason: ClassVar[tuple[GapCategory, str]]  # category and detail of the gap
     transient: ClassVar[tuple[str, ...]] = ()
+    # What a run was refused for, in the name of a scenario; empty where no answer of an agent can bring it about.
+    cause: ClassVar[str] = ""
 
     def message(self) -> str:
         """Return what is wrong, in a sentence for the agent."""
@@ -158,6 +160,7 @@ class MissingRequiredOutput(_Output, frozen=True, tag="missing_required_output")
     heading = "Missing Required Output"
     is_retryable = True
     gap_reason = ("contract_violation", "missing_required_output")
+    cause = "missing-output"
 
     def message(self) -> str:
         if self.kinds is None:
@@ -181,6 +184,7 @@ class InvalidRequiredOutput(_Output, frozen=True, tag="invalid_required_output")
     heading = "Invalid Output"
     is_retryable = True
     gap_reason = ("contract_violation", "invalid_required_output")
+    cause = "invalid-output"
 
     def message(self) -> str:
         return f"Invalid output for contractRef={self.contract_ref}."
@@ -202,6 +206,7 @@ class MissingNotes(Reason, frozen=True, tag="missing_notes"):
     heading = "Missing Required Notes"
     is_retryable = True
     gap_reason = ("contract_violation", "missing_required_notes")
+    cause = "missing-notes"
 
     def pointer(self) -> BlockerPointer:
         return WorkflowStepPointer(self.step_id)
@@ -231,6 +236,7 @@ class FollowupRequired(Reason, frozen=True, tag="assessment_followup_required"):
     heading = "ASSESSMENT_FOLLOWUP_REQUIRED"
     is_retryable = True
     gap_reason = ("contract_violation", "assessment_followup_required")
+    cause = "follow-up"
 
     def pointer(self) -> BlockerPointer:
         return AssessmentDimensionPointer(self.assessment_id, _safe(self.dimension_id))
@@ -327,6 +333,7 @@ class LoopLimitReached(Reason, frozen=True, tag="loop_limit"):
     heading = "Invariant Violation"
     is_retryable = True
     gap_reason = ("unexpected", "invariant_violation")
+    cause = "loop-limit"
 
     def pointer(self) -> BlockerPointer:
         return WorkflowStepPointer(self.loop_id)
@@ -368,6 +375,7 @@ class CapabilityUnknown(_Capability, frozen=True, tag="required_capability_unkno
     heading = "Unknown Capability Required"
     is_retryable = False
     gap_reason = ("capability_missing", "required_capability_unknown")
+    cause = "unknown-capability"
 
     def message(self) -> str:
         return f"Required capability status is unknown: {self.capability}."
@@ -383,6 +391,7 @@ class CapabilityUnavailable(_Capability, frozen=True, tag="required_capability_u
     heading = "Capability Unavailable"
     is_retryable = False
     gap_reason = ("capability_missing", "required_capability_unavailable")
+    cause = "missing-capability"
 
     def message(self) -> str:
         return f"Required capability is unavailable: {self.capability}."
@@ -402,6 +411,7 @@ class UserOnlyDependency(Reason, frozen=True, tag="user_only_dependency"):
     heading = "User Input Required"
     is_retryable = False
     gap_reason = ("user_only_dependency", "needs_user_approval")
+    cause = "approval"
     transient = ("choice",)
 
     def pointer(self) -> BlockerPointer:
