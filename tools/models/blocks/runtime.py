@@ -1,17 +1,31 @@
-"""Writes the classes of a workflow definition: `workrail_lint/systems/blocks/model/documents.py`."""
+"""Writes the classes of the block documents: `workrail_lint/systems/blocks/model/documents.py`."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Discriminator, Field, Tag
 
 from tools.models.blocks.definition import StudioWorkflow
+from tools.models.blocks.output import CodeDeliverables, ExtendedBlockOutput
+from tools.models.blocks.run import (
+    Environment,
+    ExtendedFanInResult,
+    FirstCompleteWins,
+    GithubMount,
+    LocalMount,
+    UserResolved,
+)
+from tools.models.blocks.scalars import AnyText, Open, Texts
 from tools.models.runtime import Plan, Runtime
+from workrail_lint.documents.models import ByMember, Listed
 
 PATH = Path(__file__).parents[3] / "workrail_lint" / "systems" / "blocks" / "model" / "documents.py"
 PLAN = Plan(
-    "The objects of a workflow definition.",
+    "The objects of block documents.",
     bases={
         "Node": "GraphNode",
         "ParallelGroup": "GroupNode",
@@ -19,12 +33,40 @@ PLAN = Plan(
         "Transition": "TransitionNode",
     },
     bases_module="workrail_lint.systems.blocks.model.graph",
+    read_as={"DetailedCodeDeliverables": "CodeDeliverables"},  # nothing reads the content of files
     empty=frozenset({"Config"}),
 )
+
+
+# The classes are those of the extended profile: what a project without it refuses is left out.
+class BlockOutput(ExtendedBlockOutput):
+    """The file a block leaves behind."""
+
+
+class UnresolvedConflict(Open):
+    """A conflict that does not say how it was settled."""
+
+    conflicting_file: AnyText
+    lanes: Texts
+
+
+_Conflict = Annotated[
+    Annotated[FirstCompleteWins, Tag("first-complete-wins")]
+    | Annotated[UserResolved, Tag("user-resolved")]
+    | Annotated[UnresolvedConflict, Tag("unresolved")],
+    Discriminator(ByMember("resolution", absent="unresolved")),
+]
+
+
+class FanInResult(ExtendedFanInResult):
+    """How the lanes of a parallel group came together."""
+
+    block_outputs: Listed[BlockOutput] = Field(description="The lanes' outputs, in lane order.")  # type: ignore[assignment]
+    conflicts: Listed[_Conflict] = Field(description="The conflicts, by path.")  # type: ignore[assignment]
 
 
 def render() -> str:
     """Return the text of the module, formatted like all others."""
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
-    text = Runtime(StudioWorkflow, PLAN).module()
+    text = Runtime(StudioWorkflow, PLAN, FanInResult, CodeDeliverables, Environment, LocalMount, GithubMount).module()
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=PATH.parent).stdout

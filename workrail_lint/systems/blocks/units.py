@@ -12,11 +12,24 @@ from typing import Any, NamedTuple, Protocol
 
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
-from workrail_lint.systems.blocks.model.build import definition_model
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow
+from workrail_lint.systems.blocks.model.build import (
+    definition_model,
+    environment_model,
+    fan_in_model,
+    mount_model,
+    output_model,
+)
+from workrail_lint.systems.blocks.model.documents import (
+    BlockOutput,
+    Environment,
+    FanInResult,
+    GithubMount,
+    LocalMount,
+    StudioWorkflow,
+)
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.plan import Plan, make_plan
-from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, OutputStatus, texts_of
+from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, OutputStatus
 
 
 class Tree(Protocol):
@@ -35,11 +48,30 @@ class Tree(Protocol):
         ...
 
 
-class UnitFile(NamedTuple):
+class UnitFile:
     """A file of the unit. `value` is None when it can't be used as what it should be."""
 
-    path: str
-    value: Any
+    def __init__(self, path: str, value: Any, extended: bool = False) -> None:
+        self.path = path
+        self.value = value
+        self._extended = extended
+
+    @property
+    def _members(self) -> dict[str, Any]:
+        return self.value if isinstance(self.value, dict) else {}
+
+    @cached_property
+    def output(self) -> BlockOutput:
+        """The output; empty if it can't be used."""
+        return output_model(self._members, self._extended)
+
+    @cached_property
+    def fan_in(self) -> FanInResult:
+        return fan_in_model(self._members, self._extended)
+
+    @cached_property
+    def environment(self) -> Environment:
+        return environment_model(self._members)
 
 
 class Folder(NamedTuple):
@@ -80,7 +112,7 @@ class Unit:
             BlockKind.OUTPUT: self.outputs,
         }
         for path, record in sorted(records.items()):
-            kind, file = BlockKind(record["kind"]), UnitFile(path, record["value"])
+            kind, file = BlockKind(record["kind"]), UnitFile(path, record["value"], options.extended)
             if kind is BlockKind.OUTPUT:
                 self.all_outputs.append(file)
             if kind in named:
@@ -104,17 +136,19 @@ class Unit:
         return made.value if isinstance(made, Ok) else None
 
     @cached_property
+    def repo(self) -> LocalMount | GithubMount | None:
+        """The mounted repository, when its record can be used."""
+        value = None if self.mount is None else self.mount.value
+        return mount_model(value) if isinstance(value, dict) else None
+
+    @cached_property
     def restrictions(self) -> list[str] | None:
         """The patterns of the mount; None when nothing is known about them."""
-        value = None if self.mount is None else self.mount.value
-        if not isinstance(value, dict):
-            return None
-        return [pattern for _, pattern in texts_of(value.get("fileRestrictions"))]
+        return None if self.repo is None else list(self.repo.file_restrictions)
 
     @property
     def is_read_only(self) -> bool:
-        value = None if self.mount is None else self.mount.value
-        return isinstance(value, dict) and value.get("readOnly") is True
+        return self.repo is not None and self.repo.read_only is True
 
     @property
     def hides_blocks(self) -> bool:
@@ -125,9 +159,7 @@ class Unit:
 
     def status(self, node: str) -> str | None:
         """Return what a node's output says about how it ended; None when it says nothing."""
-        file = self.outputs.get(node)
-        status = file.value.get("status") if file is not None and isinstance(file.value, dict) else None
-        return status if isinstance(status, str) else None
+        return self.outputs[node].output.status if node in self.outputs else None
 
     def has_succeeded(self, node: str) -> bool:
         return self.status(node) in (OutputStatus.COMPLETED.value, OutputStatus.PARTIAL.value)

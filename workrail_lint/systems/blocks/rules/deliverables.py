@@ -11,6 +11,7 @@ from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
+from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.outputs import OutputRule
@@ -20,12 +21,10 @@ from workrail_lint.systems.blocks.vocabulary import (
     EXPECTED_KIND,
     BlockType,
     DeliverableKind,
-    OutputStatus,
     accepted_kinds,
     is_member,
     kinds_of_profile,
     text_of,
-    texts_of,
 )
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, shown_list, type_in_words
 
@@ -45,14 +44,8 @@ _MEMBERS: dict[DeliverableKind, tuple[str, ...]] = {
 _LISTS = ("taskList", "filesChanged", "findings", "operations")
 
 
-def _deliverables(document: BlockDocument) -> dict[str, Any]:
-    value = document.value.get("deliverables")
-    return value if isinstance(value, dict) else {}
-
-
-def _kind(deliverables: object) -> DeliverableKind | None:
-    kind = deliverables.get("blockType") if isinstance(deliverables, dict) else None
-    return DeliverableKind(kind) if is_member(DeliverableKind, kind) else None
+def _kind(whole: BlockOutput) -> DeliverableKind | None:
+    return None if whole.deliverables is None else DeliverableKind(whole.deliverables.block_type)
 
 
 class DeliverablesKindMissing(OutputRule):
@@ -69,10 +62,9 @@ class DeliverablesKindMissing(OutputRule):
     def describe(self, violation: Violation, document: BlockDocument) -> Description | None:
         if violation.pointer != "/deliverables":
             return None  # that of the output itself
-        written = document.value.get("blockType")
         fix = None
-        if is_member(BlockType, written):
-            expected = EXPECTED_KIND[BlockType(written)].value
+        if document.output.block_type is not None:
+            expected = EXPECTED_KIND[BlockType(document.output.block_type)].value
             fix = unsafe(f"add the kind {expected}", Insert("/deliverables", "blockType", None, expected))
         message = "'blockType' is missing from the deliverables; it names their kind"
         return Description(message, fix, pointer="/deliverables/blockType")
@@ -121,17 +113,17 @@ class DeliverablesKindUnexpected(OutputRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         # In an output folder the definition decides the type of a block; see check_unit.
         if split_path(document.path)[1] != OUTPUT_FOLDER:
-            message = _unexpected(document.value, None, document.options.extended)
+            message = _unexpected(document.output, None, document.options.extended)
             if message is not None:
                 report("/deliverables/blockType", message)
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file in unit.all_outputs:
-            if split_path(file.path)[1] == OUTPUT_FOLDER and isinstance(file.value, dict):
-                ident = id_in_name(file.path, BlockKind.OUTPUT) or file.value.get("blockId")
+            if split_path(file.path)[1] == OUTPUT_FOLDER:
+                ident = id_in_name(file.path, BlockKind.OUTPUT) or file.output.block_id
                 known = unit.definition.by_id if unit.definition is not None else {}
-                expected = known[ident].block_type if isinstance(ident, str) and ident in known else None
-                message = _unexpected(file.value, expected, unit.options.extended)
+                expected = known[ident].block_type if ident in known else None
+                message = _unexpected(file.output, expected, unit.options.extended)
                 if message is not None:
                     report("/deliverables/blockType", message, path=file.path)
 
@@ -148,14 +140,14 @@ class DeliverablesKindUnexpected(OutputRule):
         )
 
 
-def _unexpected(value: dict[str, Any], expected: BlockType | None, extended: bool) -> str | None:
+def _unexpected(whole: BlockOutput, expected: BlockType | None, extended: bool) -> str | None:
     """Return what is wrong with the kind, for the type that the block should have, else for the type that it names."""
-    written, kind = value.get("blockType"), _kind(value.get("deliverables"))
-    block_type = expected or (BlockType(written) if is_member(BlockType, written) else None)
-    if kind is None or block_type is None or kind not in kinds_of_profile(extended):
+    kind = _kind(whole)
+    block_type = expected or (None if whole.block_type is None else BlockType(whole.block_type))
+    if kind is None or block_type is None:
         return None
     accepted = accepted_kinds(block_type, extended)
-    failed = value.get("status") == OutputStatus.FAILED.value and kind is DeliverableKind.GENERIC
+    failed = whole.status == "failed" and kind is DeliverableKind.GENERIC
     if kind in accepted or failed:
         return None
     names = " or ".join(shown(one.value) for one in accepted)
@@ -198,16 +190,16 @@ class DeliverablesFieldForeign(OutputRule):
     why = "Only the fields of the named kind are read: this one is lost, or the kind is wrong."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = _deliverables(document)
-        kind, known = _kind(deliverables), kinds_of_profile(document.options.extended)
-        if kind is None or kind not in known:
+        deliverables, known = document.output.deliverables, kinds_of_profile(document.options.extended)
+        kind = _kind(document.output)
+        if deliverables is None or kind is None:
             return
-        for name in deliverables:
+        for name in deliverables.raw:
             owners = [other.value for other in known if name in _MEMBERS[other]]
             if owners and name not in _MEMBERS[kind]:
                 whose = " and ".join(shown(owner) for owner in owners)
                 text = f"{shown(name)} belongs to {whose} deliverables, not to {shown(kind.value)} ones"
-                report(child("/deliverables", name), text, on_name=True)
+                report(deliverables.at(name), text, on_name=True)
 
     def examples(self) -> Iterator[Example]:
         bad = output(deliverables={"blockType": "code", "taskList": []})
@@ -223,13 +215,11 @@ class CodeFilesDisagree(OutputRule):
     why = "Merging uses the lists of the output and people read the deliverables, so one of the two is misled."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = _deliverables(document)
-        changed = deliverables.get("filesChanged")
-        if _kind(deliverables) is not DeliverableKind.CODE or not isinstance(changed, list):
+        whole, deliverables = document.output, document.output.deliverables
+        if deliverables is None or deliverables.block_type != "code" or not deliverables.has("filesChanged"):
             return
-        delivered = {normalized(path) for _, path in texts_of(changed)}
-        lists = ("filesModified", "filesCreated")
-        have = {normalized(path) for name in lists for _, path in texts_of(document.value.get(name))}
+        delivered = set(map(normalized, deliverables.files_changed))
+        have = set(map(normalized, (*whole.files_modified, *whole.files_created)))
         parts = []
         if have - delivered:
             parts.append(f"{shown_list(sorted(have - delivered))} missing from 'filesChanged'")
@@ -256,10 +246,10 @@ class PlanEmpty(OutputRule):
     why = "The next block reads the plan from this file and finds nothing to work from."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = _deliverables(document)
-        empty = not text_of(deliverables.get("markdownDocument")) and not deliverables.get("taskList")
-        completed = document.value.get("status") == OutputStatus.COMPLETED.value
-        if _kind(deliverables) is DeliverableKind.PLAN and completed and empty:
+        deliverables = document.output.deliverables
+        if deliverables is None or deliverables.block_type != "plan" or document.output.status != "completed":
+            return
+        if text_of(deliverables.markdown_document) is None and not deliverables.raw.get("taskList"):
             report("/deliverables", "the plan has neither a 'markdownDocument' nor a 'taskList'")
 
     def examples(self) -> Iterator[Example]:
@@ -278,12 +268,12 @@ class GenericWithoutSummary(OutputRule):
     fix_safety = "safe"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = _deliverables(document)
-        if _kind(deliverables) is not DeliverableKind.GENERIC or text_of(deliverables.get("summary")) is not None:
+        deliverables = document.output.deliverables
+        if deliverables is None or deliverables.block_type != "generic" or text_of(deliverables.summary) is not None:
             return
-        if "summary" in deliverables and not isinstance(deliverables["summary"], str):
+        if "summary" in deliverables and not deliverables.has("summary"):
             return  # BC204 reports its type
-        fix, summary = None, text_of(document.value.get("summary"))
+        fix, summary = None, text_of(document.output.summary)
         if summary is not None:
             change = (
                 Replace("/deliverables/summary", summary)

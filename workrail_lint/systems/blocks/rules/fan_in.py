@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
-from workrail_lint.systems.blocks.documents import BlockKind, validator
+from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.merging import (
     PathConflict,
     completion_order,
@@ -22,7 +22,15 @@ from workrail_lint.systems.blocks.merging import (
     path_conflicts,
     reported,
 )
-from workrail_lint.systems.blocks.model.documents import ParallelGroup
+from workrail_lint.systems.blocks.model.build import conflict_violations
+from workrail_lint.systems.blocks.model.documents import (
+    BlockOutput,
+    FanInResult,
+    FirstCompleteWins,
+    ParallelGroup,
+    UnresolvedConflict,
+    UserResolved,
+)
 from workrail_lint.systems.blocks.paths import is_rel_path, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
@@ -38,11 +46,14 @@ from workrail_lint.systems.blocks.rules.samples import (
 )
 from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
-from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution, is_member, texts_of
+from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
 from workrail_lint.systems.blocks.wording import json_type, shown, shown_list
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
+
+
+_Conflict: TypeAlias = FirstCompleteWins | UserResolved | UnresolvedConflict
 
 
 class FanInRule(BlockRule):
@@ -71,36 +82,23 @@ class FanInShape(FanInRule):
         return Description(f"{_shown_value(value)} {fault}{_wanted(violation)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        conflicts = document.value.get("conflicts")
-        for at, item in enumerate(conflicts if isinstance(conflicts, list) else ()):
-            path = item.get("conflictingFile") if isinstance(item, dict) else None
+        for record in document.fan_in.conflicts:
+            path = record.conflicting_file
             # The schema reports paths that leave the workspace; this is about the one spelling of a path.
-            if isinstance(path, str) and not is_rel_path(path) and is_rel_path(normalized(path)):
-                report(
-                    f"/conflicts/{at}/conflictingFile", f"{shown(path)} must be written as {shown(normalized(path))}"
-                )
-            if isinstance(item, dict) and not is_member(Resolution, item.get("resolution")):
-                self._unresolved(item, at, document, report)
-
-    def _unresolved(self, item: dict[str, Any], at: int, document: BlockDocument, report: Report) -> None:
-        """The other fields of a conflict, which are the same for every resolution."""
-        whole = {**item, "resolution": Resolution.USER_RESOLVED.value}
-        alone = {**document.value, "blockOutputs": [], "conflicts": [whole]}
-        for violation in validator(BlockKind.FAN_IN, document.options.extended).violations(alone):
-            if violation.pointer.startswith(_FIRST):
-                place = f"/conflicts/{at}{violation.pointer.removeprefix(_FIRST)}"
-                description = self.describe(violation._replace(pointer=place), document)
-                if description.message and violation.member != "appliedFrom":
-                    report(description.pointer or place, description.message)
+            if record.has("conflictingFile") and not is_rel_path(path) and is_rel_path(normalized(path)):
+                message = f"{shown(path)} must be written as {shown(normalized(path))}"
+                report(record.at("conflictingFile"), message)
+            if isinstance(record, UnresolvedConflict):
+                for violation in conflict_violations(record.raw, record.pointer):
+                    description = self.describe(violation, document)
+                    if description.message:
+                        report(description.pointer or violation.pointer, description.message)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
         yield Example(fan_in(*both, conflicts=[conflict("p.py", "b")]), good, path=FAN_IN_PATH)
         yield Example({**good, "mergeStrategy": "custom"}, good, path=FAN_IN_PATH)
-
-
-_FIRST = "/conflicts/0"
 
 
 _PATHS = ("filesModified", "filesCreated", "conflictingFile")
@@ -131,15 +129,13 @@ def results(unit: Unit) -> Iterator[tuple[UnitFile, ParallelGroup]]:
     """The fan-in results that can be read, each with its group."""
     groups = {} if unit.definition is None else {group.id: group for group in reversed(unit.definition.parallel_groups)}
     for ident, file in unit.fan_ins.items():
-        if ident in groups and isinstance(file.value, dict):
+        if ident in groups and file.value is not None:
             yield file, groups[ident]
 
 
-def lane_ids(value: dict[str, Any]) -> list[str]:
-    """The lanes whose outputs a result holds, in its order."""
-    outputs = value.get("blockOutputs")
-    found = [item.get("blockId") for item in outputs if isinstance(item, dict)] if isinstance(outputs, list) else []
-    return [ident for ident in found if isinstance(ident, str)]
+def lane_ids(result: FanInResult) -> list[str]:
+    """Return the lanes whose outputs a result holds, in its order."""
+    return [output.block_id for output in result.block_outputs if output.has("blockId")]
 
 
 class FanInStrategy(FanInRule):
@@ -152,10 +148,10 @@ class FanInStrategy(FanInRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
-            found = file.value.get("mergeStrategy")
+            found = file.fan_in.merge_strategy
             assert unit.definition is not None
             expected = unit.definition.strategy_of(group).value
-            if is_member(MergeStrategy, found) and found != expected:
+            if found not in (None, expected):
                 text = f"merged with {shown(found)}, but the group {shown(group.id)} requires {shown(expected)}"
                 report("/mergeStrategy", text, path=file.path)
 
@@ -180,8 +176,8 @@ class LaneOutputMissing(FanInRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
-            have = lane_ids(file.value)
-            for ident in group.lanes if isinstance(file.value.get("blockOutputs"), list) else ():
+            have = lane_ids(file.fan_in)
+            for ident in group.lanes if file.fan_in.has("blockOutputs") else ():
                 if ident in unit.ran and ident not in have:
                     report("/blockOutputs", f"the lane {shown(ident)} ran, but its output is missing", path=file.path)
 
@@ -208,7 +204,7 @@ class FanInOrder(FanInRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
-            found = lane_ids(file.value)
+            found = lane_ids(file.fan_in)
             place = {ident: at for at, ident in enumerate(group.lanes)}
             known = [ident for ident in found if ident in place]
             wanted = sorted(known, key=place.__getitem__)
@@ -239,26 +235,25 @@ _NEVER = Instant(0, "")
 class Result:
     """A fan-in result as the rules below read it."""
 
-    def __init__(self, value: dict[str, Any]) -> None:
-        self.value = value
-        self.strategy = value.get("mergeStrategy")
-        found = value.get("blockOutputs")
-        self.entries = [
-            (at, item) for at, item in enumerate(found if isinstance(found, list) else ()) if isinstance(item, dict)
-        ]
+    def __init__(self, model: FanInResult) -> None:
+        self.model = model
+        self.strategy = model.merge_strategy
+
+    @cached_property
+    def lanes(self) -> dict[str, BlockOutput]:
+        """The outputs by lane, in lane order."""
+        named = [output for output in reversed(self.model.block_outputs) if output.has("blockId")]
+        found = {output.block_id: output for output in named}
+        return dict(reversed(found.items()))
 
     @cached_property
     def outputs(self) -> dict[str, dict[str, Any]]:
-        """The outputs by lane, in lane order."""
-        made: dict[str, dict[str, Any]] = {}
-        for _, item in self.entries:
-            if isinstance(item.get("blockId"), str):
-                made.setdefault(item["blockId"], item)
-        return made
+        """The same as plain data."""
+        return {lane: output.raw for lane, output in self.lanes.items()}
 
     @cached_property
     def finished(self) -> list[tuple[str, Instant | None]]:
-        return [(lane, instant_of(item.get("timestamp"))) for lane, item in self.outputs.items()]
+        return [(lane, instant_of(output.timestamp)) for lane, output in self.lanes.items()]
 
     @property
     def knows_order(self) -> bool:
@@ -276,19 +271,13 @@ class Result:
         return path_conflicts(self.outputs, self.order)
 
     @cached_property
-    def conflicts(self) -> list[tuple[str, dict[str, Any], str, list[str]]]:
-        """Pointer, entry, path and lanes of every conflict that names both."""
-        found = self.value.get("conflicts")
-        made = []
-        for at, item in enumerate(found if isinstance(found, list) else ()):
-            if isinstance(item, dict) and isinstance(item.get("conflictingFile"), str):
-                names = [ident for _, ident in texts_of(item.get("lanes"))]
-                made.append((f"/conflicts/{at}", item, normalized(item["conflictingFile"]), names))
-        return made
+    def conflicts(self) -> list[_Conflict]:
+        """The conflicts that name a file."""
+        return [record for record in self.model.conflicts if record.has("conflictingFile")]
 
 
 def _result(document: BlockDocument) -> Result:
-    return Result(document.value)
+    return Result(document.fan_in)
 
 
 class ConflictMissed(FanInRule):
@@ -303,9 +292,9 @@ class ConflictMissed(FanInRule):
         result = _result(document)
         if result.strategy == _CONCATENATE:
             return
-        reported_at = {path: (pointer, names) for pointer, _, path, names in result.conflicts}
+        reported_at = {normalized(each.conflicting_file): (each.pointer, each.lanes) for each in result.conflicts}
         for clash in result.path_conflicts:
-            pointer, names = reported_at.get(clash.path, ("/conflicts", []))
+            pointer, names = reported_at.get(clash.path, ("/conflicts", ()))
             missing = [name for name in clash.lanes if name not in names]
             if missing:
                 text = f"{shown(clash.path)} was modified by {shown_list(clash.lanes)}, but 'conflicts' does not name "
@@ -328,15 +317,16 @@ class ConflictInvented(FanInRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         counting = set() if result.strategy == _CONCATENATE else set(givers(result.outputs, result.order))
-        for pointer, _, path, names in result.conflicts:
-            absent = [n for n in names if n not in counting or path not in modified(result.outputs[n])]
+        for record in result.conflicts:
+            path = normalized(record.conflicting_file)
+            absent = [n for n in record.lanes if n not in counting or path not in modified(result.outputs[n])]
             if absent:
                 why = (
                     "'concatenate' applies no files"
                     if result.strategy == _CONCATENATE
                     else f"{shown_list(absent)} did not modify it"
                 )
-                report(pointer, f"{shown(path)} is not in conflict: {why}")
+                report(record.pointer, f"{shown(path)} is not in conflict: {why}")
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py", "q.py"), lane("b", 3, "p.py"))
@@ -356,13 +346,13 @@ class ConflictLaneOrder(FanInRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         place = {lane: at for at, lane in enumerate(result.order)}
-        for pointer, _, path, names in result.conflicts if result.knows_order else ():
-            known = [name for name in names if name in place]
+        for record in result.conflicts if result.knows_order else ():
+            known = [name for name in record.lanes if name in place]
             wanted = sorted(known, key=place.__getitem__)
             if known != wanted:
-                report(
-                    f"{pointer}/lanes", f"the lanes of {shown(path)} must be in completion order: {shown_list(wanted)}"
-                )
+                path = shown(normalized(record.conflicting_file))
+                message = f"the lanes of {path} must be in completion order: {shown_list(wanted)}"
+                report(record.at("lanes"), message)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -386,21 +376,18 @@ class ConflictAppliedFrom(FanInRule):
         return REPORTED_ELSEWHERE  # below
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for pointer, item, path, names in _result(document).conflicts:
-            applied, first = item.get("appliedFrom"), names[0] if names else None
-            if first is None or (applied is not None and not isinstance(applied, str)):
+        for record in _result(document).conflicts:
+            path, names, place = normalized(record.conflicting_file), record.lanes, record.at("appliedFrom")
+            if not names or isinstance(record, UnresolvedConflict):
                 continue  # BC501 reports the shape
-            place = f"{pointer}/appliedFrom"
-            if item.get("resolution") == Resolution.FIRST_COMPLETE_WINS.value and applied != first:
-                found = "nothing" if applied is None else shown(applied)
-                report(
-                    place, f"{shown(path)} must come from {shown(first)}, the first lane to finish, not from {found}"
-                )
-            elif (
-                item.get("resolution") == Resolution.USER_RESOLVED.value
-                and applied is not None
-                and applied not in names
-            ):
+            if "appliedFrom" in record and not record.has("appliedFrom"):
+                continue  # and the type
+            applied = record.applied_from
+            if record.resolution == "first-complete-wins" and applied != names[0]:
+                found = shown(applied) if "appliedFrom" in record else "nothing"
+                first = f"{shown(names[0])}, the first lane to finish"
+                report(place, f"{shown(path)} must come from {first}, not from {found}")
+            elif record.resolution == "user-resolved" and applied is not None and applied not in names:
                 report(place, f"{shown(path)}: {shown(applied)} is not one of the lanes {shown_list(names)}")
 
     def examples(self) -> Iterator[Example]:
@@ -424,13 +411,13 @@ class ConflictResolution(FanInRule):
             MergeStrategy.WORKSPACE.value: Resolution.USER_RESOLVED.value,
             MergeStrategy.FAIL_ON_CONFLICT.value: Resolution.FIRST_COMPLETE_WINS.value,
         }
-        for pointer, item, _, _ in result.conflicts:
-            found = item.get("resolution")
-            if isinstance(result.strategy, str) and found == wrong.get(result.strategy, ...):
-                report(
-                    f"{pointer}/resolution",
-                    f"the resolution {shown(found)} is not allowed with {shown(result.strategy)}",
-                )
+        for record in result.conflicts:
+            if isinstance(record, UnresolvedConflict) or result.strategy is None:
+                continue
+            found = record.resolution
+            if found == wrong.get(result.strategy):
+                message = f"the resolution {shown(found)} is not allowed with {shown(result.strategy)}"
+                report(record.at("resolution"), message)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -454,11 +441,10 @@ class LaneCreatedCollision(FanInRule):
         result = _result(document)
         if result.strategy == _CONCATENATE:
             return
-        place = {item["blockId"]: at for at, item in reversed(result.entries) if isinstance(item.get("blockId"), str)}
         for clash in created_collisions(result.outputs, result.order):
             owner = next(lane for lane in clash.lanes if clash.path in created(result.outputs[lane]))
             text = f"{shown(clash.path)} is listed by {shown_list(clash.lanes)}; only the first version is kept"
-            report(f"/blockOutputs/{place[owner]}/filesCreated", text)
+            report(result.lanes[owner].at("filesCreated"), text)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -478,11 +464,11 @@ class ConcatenateDropsEdits(FanInRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
-        for at, item in result.entries if result.strategy == _CONCATENATE else ():
-            paths = reported(item)
+        for whole in result.model.block_outputs if result.strategy == _CONCATENATE else ():
+            paths = reported(whole.raw)
             if paths:
-                text = f"the edits of the lane {shown(item.get('blockId'))} are dropped: {shown_list(paths)}"
-                report(f"/blockOutputs/{at}", text)
+                text = f"the edits of the lane {shown(whole.block_id)} are dropped: {shown_list(paths)}"
+                report(whole.pointer, text)
 
     def examples(self) -> Iterator[Example]:
         idle = lane("b", 2, kind="review")

@@ -19,11 +19,11 @@ from workrail_lint.systems.blocks.paths import (
     is_allowed,
     is_below_output,
     is_rel_path,
-    normalized,
     output_name,
 )
 from workrail_lint.systems.blocks.plan import Lanes, Plan, nodes_of
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.outputs import listed_paths
 from workrail_lint.systems.blocks.rules.run_records import patterns_in
 from workrail_lint.systems.blocks.rules.samples import (
     MOUNT_PATH,
@@ -42,7 +42,7 @@ from workrail_lint.systems.blocks.rules.samples import (
 )
 from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
-from workrail_lint.systems.blocks.vocabulary import BlockType, ConditionType, OutputStatus, is_member, texts_of
+from workrail_lint.systems.blocks.vocabulary import ConditionType, OutputStatus, texts_of
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
 
@@ -172,9 +172,9 @@ class PreviousOutputMissing(FolderRule):
     def check_unit(self, unit: Unit, report: Report) -> None:
         recorded: set[str] = set()
         for ident, file in unit.environments.items():
-            previous = file.value.get("PREVIOUS_BLOCK_ID") if isinstance(file.value, dict) else None
-            if isinstance(previous, str):
+            if file.environment.has("PREVIOUS_BLOCK_ID"):
                 recorded.add(ident)
+                previous = file.environment.previous_block_id
                 if previous and previous not in unit.outputs and self._has_folder(unit):
                     report("/PREVIOUS_BLOCK_ID", _missing(ident, previous), path=file.path)
         definition, plan = unit.definition, unit.plan
@@ -216,9 +216,8 @@ class BlockIdRepeated(FolderRule):
     def check_unit(self, unit: Unit, report: Report) -> None:
         sharing: dict[str, list[UnitFile]] = {}
         for file in unit.all_outputs:
-            ident = file.value.get("blockId") if isinstance(file.value, dict) else None
-            if isinstance(ident, str):
-                sharing.setdefault(ident, []).append(file)
+            if file.output.has("blockId"):
+                sharing.setdefault(file.output.block_id, []).append(file)
         for ident, files in sharing.items():
             right = unit.outputs.get(ident)
             owner = right if right in files else files[0]
@@ -256,14 +255,13 @@ class RejectedPresent(FolderRule):
         )
 
 
-def member(unit: Unit, ident: str, name: str) -> Any:
-    """A field of a node's output; None if it is missing."""
-    file = unit.outputs.get(ident)
-    return file.value.get(name) if file is not None and isinstance(file.value, dict) else None
+def _timestamp(unit: Unit, ident: str) -> str:
+    """The timestamp of a node's output; empty if there is none."""
+    return unit.outputs[ident].output.timestamp if ident in unit.outputs else ""
 
 
 def _finished(unit: Unit, ident: str) -> Instant | None:
-    return instant_of(member(unit, ident, "timestamp"))
+    return instant_of(_timestamp(unit, ident))
 
 
 class OutputTimeOrder(FolderRule):
@@ -282,7 +280,7 @@ class OutputTimeOrder(FolderRule):
             earlier = _predecessor(unit, ident)
             mine, theirs = _finished(unit, ident), None if earlier is None else _finished(unit, earlier)
             if mine is not None and theirs is not None and mine < theirs:
-                mine_text, their_text = member(unit, ident, "timestamp"), member(unit, str(earlier), "timestamp")
+                mine_text, their_text = _timestamp(unit, ident), _timestamp(unit, str(earlier))
                 text = f"{shown(ident)} ended at {mine_text}, before {shown(earlier)} at {their_text}"
                 report("/timestamp", text, path=file.path)
 
@@ -331,7 +329,7 @@ class LaneAfterSuccessor(FolderRule):
             for ident in entry.nodes:
                 later = _earlier_end(unit, ident, at)
                 if later is not None:
-                    mine, theirs = member(unit, ident, "timestamp"), member(unit, later, "timestamp")
+                    mine, theirs = _timestamp(unit, ident), _timestamp(unit, later)
                     text = f"the lane {shown(ident)} ended at {mine}, after {shown(later)} at {theirs}"
                     report("/timestamp", text, path=unit.outputs[ident].path)
 
@@ -365,8 +363,8 @@ class BlockTypeUnexpected(FolderRule):
         known = unit.definition.by_id if unit.definition is not None else {}
         for ident, file in unit.outputs.items():
             expected = known[ident].block_type if ident in known else None
-            found = member(unit, ident, "blockType")
-            if expected is not None and is_member(BlockType, found) and found != expected.value:
+            found = file.output.block_type
+            if expected is not None and found not in (None, expected.value):
                 text = (
                     f"the block type is {shown(found)}, but a {known[ident].type} node produces {shown(expected.value)}"
                 )
@@ -437,9 +435,9 @@ _B = output_path("b")
 def listed_files(unit: Unit) -> Iterator[tuple[str, UnitFile, str, str]]:
     """Node, file, pointer and normalized path of everything that the outputs list."""
     for ident, file in unit.outputs.items():
-        for name in _LISTS if isinstance(file.value, dict) else ():
-            for at, path in texts_of(file.value.get(name)):
-                yield ident, file, f"/{name}/{at}", normalized(path)
+        for name in _LISTS:
+            for entry in listed_paths(file.output, name):
+                yield ident, file, entry.pointer, entry.path
 
 
 class RestrictedPath(FolderRule):
@@ -477,8 +475,7 @@ def _restrictions(unit: Unit, ident: str) -> list[str] | None:
     """The restrictions a block ran under: those of the mount, else those its environment names."""
     if unit.restrictions is not None or ident not in unit.environments:
         return unit.restrictions
-    values = unit.environments[ident].value
-    return patterns_in(values.get("FILE_RESTRICTIONS")) if isinstance(values, dict) else None
+    return patterns_in(unit.environments[ident].environment.file_restrictions)
 
 
 class ReadOnlyPath(FolderRule):
@@ -515,15 +512,15 @@ class CreatedTwice(FolderRule):
         makers: dict[str, list[str]] = {}
         ways = _Ways(definition)
         for ident in sorted(unit.outputs, key=lambda found: plan.step_index.get(found, -1)):
-            value = unit.outputs[ident].value
-            if ident not in plan.position or not isinstance(value, dict):
+            whole = unit.outputs[ident].output
+            if ident not in plan.position:
                 continue
-            places = {normalized(path): at for at, path in texts_of(value.get("filesCreated"))}
-            for path in created(value):
+            places = {entry.path: entry.pointer for entry in listed_paths(whole, "filesCreated")}
+            for path in created(whole.raw):
                 before = [maker for maker in makers.get(path, ()) if ways.lead(maker, ident)]
                 if before:
                     text = f"{shown(path)} is created by {shown(ident)}, but {shown(before[-1])} already created it"
-                    report(f"/filesCreated/{places[path]}", text, path=unit.outputs[ident].path)
+                    report(places[path], text, path=unit.outputs[ident].path)
                 makers.setdefault(path, []).append(ident)
 
     def examples(self) -> Iterator[Example]:
@@ -566,12 +563,11 @@ class SequentialOverlapWithLane(FolderRule):
         plan = unit.plan
         for before, after in _behind_groups(plan) if plan is not None else ():
             file = unit.outputs.get(after)
-            if file is None or not isinstance(file.value, dict):
+            if file is None:
                 continue
             places = {path: pointer for ident, _, pointer, path in listed_files(unit) if ident == after}
             for ident in before:
-                value = unit.outputs[ident].value if ident in unit.outputs else None
-                for path in reported(value) if isinstance(value, dict) else ():
+                for path in reported(unit.outputs[ident].output.raw) if ident in unit.outputs else ():
                     if path in places:
                         report(places[path], f"{shown(path)} was edited by the lane {shown(ident)} too", path=file.path)
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Insert, Remove, Rename, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
+from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, is_safe_id, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import output, output_path
 from workrail_lint.systems.blocks.timestamps import parse_timestamp
-from workrail_lint.systems.blocks.vocabulary import SUMMARY_SENTENCES, BlockType, OutputStatus, members, texts_of
+from workrail_lint.systems.blocks.vocabulary import SUMMARY_SENTENCES, BlockType, OutputStatus, members
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
 
 if TYPE_CHECKING:
@@ -157,10 +159,10 @@ class OutputLegacyShape(OutputRule):
                 if key == "nodeId" and "blockId" not in value:
                     fix = unsafe("rename it to blockId", Rename("/nodeId", "blockId"))
                 report(f"/{key}", f"{shown(key)} is a field of older engines; {instead}", fix=fix, on_name=True)
-        status = value.get("status")
-        if isinstance(status, str) and status in _LEGACY_STATUS:
-            fix = unsafe("replace with completed", Replace("/status", "completed")) if status == "success" else None
-            report("/status", f"the status {shown(status)} is from older engines; {_LEGACY_STATUS[status]}", fix=fix)
+        for status, instead in _LEGACY_STATUS.items():
+            if value.get("status") == status:
+                fix = unsafe("replace with completed", Replace("/status", "completed")) if status == "success" else None
+                report("/status", f"the status {shown(status)} is from older engines; {instead}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         whole = output()
@@ -200,7 +202,7 @@ class OutputTimestampNaive(OutputRule):
     fix_safety = "unsafe"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        value = document.value.get("timestamp")
+        value = document.output.timestamp
         parsed = parse_timestamp(value)
         if parsed is not None and not parsed.has_zone:
             fix = unsafe("treat it as UTC", Replace("/timestamp", f"{value}Z"))
@@ -224,8 +226,7 @@ class OutputSummaryLength(OutputRule):
         return Description(message, severity=Severity.ERROR)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        summary = document.value.get("summary")
-        count = sentences(summary) if isinstance(summary, str) else 0
+        count = sentences(document.output.summary)
         if count > SUMMARY_SENTENCES:
             report(
                 "/summary", f"the summary has {count} sentences; a person at a gate reads at most {SUMMARY_SENTENCES}"
@@ -267,10 +268,9 @@ class OutputPartialEmpty(OutputRule):
     )
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        value = document.value
-        deliverables = value.get("deliverables")
-        bare = isinstance(deliverables, dict) and not deliverables.keys() - {"blockType"}
-        if value.get("status") == OutputStatus.PARTIAL.value and bare and _lists_nothing(value):
+        whole, deliverables = document.output, document.output.deliverables
+        bare = deliverables is not None and not deliverables.raw.keys() - {"blockType"}
+        if whole.status == "partial" and bare and _lists_nothing(whole):
             report("/status", "the status is 'partial', but the output has no files and no deliverables")
 
     def examples(self) -> Iterator[Example]:
@@ -287,13 +287,9 @@ class OutputCompletedEmpty(OutputRule):
     why = "Such a block is there to edit files; either the lists are wrong or the work was not done."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        value = document.value
-        if (
-            value.get("status") == OutputStatus.COMPLETED.value
-            and value.get("blockType") in (BlockType.DEV.value, BlockType.DEVOPS.value)
-            and _lists_nothing(value)
-        ):
-            block = f"{value['blockType']} block {shown(value.get('blockId'))}"
+        whole = document.output
+        if whole.status == "completed" and whole.block_type in ("dev", "devops") and _lists_nothing(whole):
+            block = f"{whole.block_type} block" + (f" {shown(whole.block_id)}" if whole.block_id else "")
             report("/filesModified", f"the {block} is completed, but lists no files")
 
     def examples(self) -> Iterator[Example]:
@@ -345,7 +341,7 @@ class OutputFileName(OutputRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         if id_in_name(document.path, BlockKind.OUTPUT) is None:
             name = split_path(document.path)[2]
-            ident = document.value.get("blockId")
+            ident = document.output.block_id
             hint = f"; rename it to {shown(f'block-{ident}.json')}" if is_safe_id(ident) else ""
             report("", f"{shown(name)} is not the name of an output{hint}")
 
@@ -364,16 +360,16 @@ class OutputIdMismatch(OutputRule):
     why = "The harness rejects a file that names a block other than the one that ran."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        named, ident = id_in_name(document.path, BlockKind.OUTPUT), document.value.get("blockId")
-        if named is not None and isinstance(ident, str) and ident != named:
+        named, ident = id_in_name(document.path, BlockKind.OUTPUT), document.output.block_id
+        if named is not None and document.output.has("blockId") and ident != named:
             report("/blockId", f"the file name says {shown(named)}, but the block id is {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output("b"), output("a"), path=output_path("a"))
 
 
-def _lists_nothing(value: dict[str, Any]) -> bool:
-    return all(value.get(name) == [] for name in _ARRAYS)
+def _lists_nothing(whole: BlockOutput) -> bool:
+    return all(whole.raw.get(name) == [] for name in _ARRAYS)
 
 
 def _written(value: object) -> str:
@@ -392,9 +388,10 @@ class ListedPath(NamedTuple):
     pointer: str
 
 
-def listed_paths(value: dict[str, Any], member: str) -> list[ListedPath]:
-    """The paths in one list of an output."""
-    return [ListedPath(text, normalized(text), f"/{member}/{at}") for at, text in texts_of(value.get(member))]
+def listed_paths(whole: BlockOutput, member: str) -> list[ListedPath]:
+    """Return the paths in one list of an output."""
+    paths = whole.files_modified if member == "filesModified" else whole.files_created
+    return [ListedPath(text, normalized(text), whole.at(member, at)) for at, text in numbered(paths)]
 
 
 class OutputPathNotRelative(OutputRule):
@@ -417,7 +414,7 @@ class OutputPathNotRelative(OutputRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for member in _LISTS:
-            for entry in listed_paths(document.value, member):
+            for entry in listed_paths(document.output, member):
                 if not is_rel_path(entry.written):
                     report(entry.pointer, f"{shown(entry.written)} {_fault(entry.written)}", fix=_tidied(entry))
 
@@ -462,7 +459,7 @@ class OutputPathDuplicate(OutputRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for member in _LISTS:
             seen: set[str] = set()
-            for entry in listed_paths(document.value, member):
+            for entry in listed_paths(document.output, member):
                 if entry.path in seen:
                     fix = safe("remove the duplicate", Remove(entry.pointer))
                     report(entry.pointer, f"{shown(entry.path)} is listed twice in {member}", fix=fix)
@@ -484,8 +481,8 @@ class OutputCreatedAndModified(OutputRule):
     fix_safety = "safe"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        new = {entry.path for entry in listed_paths(document.value, "filesCreated")}
-        for entry in listed_paths(document.value, "filesModified"):
+        new = {entry.path for entry in listed_paths(document.output, "filesCreated")}
+        for entry in listed_paths(document.output, "filesModified"):
             if entry.path in new:
                 fix = safe("keep it as created", Remove(entry.pointer))
                 report(entry.pointer, f"{shown(entry.path)} is listed both as modified and as created", fix=fix)
@@ -507,7 +504,7 @@ class OutputListsOutputFolder(OutputRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for member in _LISTS:
-            for entry in listed_paths(document.value, member):
+            for entry in listed_paths(document.output, member):
                 if is_below_output(entry.path):
                     fix = safe("remove it", Remove(entry.pointer))
                     message = f"{shown(entry.path)} is in the output folder, which is not part of the work"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
+from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace, Respell
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity, safe
@@ -13,7 +14,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
 from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow
+from workrail_lint.systems.blocks.model.documents import LocalMount, StudioWorkflow
 from workrail_lint.systems.blocks.prompts import Section, difference, joined, sections, without_revision
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.definition_shape import written
@@ -30,7 +31,7 @@ from workrail_lint.systems.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.systems.blocks.units import Unit
-from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members, texts_of
+from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members
 from workrail_lint.systems.blocks.wording import json_type, shown
 
 if TYPE_CHECKING:
@@ -53,12 +54,10 @@ class EnvironmentRule(BlockRule):
     kinds = (BlockKind.ENVIRONMENT,)
 
 
-def patterns_in(text: object) -> list[str] | None:
+def patterns_in(text: str) -> list[str] | None:
     """The patterns of a variable; None if it is not a JSON array of strings."""
     from workrail_lint.documents.json_reader import read_json
 
-    if not isinstance(text, str):
-        return None
     document = read_json(text)
     value = document.value
     if not document.readable or document.problems or not isinstance(value, list):
@@ -120,8 +119,8 @@ class EnvValue(EnvironmentRule):
         return Description(f"{name} must be {_WANTED[name]}, not {shown(violation.value)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        value = document.value.get("FILE_RESTRICTIONS")
-        if isinstance(value, str) and patterns_in(value) is None:
+        value = document.environment.file_restrictions
+        if document.environment.has("FILE_RESTRICTIONS") and patterns_in(value) is None:
             text = f"FILE_RESTRICTIONS must be {_WANTED['FILE_RESTRICTIONS']}, not {shown(value)}"
             report("/FILE_RESTRICTIONS", text)
 
@@ -227,7 +226,7 @@ class EnvRestrictions(EnvironmentRule):
         if unit.restrictions is None:
             return
         for file in unit.environments.values():
-            found = patterns_in(_strings(file.value).get("FILE_RESTRICTIONS"))
+            found = patterns_in(file.environment.file_restrictions)
             if found is not None and found != unit.restrictions:
                 there, here = restrictions_text(unit.restrictions), restrictions_text(found)
                 report(
@@ -250,8 +249,8 @@ class EnvNodeMismatch(EnvironmentRule):
     why = "The record was made for another block, or the block received the environment of another block."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        named, ident = id_in_name(document.path, BlockKind.ENVIRONMENT), document.value.get("NODE_ID")
-        if named is not None and isinstance(ident, str) and ident != named:
+        named, ident = id_in_name(document.path, BlockKind.ENVIRONMENT), document.environment.node_id
+        if named is not None and document.environment.has("NODE_ID") and ident != named:
             report("/NODE_ID", f"the file name says {shown(named)}, but NODE_ID is {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
@@ -315,8 +314,10 @@ class MountSource(MountRule):
         return Description(message)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        path = document.value.get("localPath")
-        if document.value.get("source") == RepoSource.LOCAL.value and isinstance(path, str) and js.is_blank(path):
+        if document.value.get("source") != RepoSource.LOCAL.value or not isinstance(document.mount, LocalMount):
+            return
+        path = document.mount.local_path
+        if document.mount.has("localPath") and js.is_blank(path):
             report("/localPath", f"{shown(path)} is not a path, which {shown(RepoSource.LOCAL.value)} requires")
 
     def examples(self) -> Iterator[Example]:
@@ -335,7 +336,7 @@ class RestrictionInvalid(MountRule):
     why = "Patterns match paths inside the workspace, which never contain `..`; such a pattern protects nothing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for at, pattern in texts_of(document.value.get("fileRestrictions")):
+        for at, pattern in numbered(document.mount.file_restrictions):
             fault = None
             if js.is_blank(pattern):
                 fault = "is blank"
@@ -359,11 +360,11 @@ class RestrictionDead(MountRule):
     why = "Usually a folder name is misspelled, so blocks may edit none of the intended files."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
-        if unit.tree is None or unit.mount is None or unit.restrictions is None:
+        if unit.tree is None or unit.mount is None or unit.repo is None:
             return
-        patterns = [pattern for pattern in unit.restrictions if not js.is_blank(pattern)]
+        patterns = [pattern for pattern in unit.repo.file_restrictions if not js.is_blank(pattern)]
         dead = set(unit.tree.unmatched(patterns)) if patterns else set()
-        for at, pattern in texts_of(unit.mount.value.get("fileRestrictions")):
+        for at, pattern in numbered(unit.repo.file_restrictions):
             if pattern in dead:
                 report(
                     f"/fileRestrictions/{at}",
@@ -419,8 +420,7 @@ def expected_sections(unit: Unit, node_id: str) -> list[Section] | None:
     definition = unit.definition
     restrictions = unit.restrictions
     if restrictions is None and node_id in unit.environments:
-        values = unit.environments[node_id].value
-        restrictions = patterns_in(values.get("FILE_RESTRICTIONS")) if isinstance(values, dict) else None
+        restrictions = patterns_in(unit.environments[node_id].environment.file_restrictions)
     if definition is None or restrictions is None or node_id not in definition.by_id:
         return None
     return sections(definition, definition.by_id[node_id], restrictions)
@@ -493,11 +493,10 @@ def _quoted(unit: Unit, ident: str, prompt: str) -> Iterator[str]:
     """The earlier blocks that a prompt quotes, unless its author wrote the same words."""
     own = "" if unit.definition is None else _authored(unit.definition, ident)
     for earlier, file in unit.outputs.items():
-        if earlier == ident or not isinstance(file.value, dict) or not _is_before(unit, earlier, ident):
+        if earlier == ident or not _is_before(unit, earlier, ident):
             continue
-        for member in ("summary", "document"):
-            text = file.value.get(member)
-            quote = text.strip() if isinstance(text, str) else ""
+        for text in (file.output.summary, file.output.raw.get("document", "")):
+            quote = text.strip()
             if len(quote) >= _SHORTEST_QUOTE and quote in prompt and quote not in own:
                 yield earlier
                 break
