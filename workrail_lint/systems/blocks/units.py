@@ -12,21 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
-from workrail_lint.systems.blocks.model.build import (
-    definition_model,
-    environment_model,
-    fan_in_model,
-    mount_model,
-    output_model,
-)
-from workrail_lint.systems.blocks.model.documents import (
-    BlockOutput,
-    Environment,
-    FanInResult,
-    GithubMount,
-    LocalMount,
-    StudioWorkflow,
-)
+from workrail_lint.systems.blocks.model.build import DocumentModels, definition_model
+from workrail_lint.systems.blocks.model.documents import GithubMount, LocalMount, StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.plan import Plan, make_plan
 from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, OutputStatus
@@ -48,30 +35,14 @@ class Tree(Protocol):
         ...
 
 
-class UnitFile:
-    """A file of the unit. `value` is None when it can't be used as what it should be."""
+class UnitFile(DocumentModels):
+    """A file of the unit. `value` is None when it can't be used as what it should be; then its models are empty."""
 
     def __init__(self, path: str, value: Any, extended: bool = False) -> None:
         self.path = path
         self.value = value
-        self._extended = extended
-
-    @property
-    def _members(self) -> dict[str, Any]:
-        return self.value if isinstance(self.value, dict) else {}
-
-    @cached_property
-    def output(self) -> BlockOutput:
-        """The output; empty if it can't be used."""
-        return output_model(self._members, self._extended)
-
-    @cached_property
-    def fan_in(self) -> FanInResult:
-        return fan_in_model(self._members, self._extended)
-
-    @cached_property
-    def environment(self) -> Environment:
-        return environment_model(self._members)
+        self.root = value if isinstance(value, dict) else {}
+        self.extended = extended
 
 
 class Folder(NamedTuple):
@@ -138,8 +109,7 @@ class Unit:
     @cached_property
     def repo(self) -> LocalMount | GithubMount | None:
         """The mounted repository, when its record can be used."""
-        value = None if self.mount is None else self.mount.value
-        return mount_model(value) if isinstance(value, dict) else None
+        return None if self.mount is None or self.mount.value is None else self.mount.mount
 
     @cached_property
     def restrictions(self) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workrail_lint.documents.nodes import LEFT_OUT, Build, Node, place_below
@@ -71,6 +72,29 @@ def conflict_violations(conflict: dict[str, Any], pointer: str) -> list[Violatio
         for violation in validator(BlockKind.FAN_IN).violations(value)
         if violation.pointer.startswith(_CONFLICT) and violation.member != "appliedFrom"
     ]
+
+
+class DocumentModels:
+    """The models of an object, made when one is asked for: the kind of the document says which one is right."""
+
+    root: dict[str, Any]
+    extended: bool
+
+    @cached_property
+    def output(self) -> BlockOutput:
+        return output_model(self.root, self.extended)
+
+    @cached_property
+    def fan_in(self) -> FanInResult:
+        return fan_in_model(self.root, self.extended)
+
+    @cached_property
+    def environment(self) -> Environment:
+        return environment_model(self.root)
+
+    @cached_property
+    def mount(self) -> LocalMount | GithubMount:
+        return mount_model(self.root)
 
 
 class _FanInBuild(Build):

@@ -11,21 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.blocks.documents import WITH_SCHEMA, BlockKind, validator
-from workrail_lint.systems.blocks.model.build import (
-    definition_model,
-    environment_model,
-    fan_in_model,
-    mount_model,
-    output_model,
-)
-from workrail_lint.systems.blocks.model.documents import (
-    BlockOutput,
-    Environment,
-    FanInResult,
-    GithubMount,
-    LocalMount,
-    StudioWorkflow,
-)
+from workrail_lint.systems.blocks.model.build import DocumentModels, definition_model
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 
 if TYPE_CHECKING:
@@ -39,7 +26,7 @@ ENGINES = "what shipped studio engines do, where the contract is silent"
 DECIDED = "decided by this linter, where contract and engines are silent"
 
 
-class BlockDocument:
+class BlockDocument(DocumentModels):
     """One file as rules see it."""
 
     def __init__(self, path: str, kind: BlockKind, document: JsonDocument, options: BlockOptions) -> None:
@@ -47,33 +34,18 @@ class BlockDocument:
         self.kind = kind
         self.document = document
         self.options = options
+        self.extended = options.extended
+        self.root = document.value if isinstance(document.value, dict) else {}
 
     @property
     def value(self) -> dict[str, Any]:
         """The root, which is an object whenever a hook is called."""
-        value = self.document.value
-        return value if isinstance(value, dict) else {}
+        return self.root
 
     @cached_property
     def violations(self) -> list[Violation]:
         """Return what the document breaks of its schema."""
         return validator(self.kind, self.options.extended).violations(self.value) if self.kind in WITH_SCHEMA else []
-
-    @cached_property
-    def output(self) -> BlockOutput:
-        return output_model(self.value, self.options.extended)
-
-    @cached_property
-    def fan_in(self) -> FanInResult:
-        return fan_in_model(self.value, self.options.extended)
-
-    @cached_property
-    def environment(self) -> Environment:
-        return environment_model(self.value)
-
-    @cached_property
-    def mount(self) -> LocalMount | GithubMount:
-        return mount_model(self.value)
 
     @cached_property
     def definition(self) -> StudioWorkflow:
