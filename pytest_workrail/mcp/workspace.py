@@ -63,7 +63,7 @@ class DiskWorkspace:
             return {}
         except (OSError, ValueError):
             return None
-        return project_overrides(content, workflow_id).overrides
+        return project_overrides(content, workflow_id)
 
 
 def _repository(folder: Path) -> Path | None:

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.check import entry_of
+from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.identity import source_kind_of
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.vocabulary import SourceKind
 from workrail_lint.systems.workrail.workflow_registry import (
     Delegation,
     Entry,
-    entry_of,
     registry_findings,
     with_free_ids,
 )
@@ -41,7 +43,8 @@ def test_delegations_are_found_wherever_they_stand() -> None:
         loop(step("inner-step"), inner),
         {**loop(ident="single"), "body": inner},
     )
-    made = entry_of("a.json", document)
+    normalized = normalize(document)
+    made = entry_of("a.json", workflow_model(normalized.document), place=normalized.pointer_map)
     assert made is not None
     assert made.delegations == (
         Delegation("/steps/1/parallelDelegations/0/workflowId", "demo.a"),
@@ -51,15 +54,15 @@ def test_delegations_are_found_wherever_they_stand() -> None:
     )
 
 
-@pytest.mark.parametrize("document", [None, [], {}, {"id": 3}, {"id": None, "steps": []}])
+@pytest.mark.parametrize("document", [{}, {"id": 3}, {"id": None, "steps": []}])
 def test_what_has_no_id_has_no_entry(document: Any) -> None:
-    assert entry_of("a.json", document) is None
+    assert entry_of("a.json", workflow_model(document)) is None
 
 
 @given(st.recursive(st.none() | st.text(max_size=3), lambda i: st.lists(i) | st.dictionaries(st.text(max_size=3), i)))
 def test_any_shape_makes_an_entry(odd: Any) -> None:
     for steps in (odd, [odd], [{"type": "parallel", "parallelDelegations": odd}], [{"type": "loop", "body": odd}]):
-        assert entry_of("a.json", {"id": "x", "steps": steps}) is not None
+        assert entry_of("a.json", workflow_model({"id": "x", "steps": steps})) is not None
 
 
 # ---------------------------------------------------------------------------------------------------- ids

@@ -17,8 +17,8 @@ from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.catalog import CatalogPhase, Routine, engine_digests, load_core
-from workrail_lint.systems.workrail.catalog.catalog import admit, digest_of, template_id_of
-from workrail_lint.systems.workrail.catalog.checks import check_document
+from workrail_lint.systems.workrail.catalog.catalog import digest_of, template_id_of
+from workrail_lint.systems.workrail.catalog.checks import admit, check_document
 from workrail_lint.systems.workrail.catalog.loading import collect_routines, with_routines
 
 STEP = {"id": "one", "title": "One", "prompt": "Do it."}

@@ -114,7 +114,7 @@ def test_every_value_is_judged_without_an_exception(content: Any) -> None:
 def test_what_is_not_reported_is_what_the_engine_uses(content: dict[str, Any]) -> None:
     """A file without a warning sets exactly what stands in it."""
     warned = [finding for finding in check_bindings(content, ["demo.x"]) if finding.severity is Severity.WARNING]
-    used = project_overrides(content, "demo.x").overrides
+    used = project_overrides(content, "demo.x")
     section = content.get("demo.x")
     if not warned and isinstance(section, dict):
         assert used == section

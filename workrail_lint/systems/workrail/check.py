@@ -6,6 +6,7 @@ does, and what two phases report alike is reported once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
@@ -37,7 +38,7 @@ from workrail_lint.systems.workrail.rules.workflow_facts import facts_of
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings
-from workrail_lint.systems.workrail.workflow_registry import Entry, Mention, entry_of
+from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry, Mention
 
 
 def lint(
@@ -83,8 +84,42 @@ def lint(
 
 def entry_for(path: str, checked: CheckedDocument, settings: Settings) -> Entry | None:
     """Return what other files need to know about a checked document."""
+    if checked.workflow is None:
+        return None
     kind = checked.source_kind or _source_kind(path, settings)
-    return entry_of(path, checked.document.value, kind, checked.mentions)
+    return entry_of(path, checked.workflow, kind, checked.mentions, checked.pointer_map)
+
+
+def entry_of(
+    path: str,
+    workflow: Workflow,
+    source_kind: str = "project",
+    mentions: Iterable[Mention] = (),
+    place: Callable[[str], str] = str,
+) -> Entry | None:
+    """Return the entry of a workflow; None for one without an id. `place` maps a pointer to the one in the file."""
+    if not workflow.has("id"):
+        return None
+    delegations = tuple(
+        Delegation(
+            place(delegation.at("workflowId")),
+            delegation.workflow_id,
+            (*delegation.context_mapping.values(), *delegation.args),
+        )
+        for step in workflow.all_steps
+        if step.kind == "parallel"
+        for delegation in step.parallel_delegations
+        if delegation.workflow_id
+    )
+    return Entry(path, workflow.id, source_kind, delegations, tuple(mentions), workflow.name)
+
+
+def declared_slots(workflow: Workflow) -> list[str]:
+    """Return the slots of a workflow, also where the design form was refused."""
+    match workflow.raw:
+        case {"extensionPoints": {**slots}}:
+            return list(map(str, slots))
+    return list(dict.fromkeys(point.slot_id for point in workflow.extension_points if point.has("slotId")))
 
 
 def _source_kind(path: str, settings: Settings) -> str:
@@ -116,11 +151,23 @@ _DESIGN_FORM = "design-form-construct"
 class CheckedDocument:
     """What is known about a document after all phases."""
 
-    __slots__ = ("compiled", "consulted", "document", "findings", "mentions", "model", "source_kind")
+    __slots__ = (
+        "compiled",
+        "consulted",
+        "document",
+        "findings",
+        "mentions",
+        "model",
+        "pointer_map",
+        "source_kind",
+        "workflow",
+    )
 
     def __init__(self, document: JsonDocument) -> None:
         self.document = document
-        self.model: Workflow | None = None
+        self.workflow: Workflow | None = None  # None for what is no object
+        self.pointer_map: Callable[[str], str] = str  # from places in the workflow to those in the document
+        self.model: Workflow | None = None  # the workflow, if it compiles
         self.compiled: CompiledWorkflow | None = None
         self.findings: list[Finding] = []
         self.mentions: list[Mention] = []  # other workflows that its prompts name
@@ -174,7 +221,8 @@ def _check_definition(
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     most = MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS
     found = schema_findings(violations, definition, most, () if rules is None else rules.extra_describing)
-    model = workflow_model(definition, everywhere, violations)
+    checked.workflow = model = workflow_model(definition, everywhere, violations)
+    checked.pointer_map = normalized.pointer_map
     if settings.engine or settings.parity:
         found += ir_only_findings(model)
     nodes = authored_nodes(model)
@@ -233,7 +281,7 @@ def _compile(
     document: JsonDocument,
     path: str,
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
-    overrides = project_overrides(settings.bindings, model.raw.get("id")).overrides
+    overrides = project_overrides(settings.bindings, model.id)
     passed = run_passes(model, settings.catalog, overrides, nodes)
     errors = compile_errors(model, settings.catalog, overrides, passed) if settings.engine else []
     result = compile_definition(

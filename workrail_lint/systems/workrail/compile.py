@@ -109,7 +109,7 @@ def compile_for_engine(
     if errors:
         return Err(errors)
     definition: dict[str, Any] = document.value  # type: ignore[assignment]  # the engine accepts it
-    overrides = project_overrides(settings.bindings, definition.get("id")).overrides
+    overrides = project_overrides(settings.bindings, definition["id"])
     declared = references(definition.get("references", []))
     return engine_snapshot(definition, settings.catalog, overrides, mode or HashMode.PINNED, declared)
 

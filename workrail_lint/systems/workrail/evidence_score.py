@@ -328,6 +328,8 @@ def _nodes(criteria: Criteria | None, pointer: str) -> Iterator[_Node]:
         match value:
             case None:
                 continue
+            case ValidationRule() if "type" not in value:
+                continue  # no rule of any kind, which the schema reports
             case ValidationRule():
                 node = _Node("rule", value.pointer, negated)
                 node.leaf = Leaf(value, negated)

@@ -17,63 +17,26 @@ from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.identity import is_valid
 from workrail_lint.systems.workrail.rules import RULES
 
-
-class BindingProblem:
-    """A problem that makes the engine ignore a part of the file, with a warning."""
-
-    __slots__ = ("message", "name", "pointer")
-
-    def __init__(self, name: str, pointer: str, message: str) -> None:
-        self.name = name
-        self.pointer = pointer
-        self.message = message
-
-
-class Overrides:
-    """Slot to value for one workflow, and the problems found."""
-
-    __slots__ = ("overrides", "problems")
-
-    def __init__(self, overrides: dict[str, str], problems: tuple[BindingProblem, ...]) -> None:
-        self.overrides = overrides
-        self.problems = problems
-
-
-_NOTHING = Overrides({}, ())
 _NO_OBJECT = "the bindings file must be a JSON object; the engine ignores the whole file"
 
 
-def project_overrides(content: object, workflow_id: object) -> Overrides:
-    """The overrides of a bindings file for a workflow.
+def project_overrides(content: object, workflow_id: str) -> dict[str, str]:
+    """Return the overrides of a bindings file for a workflow, without what the engine ignores.
 
     If the workflow has a section, flat members are not merged into it. Without a section, a file whose members are
     all strings applies to every workflow. `content` is None if there is no file.
     """
-    if content is None or not isinstance(workflow_id, str) or not workflow_id:
-        return _NOTHING
-    if not isinstance(content, dict):
-        return Overrides({}, (BindingProblem("bindings-file-invalid", "", _NO_OBJECT),))
+    if not workflow_id or not isinstance(content, dict):
+        return {}
     if workflow_id in content:
-        return _section(content[workflow_id], child("", workflow_id))
-    if content and all(isinstance(value, str) for value in content.values()):
-        return Overrides({slot: str(value) for slot, value in content.items()}, ())
-    return _NOTHING
+        return _strings(content[workflow_id])
+    flat = _strings(content)
+    return flat if len(flat) == len(content) else {}
 
 
-def _section(section: object, pointer: str) -> Overrides:
-    if not isinstance(section, dict):
-        message = "the section of a workflow must be an object; the engine ignores it"
-        return Overrides({}, (BindingProblem("bindings-section-invalid", pointer, message),))
-    problems = tuple(
-        BindingProblem(
-            "bindings-value-not-string",
-            child(pointer, slot),
-            f"the value of slot '{slot}' must be a string; the engine skips it",
-        )
-        for slot, value in section.items()
-        if not isinstance(value, str)
-    )
-    return Overrides({slot: value for slot, value in section.items() if isinstance(value, str)}, problems)
+def _strings(value: object) -> dict[str, str]:
+    """Return the members of an object that are strings."""
+    return {name: item for name, item in value.items() if isinstance(item, str)} if isinstance(value, dict) else {}
 
 
 class Drift(NamedTuple):
@@ -84,12 +47,12 @@ class Drift(NamedTuple):
     current: str | None
 
 
-def drifted(pinned: dict[str, str], content: object, workflow_id: object) -> list[Drift]:
+def drifted(pinned: dict[str, str], content: object, workflow_id: str) -> list[Drift]:
     """Where the bindings file no longer matches what a run of the workflow was started with.
 
     `pinned` holds the overrides of the run; slots that were resolved from defaults never drift.
     """
-    now = project_overrides(content, workflow_id).overrides
+    now = project_overrides(content, workflow_id)
     return [Drift(slot, value, now.get(slot)) for slot, value in pinned.items() if now.get(slot) != value]
 
 
@@ -138,34 +101,45 @@ def _is_workflow(name: str, workflow_ids: Collection[str]) -> bool:
 
 def _member(name: str, value: object, workflow_ids: Collection[str]) -> Iterator[Finding]:
     pointer = child("", name)
-    if isinstance(value, dict):
-        for slot, override in value.items():
-            if not isinstance(override, str):
-                message = (
-                    f"section {quoted(name)}: the value of slot {quoted(slot)} must be a string; the engine skips it"
-                )
-                yield _finding("bindings-value-not-string", child(pointer, slot), message)
-            elif not override:
-                yield _empty(slot, child(pointer, slot), f"section {quoted(name)}: slot")
-    elif _is_workflow(name, workflow_ids):
-        message = f"the section of workflow {quoted(name)} must be an object of slots; the engine ignores it"
-        yield _finding("bindings-section-invalid", pointer, message)
-    elif not isinstance(value, str):
-        message = f"the value of slot {quoted(name)} must be a string; the engine ignores all top-level slots"
-        yield _finding("bindings-value-not-string", pointer, message)
+    match value:
+        case dict():
+            for slot, override in value.items():
+                yield from _override(name, slot, override, child(pointer, slot))
+        case _ if _is_workflow(name, workflow_ids):
+            message = f"the section of workflow {quoted(name)} must be an object of slots; the engine ignores it"
+            yield _finding("bindings-section-invalid", pointer, message)
+        case str():
+            pass
+        case _:
+            message = f"the value of slot {quoted(name)} must be a string; the engine ignores all top-level slots"
+            yield _finding("bindings-value-not-string", pointer, message)
+
+
+def _override(section: str, slot: str, override: object, pointer: str) -> Iterator[Finding]:
+    match override:
+        case "":
+            yield _empty(slot, pointer, f"section {quoted(section)}: slot")
+        case str():
+            pass
+        case _:
+            message = (
+                f"section {quoted(section)}: the value of slot {quoted(slot)} must be a string; the engine skips it"
+            )
+            yield _finding("bindings-value-not-string", pointer, message)
 
 
 def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[Finding]:
-    flat = [name for name, value in content.items() if isinstance(value, str) and not _is_workflow(name, workflow_ids)]
+    strings = _strings(content)
+    flat = [name for name in strings if not _is_workflow(name, workflow_ids)]
     if not flat:
         return
-    if all(isinstance(value, str) for value in content.values()):
+    if len(strings) == len(content):
         message = (
             "without sections these slots apply to every workflow; put them under the id of the workflow they are for"
         )
         yield _finding("bindings-flat-format", "", message)
         yield from (_empty(name, child("", name), "slot") for name in flat if not content[name])
-    elif any(isinstance(value, dict) for value in content.values()):
+    elif sections_of(content):
         for name in flat:
             message = f"slot {quoted(name)} is ignored, because the file has workflow sections; move it into a section"
             yield _finding("bindings-mixed-format", child("", name), message)
@@ -179,13 +153,9 @@ def _empty(slot: str, pointer: str, what: str) -> Finding:
 
 
 def sections_of(content: object) -> dict[str, list[str]]:
-    """The slots that a bindings file sets, by workflow section."""
+    """Return the slots that a bindings file sets, by workflow section."""
     members = content.items() if isinstance(content, dict) else ()
-    return {
-        name: [slot for slot, override in section.items() if isinstance(override, str)]
-        for name, section in members
-        if isinstance(section, dict)
-    }
+    return {name: list(_strings(section)) for name, section in members if isinstance(section, dict)}
 
 
 def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Collection[str]]) -> list[Finding]:
@@ -210,8 +180,7 @@ def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Coll
 
 
 def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str]) -> Iterator[Finding]:
-    section = content.get(workflow_id)
-    base = child("", workflow_id) if isinstance(section, dict) else ""
+    base = child("", workflow_id) if workflow_id in sections_of(content) else ""
     for slot, pinned, current in drifted(overrides, content, workflow_id):
         now = "the default" if current is None else quoted(current)
         yield _finding(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
@@ -118,7 +119,7 @@ def _with_free_ids(items: list[_Described], definition: dict[str, Any]) -> list[
         return items
     from workrail_lint.documents.schema.messages import did_you_mean
 
-    known = set(_step_ids(definition))
+    known = {step.id for step in workflow_model(definition).all_steps}
     free: list[_Described] = []
     for each in items:
         suggestion = each.description.suggestion if each.name == _STEP_ID else None
@@ -129,15 +130,6 @@ def _with_free_ids(items: list[_Described], definition: dict[str, Any]) -> list[
             known.add(suggestion)
         free.append(each)
     return free
-
-
-def _step_ids(definition: dict[str, Any]) -> Iterator[str]:
-    steps = definition.get("steps")
-    for step in steps if isinstance(steps, list) else ():
-        body = step.get("body") if isinstance(step, dict) else None
-        for item in (step, *(body if isinstance(body, list) else ())):
-            if isinstance(item, dict) and isinstance(item.get("id"), str):
-                yield item["id"]
 
 
 def _untyped_steps(items: list[_Described]) -> list[_Described]:

@@ -91,14 +91,14 @@ class WorkRailSystem(System):
         return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
-        from workrail_lint.systems.workrail.check import check_document, entry_for
+        from workrail_lint.systems.workrail.check import check_document, declared_slots, entry_for
 
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
         entry = entry_for(path, checked, settings)
         record = None
-        if entry is not None:
-            slots = _declared_slots(document.value)
+        if entry is not None and checked.workflow is not None:
+            slots = declared_slots(checked.workflow)
             delegations, mentions = (list(map(list, items)) for items in (entry.delegations, entry.mentions))
             record = [entry.id, entry.source_kind, delegations, slots, mentions, entry.name]
         return FileResult(checked.findings, record, consulted=checked.consulted)
@@ -119,9 +119,9 @@ class WorkRailSystem(System):
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
-        workflows = {path: record for path, record in records.items() if isinstance(record, list)}
+        workflows = _of_workflows(records)
         by_path = _registry_findings(workflows, workflow_settings(settings), complete)
-        by_path.update(_bindings_for(workflows, {p: r for p, r in records.items() if isinstance(r, dict)}))
+        by_path.update(_bindings_for(workflows, _of_bindings(records)))
         for path, findings in by_path.items():
             _locate_again(findings, path)
         return [finding for findings in by_path.values() for finding in findings]
@@ -130,7 +130,7 @@ class WorkRailSystem(System):
         if len(records) < 2:
             return found
 
-        entries = _entries({p: r for p, r in records.items() if isinstance(r, list)})
+        entries = _entries(_of_workflows(records))
         found = _without_given(_said_once(found), entries)
         if not any(finding.name in RENAMES for finding in found):
             return found
@@ -158,6 +158,16 @@ def _without_given(found: list[Finding], entries: list[Entry]) -> list[Finding]:
             given.setdefault(delegation.target, set()).update(delegation.gives)
     paths = {entry.path: given[entry.id] for entry in entries if entry.id in given}
     return [finding for finding in found if not is_set_by_caller(finding, paths)]
+
+
+def _of_workflows(records: Mapping[str, object]) -> dict[str, list[Any]]:
+    """Return the records of workflows, which are lists."""
+    return {path: record for path, record in records.items() if isinstance(record, list)}
+
+
+def _of_bindings(records: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """Return the records of bindings files, which are objects."""
+    return {path: record for path, record in records.items() if isinstance(record, dict)}
 
 
 def _entries(records: dict[str, Any]) -> list[Entry]:
@@ -203,15 +213,6 @@ def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[s
     for ident, _, _, slots, _, _ in workflows.values():
         declared.setdefault(ident, set()).update(slots)
     return {path: found for path, record in bindings.items() if (found := unknown_slots(record["sections"], declared))}
-
-
-def _declared_slots(document: object) -> list[str]:
-    """The slots of a workflow as it was written, in either form."""
-    points = document.get("extensionPoints") if isinstance(document, dict) else None
-    if not isinstance(points, list):
-        return list(points) if isinstance(points, dict) else []
-    slots = (point.get("slotId") for point in points if isinstance(point, dict))
-    return list(dict.fromkeys(slot for slot in slots if isinstance(slot, str)))
 
 
 def _locate_again(findings: list[Finding], path: str) -> None:

@@ -7,7 +7,7 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.base.wording import quoted
@@ -81,50 +81,6 @@ class Entry(NamedTuple):
         """Folders named `examples` are never looked into; what is internal is loaded, though not listed."""
         folders = identity.inside_source(self.path).split("/")[:-1]
         return "examples" not in folders
-
-
-def entry_of(
-    path: str, document: object, source_kind: str = "project", mentions: Iterable[Mention] = ()
-) -> Entry | None:
-    """The entry of a document as it was written; None for one without an id."""
-    if not isinstance(document, dict) or not isinstance(document.get("id"), str):
-        return None
-    name = document.get("name")
-    shown = name if isinstance(name, str) else ""
-    return Entry(path, document["id"], source_kind, tuple(_delegations(document)), tuple(mentions), shown)
-
-
-def _delegations(document: dict[str, Any]) -> Iterator[Delegation]:
-    parallel = ((pointer, step) for pointer, step in _steps(document) if step.get("type") == "parallel")
-    for pointer, step in parallel:
-        for index, item in _objects(step.get("parallelDelegations")):
-            target = item.get("workflowId")
-            if isinstance(target, str) and target:
-                yield Delegation(f"{pointer}/parallelDelegations/{index}/workflowId", target, tuple(_given(item)))
-
-
-def _given(delegation: dict[str, Any]) -> Iterator[str]:
-    """The variables that a delegated workflow starts with: the values of `contextMapping`, and the names of `args`."""
-    mapping, args = delegation.get("contextMapping"), delegation.get("args")
-    yield from (name for name in (mapping.values() if isinstance(mapping, dict) else ()) if isinstance(name, str))
-    yield from args if isinstance(args, dict) else ()
-
-
-def _steps(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each step with its place, whatever shape the document is in."""
-    for index, step in _objects(document.get("steps")):
-        yield f"/steps/{index}", step
-        body = step.get("body")
-        if isinstance(body, dict):
-            yield f"/steps/{index}/body", body
-        for position, inner in _objects(body):
-            yield f"/steps/{index}/body/{position}", inner
-
-
-def _objects(value: object) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each object of a list with its index."""
-    if isinstance(value, list):
-        yield from ((index, item) for index, item in enumerate(value) if isinstance(item, dict))
 
 
 def registry_findings(

@@ -1,7 +1,7 @@
 """The active catalog: features, refs, routines, contract packs and capabilities, looked up by id.
 
-This is on the path of every compilation, so nothing but the admission of routines is checked here and every table is
-built when it is first asked for. Files that users bring are checked in `loading`; the shipped one by the test suite.
+This is on the path of every compilation, so nothing is checked here and every table is built when it is first asked
+for. Files that users bring are checked in `checks`; the shipped one by the test suite.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ import os
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
-from math import isfinite
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.wording import quoted
 from workrail_lint.documents.scanner import loads
 from workrail_lint.systems.schemas import shipped_packs
 
@@ -26,22 +23,6 @@ from workrail_lint.systems.schemas import shipped_packs
 PLACEHOLDER = Pattern(r"(?<!\{)\{([^{}]+)\}(?!\})")
 TEMPLATE_PREFIX = "wr.templates.routine."
 _ROUTINE_PREFIXES = ("wr.routine-", "routine-")
-_REQUIRED_TEXT = ("id", "name", "description", "version")
-
-
-class Refusal:
-    """Why a document is not registered as a routine. `step_id` is set if it calls a template."""
-
-    __slots__ = ("message", "pointer", "step_id")
-
-    def __init__(self, message: str, pointer: str = "", step_id: str | None = None) -> None:
-        self.message = message
-        self.pointer = pointer
-        self.step_id = step_id
-
-    @property
-    def recursive(self) -> bool:
-        return self.step_id is not None
 
 
 class Routine:
@@ -74,11 +55,11 @@ class Routine:
     @property
     def step_ids(self) -> tuple[str, ...]:
         """Ids in order; "" for a step without one."""
-        return tuple(_text(step.get("id")) for step in self.steps)
+        return tuple(text_of(step.get("id")) for step in self.steps)
 
     @property
     def conditional_step_ids(self) -> tuple[str, ...]:
-        return tuple(_text(s.get("id")) for s in self.steps if js.truthy(s.get("runCondition")))
+        return tuple(text_of(s.get("id")) for s in self.steps if js.truthy(s.get("runCondition")))
 
     @property
     def required_args(self) -> tuple[str, ...]:
@@ -87,14 +68,14 @@ class Routine:
             names: dict[str, None] = {}
             for step in self.steps:
                 for member in ("prompt", "title"):
-                    names.update(dict.fromkeys(PLACEHOLDER.findall(_text(step.get(member)))))
+                    names.update(dict.fromkeys(PLACEHOLDER.findall(text_of(step.get(member)))))
             self._required_args = tuple(names)
         return self._required_args
 
     @property
     def callable(self) -> bool:
         """Return whether an expansion can succeed: every step has an id, a title and a prompt."""
-        return all(_text(step.get(m)) for step in self.steps for m in ("id", "title", "prompt"))
+        return all(text_of(step.get(m)) for step in self.steps for m in ("id", "title", "prompt"))
 
 
 def template_id_of(routine_id: str) -> str:
@@ -105,51 +86,8 @@ def template_id_of(routine_id: str) -> str:
     return TEMPLATE_PREFIX + routine_id
 
 
-def admit(definition: object) -> Ok[dict[str, Any]] | Err[Refusal]:
-    """Return whether a document can be registered as a routine. Its schema is deliberately not checked."""
-    if not isinstance(definition, dict):
-        return Err(Refusal("a routine must be a JSON object"))
-    for member in _REQUIRED_TEXT:
-        if not isinstance(definition.get(member), str):
-            return Err(Refusal(f"a routine needs a string '{member}'", _at(definition, member)))
-    steps = definition.get("steps")
-    if not isinstance(steps, list) or not steps:
-        return Err(Refusal("a routine needs a non-empty list 'steps'", _at(definition, "steps")))
-    for index, step in enumerate(steps):
-        if not isinstance(step, dict):
-            return Err(Refusal("a step of a routine must be a JSON object", f"/steps/{index}"))
-    for index, step in enumerate(steps):
-        if js.truthy(step.get("templateCall")):
-            step_id = _text(step.get("id")) or "(missing id)"
-            message = (
-                f"routine {quoted(definition['id'])} calls a template in step {quoted(step_id)}; routines can't nest"
-            )
-            return Err(Refusal(message, f"/steps/{index}/templateCall", step_id))
-    if _has_infinity(definition):
-        return Err(Refusal("it contains a number too large for a double, which can't be hashed"))
-    return Ok(definition)
-
-
-def _has_infinity(root: dict[str, Any]) -> bool:
-    """A routine becomes part of a catalog, and a catalog has a digest."""
-    stack: list[object] = [root]
-    while stack:
-        value = stack.pop()
-        if type(value) is dict:
-            stack += value.values()
-        elif type(value) is list:
-            stack += value
-        elif type(value) is float and not isfinite(value):
-            return True
-    return False
-
-
-def _at(definition: dict[str, Any], member: str) -> str:
-    return f"/{member}" if member in definition else ""
-
-
-def _text(value: object) -> str:
-    """A string as it is; "" for any other value."""
+def text_of(value: object) -> str:
+    """Return a string as it is, and "" for any other value."""
     return value if isinstance(value, str) else ""
 
 

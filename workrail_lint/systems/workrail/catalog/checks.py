@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from workrail_lint.base import js
@@ -26,7 +27,7 @@ from workrail_lint.documents.schema.engine import Validator, Violation, compile_
 from workrail_lint.documents.source_text import Problem
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.catalog.catalog import admit, digest_of, load_core, routine_of
+from workrail_lint.systems.workrail.catalog.catalog import digest_of, load_core, routine_of, text_of
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
 PathLike = str | os.PathLike[str]
@@ -99,9 +100,10 @@ def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str
     if len(path) > _MAX_DEPTH:
         yield path, f"the schema is nested more than {_MAX_DEPTH} levels deep"
         return
+    wrong = {pointers.decode(violation.pointer)[0] for violation in _keyword_validator().violations(schema)}
     for keyword, value in schema.items():
         at = (*path, keyword)
-        problem = _KEYWORDS[keyword](value) if keyword in _KEYWORDS else "is not a supported schema keyword"
+        problem = _keyword_problem(keyword, value, keyword in wrong)
         if problem:
             yield at, f"{quoted(keyword)} {problem}"
         elif keyword == "properties":
@@ -118,57 +120,125 @@ def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str
         yield path, f"'x-objectMode' {schema['x-objectMode']} contradicts 'additionalProperties'"
 
 
-def _is_string_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _count(value: object) -> str | None:
-    return None if type(value) is int and value >= 0 else "must be a non-negative integer"
-
-
-def _number(value: object) -> str | None:
-    return None if type_name(value) == "number" else "must be a number"
-
-
-def _one_of(*members: str) -> Callable[[object], str | None]:
-    text = "must be one of " + ", ".join(members)
-    return lambda value: None if isinstance(value, str) and value in members else text
-
-
-def _pattern(value: object) -> str | None:
-    if not isinstance(value, str):
-        return "must be a string"
-    match compile_pattern(value, "u"):
-        case Err(reason):
-            return f"must be a regular expression: {reason}"
-        case Ok(_):
-            return None
-
-
-def _that(holds: Callable[[object], bool], text: str) -> Callable[[object], str | None]:
-    return lambda value: None if holds(value) else text
-
-
-# The valid values of each keyword; a message continues the sentence that starts with the keyword.
-_KEYWORDS: dict[str, Callable[[object], str | None]] = {
-    "type": _one_of("string", "number", "integer", "boolean", "object", "array", "null"),
-    "const": lambda _: None,
-    "enum": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list"),
-    "properties": _that(lambda v: isinstance(v, dict), "must be an object"),
-    "required": _that(_is_string_list, "must be a list of field names"),
-    "additionalProperties": _that(lambda v: isinstance(v, bool | dict), "must be true, false or a schema"),
-    "items": _that(lambda v: isinstance(v, dict), "must be a schema"),
-    "minItems": _count,
-    "maxItems": _count,
-    "minLength": _count,
-    "maxLength": _count,
-    "pattern": _pattern,
-    "minimum": _number,
-    "maximum": _number,
-    "oneOf": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list of schemas"),
-    "x-objectMode": _one_of(*OBJECT_MODES),
-    "x-lengthUnit": _one_of(*LENGTH_UNITS),
+_COUNT = {"type": "integer", "minimum": 0}
+_NOT_A_COUNT = "must be a non-negative integer"
+_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+# The valid values of each keyword, and how the sentence goes on that starts with a keyword whose value is wrong.
+_KEYWORDS: dict[str, tuple[dict[str, Any], str]] = {
+    "type": ({"enum": [*_TYPES]}, f"must be one of {', '.join(_TYPES)}"),
+    "const": ({}, ""),
+    "enum": ({"type": "array", "minItems": 1}, "must be a non-empty list"),
+    "properties": ({"type": "object"}, "must be an object"),
+    "required": ({"type": "array", "items": {"type": "string"}}, "must be a list of field names"),
+    "additionalProperties": ({"type": ["boolean", "object"]}, "must be true, false or a schema"),
+    "items": ({"type": "object"}, "must be a schema"),
+    "minItems": (_COUNT, _NOT_A_COUNT),
+    "maxItems": (_COUNT, _NOT_A_COUNT),
+    "minLength": (_COUNT, _NOT_A_COUNT),
+    "maxLength": (_COUNT, _NOT_A_COUNT),
+    "pattern": ({"type": "string"}, "must be a string"),
+    "minimum": ({"type": "number"}, "must be a number"),
+    "maximum": ({"type": "number"}, "must be a number"),
+    "oneOf": ({"type": "array", "minItems": 1}, "must be a non-empty list of schemas"),
+    "x-objectMode": ({"enum": [*OBJECT_MODES]}, f"must be one of {', '.join(OBJECT_MODES)}"),
+    "x-lengthUnit": ({"enum": [*LENGTH_UNITS]}, f"must be one of {', '.join(LENGTH_UNITS)}"),
 }
+
+
+@lru_cache(maxsize=1)
+def _keyword_validator() -> Validator:
+    valid = {name: valid for name, (valid, _) in _KEYWORDS.items()}
+    return compile_schema({"type": "object", "properties": valid}, by_schema=True)  # where infinity is a number
+
+
+def _keyword_problem(keyword: str, value: Any, is_wrong: bool) -> str | None:
+    if keyword not in _KEYWORDS:
+        return "is not a supported schema keyword"
+    if is_wrong:
+        return _KEYWORDS[keyword][1]
+    if keyword == "pattern":
+        match compile_pattern(value, "u"):
+            case Err(reason):
+                return f"must be a regular expression: {reason}"
+    return None
+
+
+_ROUTINE_MEMBERS: dict[str, dict[str, Any]] = {
+    "id": {"type": "string"},
+    "name": {"type": "string"},
+    "description": {"type": "string"},
+    "version": {"type": "string"},
+    "steps": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+}
+
+
+@lru_cache(maxsize=1)
+def _routine_validator() -> Validator:
+    return compile_schema({"type": "object", "required": [*_ROUTINE_MEMBERS], "properties": _ROUTINE_MEMBERS})
+
+
+class Refusal:
+    """Why a document is not registered as a routine. `step_id` is set if it calls a template."""
+
+    __slots__ = ("message", "pointer", "step_id")
+
+    def __init__(self, message: str, pointer: str = "", step_id: str | None = None) -> None:
+        self.message = message
+        self.pointer = pointer
+        self.step_id = step_id
+
+    @property
+    def recursive(self) -> bool:
+        return self.step_id is not None
+
+
+def admit(definition: Any) -> Ok[dict[str, Any]] | Err[Refusal]:
+    """Return whether a document can be registered as a routine. Its schema is deliberately not checked."""
+    violations = _routine_validator().violations(definition)
+    if violations:
+        return Err(_refusal(min(violations, key=_place_in_routine)))
+    for index, step in enumerate(definition["steps"]):
+        if js.truthy(step.get("templateCall")):
+            step_id = text_of(step.get("id")) or "(missing id)"
+            message = (
+                f"routine {quoted(definition['id'])} calls a template in step {quoted(step_id)}; routines can't nest"
+            )
+            return Err(Refusal(message, f"/steps/{index}/templateCall", step_id))
+    if _has_infinity(definition):
+        return Err(Refusal("it contains a number too large for a double, which can't be hashed"))
+    return Ok(definition)
+
+
+def _place_in_routine(violation: Violation) -> int:
+    """Return where the routine's member is in the schema: what is wrong there first is reported."""
+    return [*_ROUTINE_MEMBERS].index(violation.member) if violation.member else -1
+
+
+def _refusal(violation: Violation) -> Refusal:
+    match violation.member:
+        case "":
+            message = "a routine must be a JSON object"
+        case "steps" if violation.pointer.startswith("/steps/"):
+            message = "a step of a routine must be a JSON object"
+        case "steps":
+            message = "a routine needs a non-empty list 'steps'"
+        case member:
+            message = f"a routine needs a string '{member}'"
+    return Refusal(message, violation.pointer)
+
+
+def _has_infinity(root: dict[str, Any]) -> bool:
+    """Return whether a routine, which becomes part of a catalog with a digest, has a number that can't be hashed."""
+    stack: list[object] = [root]
+    while stack:
+        value = stack.pop()
+        if type(value) is dict:
+            stack += value.values()
+        elif type(value) is list:
+            stack += value
+        elif type(value) is float and not isfinite(value):
+            return True
+    return False
 
 
 LISTS = ("features", "refs", "routines", "contracts", "capabilities")
@@ -216,8 +286,11 @@ def order_problems(document: Entry) -> Iterator[tuple[str, str, str]]:
 def _id_of(name: str, entry: Entry, index: int) -> tuple[str | None, str]:
     if name != "routines":
         return entry["id"], f"/{name}/{index}/id"
-    routine_id = entry["definition"].get("id")
-    return routine_id if isinstance(routine_id, str) else None, f"/routines/{index}/definition/id"
+    at = f"/routines/{index}/definition/id"
+    match entry["definition"]:
+        case {"id": str() as routine_id}:
+            return routine_id, at
+    return None, at
 
 
 def _features(document: Entry) -> Iterator[Finding]:

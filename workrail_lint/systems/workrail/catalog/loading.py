@@ -14,13 +14,13 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.catalog.catalog import (
     Catalog,
     CatalogPhase,
-    Refusal,
-    admit,
     routine_of,
     template_id_of,
 )
 from workrail_lint.systems.workrail.catalog.checks import (
     PathLike,
+    Refusal,
+    admit,
     check_document,
     finding,
     place,
@@ -72,7 +72,7 @@ def collect_routines(routines: PathLike | Mapping[str, Any] | Iterable[object]) 
         match admit(definition):
             case Err(refusal):
                 found.findings.append(_refused(refusal, source))
-                if refusal.step_id is not None and isinstance(definition, dict):
+                if refusal.step_id is not None:
                     found.recursive[template_id_of(definition["id"])] = (definition["id"], refusal.step_id)
             case Ok(admitted):
                 template_id = template_id_of(admitted["id"])
@@ -97,7 +97,7 @@ def sort_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _load(
     routines: PathLike | Mapping[str, Any] | Iterable[object], findings: list[Finding]
-) -> Iterator[tuple[str, object]]:
+) -> Iterator[tuple[str, Any]]:
     """Pairs of source name and definition, in load order; unreadable files are reported in `findings`."""
     if isinstance(routines, str | os.PathLike):
         for path in _files(os.fspath(routines), findings):

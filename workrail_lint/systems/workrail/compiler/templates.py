@@ -9,7 +9,14 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER, TEMPLATE_PREFIX, Catalog, Routine, load_core
+from workrail_lint.systems.workrail.catalog.catalog import (
+    PLACEHOLDER,
+    TEMPLATE_PREFIX,
+    Catalog,
+    Routine,
+    load_core,
+    text_of,
+)
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -61,9 +68,9 @@ def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
 
 
 def _instantiate(caller: Node, step: RawStep, routine: Routine, args: Mapping[str, js.Json]) -> Node | Finding:
-    step_id = _text(step, "id")
+    step_id = text_of(step.get("id"))
     for field in ("id", "title", "prompt"):
-        if not _text(step, field):
+        if not text_of(step.get(field)):
             return _field_missing(caller, routine, step_id, field)
     emitted = dict(step)
     for field in ("prompt", "title"):
@@ -73,20 +80,16 @@ def _instantiate(caller: Node, step: RawStep, routine: Routine, args: Mapping[st
         else:
             return _bad_arguments(caller, routine, step_id, *filled)
     emitted["id"] = f"{caller.id}.{step_id}"
-    guidance = routine.definition.get("metaGuidance")
-    if isinstance(guidance, list) and guidance:
-        own = step.get("guidance")
-        emitted["guidance"] = [*(own if isinstance(own, list) else []), *guidance]
+    match routine.definition, step:
+        case {"metaGuidance": [_, *_] as guidance}, {"guidance": [*own]}:
+            emitted["guidance"] = [*own, *guidance]
+        case {"metaGuidance": [_, *_] as guidance}, _:
+            emitted["guidance"] = [*guidance]
     if caller.model.run_condition is not None and emitted.get("runCondition") is None:
         emitted["runCondition"] = caller.model.run_condition.raw
     probed = args.get("capability") if routine.template_id == PROBE_TEMPLATE else None
     origin = Origin("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
     return Node(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
-
-
-def _text(step: RawStep, field: str) -> str:
-    value = step.get(field)
-    return value if isinstance(value, str) else ""
 
 
 def _substitute(text: str, args: Mapping[str, js.Json]) -> str | tuple[list[str], list[str]]:
@@ -101,13 +104,13 @@ def _substitute(text: str, args: Mapping[str, js.Json]) -> str | tuple[list[str]
         if name not in args:
             missing.append(name)
             return ""
-        value = args[name]
-        if isinstance(value, str):
-            return value
-        if value is True or value is False:
-            return "true" if value else "false"
-        if isinstance(value, int | float):
-            return js.number_text(value)
+        match args[name]:
+            case str() as value:
+                return value
+            case bool() as value:
+                return "true" if value else "false"
+            case int() | float() as value:
+                return js.number_text(value)
         wrong.append(name)
         return ""
 

@@ -52,7 +52,7 @@ class Slot:
 
 def slots_of(workflow: WorkflowContext) -> Iterator[Slot]:
     """Yield the extension points; the first declaration of a slot counts."""
-    overrides = project_overrides(workflow.bindings, workflow.id).overrides
+    overrides = project_overrides(workflow.bindings, workflow.id)
     seen: set[str] = set()
     for point in workflow.model.extension_points:
         if "slotId" in point and point.slot_id not in seen:
@@ -249,7 +249,7 @@ class BindingOverrideUnknownSlot(BindingRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         declared = workflow.slots
         place = "/extensionPoints" if "extensionPoints" in workflow.model else ""
-        for slot in project_overrides(workflow.bindings, workflow.id).overrides:
+        for slot in project_overrides(workflow.bindings, workflow.id):
             if slot not in declared:
                 hint = name_hint(nearest(slot, declared), "declared slots", declared)
                 report(
