@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from workrail_lint.base.patterns import Pattern
 
@@ -105,6 +105,24 @@ def _is_array_index(key: str) -> bool:
     if not key.isdigit() or not key.isascii() or len(key) > 10:
         return False
     return (key == "0" or key[0] != "0") and int(key) <= _MAX_ARRAY_INDEX
+
+
+def string_in(holder: object, member: str) -> str | None:
+    """Return a member of an unchecked value if it is there and a string."""
+    value = holder.get(member) if isinstance(holder, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def list_in(holder: object, member: str) -> list[Any] | None:
+    """Return a member of an unchecked value if it is there and a list."""
+    value = holder.get(member) if isinstance(holder, dict) else None
+    return value if isinstance(value, list) else None
+
+
+def object_in(holder: object, member: str) -> dict[str, Any] | None:
+    """Return a member of an unchecked value if it is there and an object."""
+    value = holder.get(member) if isinstance(holder, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def truthy(value: object) -> bool:

@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from typing import Any
 
+from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
@@ -86,12 +87,12 @@ def parse_baseline(data: bytes) -> Ok[Baseline] | Err[str]:
     if not document.readable or document.problems:
         return Err(f"it is not valid JSON ({document.problems[0].message})")
     value = document.value
-    entries = value.get("entries") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(entries, list):
+    entries = js.list_in(value, "entries")
+    if type(value) is not dict or entries is None:
         return Err("it is not a baseline")
     if value.get("baselineVersion") != VERSION:
         return Err(f"it has version {value.get('baselineVersion')!r}, but this program supports version {VERSION}")
-    keys = [entry.get("fingerprint") if isinstance(entry, dict) else None for entry in entries]
-    if not all(isinstance(key, str) for key in keys):
+    keys = [js.string_in(entry, "fingerprint") for entry in entries]
+    if None in keys:
         return Err("one of its entries has no fingerprint")
-    return Ok(Baseline(Counter(str(key) for key in keys)))
+    return Ok(Baseline(Counter(key for key in keys if key is not None)))

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.files import inside, read_file
 from workrail_lint.base.patterns import Pattern
@@ -24,7 +25,7 @@ from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP, HashMode, engine_snapshot
 from workrail_lint.systems.workrail.compiler.tokens import Bound
-from workrail_lint.systems.workrail.project_bindings import project_overrides
+from workrail_lint.systems.workrail.project_bindings import project_overrides, strings
 from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
 
 
@@ -177,30 +178,21 @@ def is_pin(value: dict[str, Any]) -> bool:
 
 def compile_pin(pin: dict[str, Any]) -> Ok[PinnedWorkflow] | Err[str]:
     """The workflow of a pin, or why it can't run. A pin comes from a folder that anybody may have written to."""
-    # Not at the top: compiling from text stands above the passes.
-
-    definition = pin.get("definition")
-    steps = definition.get("steps") if isinstance(definition, dict) else None
-    if not is_pin(pin) or not isinstance(definition, dict) or not isinstance(steps, list):
+    definition = js.object_in(pin, "definition")
+    steps = js.list_in(definition, "steps")
+    if not is_pin(pin) or definition is None or steps is None:
         return Err("it is not a pinned workflow of the engine")
-    first = steps[0] if steps and isinstance(steps[0], dict) else {}
     onboarding = None
-    if first.get("id") == ONBOARDING_ID:
+    if steps and js.string_in(steps[0], "id") == ONBOARDING_ID:
+        first, *steps = steps
         onboarding = Onboarding(str(first.get("title", "")), str(first.get("prompt", "")))
-        steps = steps[1:]
     own = {name: value for name, value in definition.items() if name not in _APPLIED} | {"steps": steps}
     settings = Settings(load_core(), engine=False, pinned=True)
     compiled = compile_document(read_for_compiling(json.dumps(own)), "", settings)
     if isinstance(compiled, Err):
         return Err(f"it does not compile: {compiled.error[0].message}")
-    bound = Bound(_texts(pin.get("resolvedBindings")), _texts(pin.get("pinnedOverrides")))
+    bound = Bound(*(strings(pin.get(member)) for member in ("resolvedBindings", "pinnedOverrides")))
     return Ok(PinnedWorkflow(own, compiled.value.bound_to(bound), onboarding))
-
-
-def _texts(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    return {str(name): text for name, text in value.items() if isinstance(text, str)}
 
 
 _NAME = Pattern(r".*-([0-9a-f]{12})\.ir\.json\Z")

@@ -28,16 +28,15 @@ def lenient_equal(a: object, b: object) -> bool:
     """The equality of conditions; None stands for a missing value too."""
     if a is None or b is None:
         return a is b
-    if isinstance(a, str) and isinstance(b, str):
-        return normal_text(a) == normal_text(b)
-    if isinstance(b, str):
-        a, b = b, a
-    if isinstance(a, str):
-        if isinstance(b, bool):
-            return normal_text(a) in (TRUE_WORDS if b else FALSE_WORDS)
-        if js.is_number(b):
-            return js.to_number(a) == js.to_number(b)
-    return js.strict_equal(a, b)
+    match a, b:
+        case str(), str():
+            return normal_text(a) == normal_text(b)
+        case (str() as text, bool() as flag) | (bool() as flag, str() as text):
+            return normal_text(text) in (TRUE_WORDS if flag else FALSE_WORDS)
+        case (str() as text, int() | float() as number) | (int() | float() as number, str() as text):
+            return js.to_number(text) == js.to_number(number)
+        case _:
+            return js.strict_equal(a, b)
 
 
 @lru_cache(maxsize=2048)

@@ -300,11 +300,13 @@ def describe(change: Change) -> list[str]:
         return [f"{head} removed{_shown(before)}"]
     if is_digest(before) or is_digest(after):
         return [f"{head} changed"]
-    if isinstance(before, str) and isinstance(after, str) and ("\n" in before + after or len(before + after) > 80):
-        return [f"{head} changed", *_text_diff(before, after)]
-    if isinstance(before, dict | list) or isinstance(after, dict | list):
-        return [f"{head} changed", *_text_diff(_pretty(before), _pretty(after))]
-    return [f"{head} changed: {_plain(before)} -> {_plain(after)}"]
+    match before, after:
+        case str(), str() if "\n" in before + after or len(before + after) > 80:
+            return [f"{head} changed", *_text_diff(before, after)]
+        case (dict() | list(), _) | (_, dict() | list()):
+            return [f"{head} changed", *_text_diff(_pretty(before), _pretty(after))]
+        case _:
+            return [f"{head} changed: {_plain(before)} -> {_plain(after)}"]
 
 
 def _whole_step(change: Change) -> str:

@@ -198,7 +198,7 @@ def hidden_because(path: str) -> str | None:
     for folder in UNLISTED_FOLDERS:
         if folder in _parts(inside)[:-1]:
             return f"it lies in a folder named {folder}"
-    if is_routine(inside, None):
+    if is_routine(inside, ""):
         return "it is a routine, which the flag agenticRoutines shows"
     variant = variant_of(inside)
     if variant in (Variant.LEAN, Variant.V2):

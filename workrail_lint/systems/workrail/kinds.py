@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from enum import Enum
 
+from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 
 
@@ -38,24 +39,25 @@ def kind_of(path: str, value: object) -> Kind:
         return Kind.UNKNOWN
     if "catalogFormat" in value:
         return Kind.CATALOG
-    if isinstance(value.get("format"), str) and value["format"].startswith("workrail.ir/"):
+    if (js.string_in(value, "format") or "").startswith("workrail.ir/"):
         return Kind.IR
     if "lockRegistryVersion" in value:
         return Kind.LOCK_REGISTRY
     if value.get("sourceKind") == "v1_pinned":
         return Kind.UNKNOWN  # what the public engine keeps of a workflow for its sessions; no author writes it
-    ident = value.get("id")
-    if isinstance(value.get("steps"), list | dict) or len(_IDENTITY & value.keys()) >= 3 or _is_loaded(path, ident):
+    ident = js.string_in(value, "id") or ""
+    has_steps = js.list_in(value, "steps") is not None or js.object_in(value, "steps") is not None
+    if has_steps or len(_IDENTITY & value.keys()) >= 3 or _is_loaded(path, ident):
         return Kind.ROUTINE if is_routine(path, ident) else Kind.WORKFLOW
     return Kind.UNKNOWN
 
 
-def _is_loaded(path: str, ident: object) -> bool:
+def _is_loaded(path: str, ident: str) -> bool:
     """Return whether the engine takes a file for a workflow by its place and id alone, and then fails for all it lacks.
 
     Other tools keep files in folders of that name too, so only an id that says whose it is counts.
     """
-    return isinstance(ident, str) and bool(_NAMESPACED_ID.match(ident)) and _SOURCE_FOLDER in _folders(path)
+    return bool(_NAMESPACED_ID.match(ident)) and _SOURCE_FOLDER in _folders(path)
 
 
 def kind_by_name(path: str) -> Kind | None:
@@ -72,12 +74,12 @@ def kind_by_name(path: str) -> Kind | None:
     return None
 
 
-def is_routine(path: str, ident: object) -> bool:
+def is_routine(path: str, ident: str) -> bool:
     """A routine lies in a `routines` folder, or its file name or id says so."""
     return (
         in_routines_folder(path)
         or path.replace("\\", "/").rpartition("/")[2].startswith("routine-")
-        or (isinstance(ident, str) and ident.startswith(("wr.routine-", "routine-")))
+        or ident.startswith(("wr.routine-", "routine-"))
     )
 
 

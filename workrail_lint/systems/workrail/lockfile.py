@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
@@ -64,39 +67,64 @@ def parse_lockfile(data: bytes) -> Ok[Lockfile] | Err[str]:
         where = document.source.position(problem.start)
         place = f"line {where.line}, column {where.column}: "
         return Err(f"it is not valid JSON ({place}{problem.message.removeprefix(place)})")
-    value = document.value
-    if not isinstance(value, dict) or type(value.get("lockfileVersion")) is not int:
+    value: Any = document.value
+    if type(value) is not dict or type(value.get("lockfileVersion")) is not int:
         return Err("it has no lockfileVersion, so it is not a lockfile")
     version = value["lockfileVersion"]
     if version != VERSION:
-        newer = isinstance(version, int) and version > VERSION
+        newer = version > VERSION
         return Err(
             f"it has version {version}, this program knows version {VERSION}"
             + ("; update workrail-lint" if newer else "; remove it and write it again with lock --update")
         )
-    catalog, workflows = value.get("catalog"), value.get("workflows")
-    if not _is_catalog(catalog) or not isinstance(workflows, dict):
+    violations = _validator().violations(value)
+    if any(not violation.pointer.startswith("/workflows/") for violation in violations):
         return Err("its catalog or workflows member is damaged")
-    for path, entry in workflows.items():
-        if not _is_entry(entry):
-            return Err(f"the entry of {path} is damaged")
-    return Ok(Lockfile(catalog, workflows))  # type: ignore[arg-type]
+    if violations:
+        return Err(f"the entry of {pointers.decode(violations[0].pointer)[1]} is damaged")
+    return Ok(Lockfile(value["catalog"], value["workflows"]))
 
 
-def _is_catalog(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("id", "version", "digest"))
+_STRING = {"type": "string"}
+_ENTRY = {
+    "type": "object",
+    "required": ["workflowId", "hash", "engineHash", "outline"],
+    "properties": {
+        "workflowId": _STRING,
+        "hash": _STRING,
+        "engineHash": {"type": ["string", "null"]},
+        "outline": {
+            "type": "object",
+            "required": ["workflow", "steps"],
+            "properties": {
+                "workflow": {"type": "object"},
+                "steps": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["id", "facets"],
+                        "properties": {"id": _STRING, "loop": _STRING, "facets": {"type": "object"}},
+                    },
+                },
+            },
+        },
+    },
+}
 
 
-def _is_entry(entry: object) -> bool:
-    if not isinstance(entry, dict) or not isinstance(entry.get("hash"), str):
-        return False
-    if not isinstance(entry.get("engineHash", 0), str | None) or not isinstance(entry.get("workflowId"), str):
-        return False
-    try:
-        steps = outline_from_json(entry["outline"]).steps
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return False
-    return all(isinstance(step.id, str) and isinstance(step.parent, str) for step in steps)
+@cache
+def _validator() -> Validator:
+    catalog = dict.fromkeys(("id", "version", "digest"), _STRING)
+    return compile_schema(
+        {
+            "type": "object",
+            "required": ["catalog", "workflows"],
+            "properties": {
+                "catalog": {"type": "object", "required": [*catalog], "properties": catalog},
+                "workflows": {"type": "object", "additionalProperties": _ENTRY},
+            },
+        }
+    )
 
 
 def differences(lock: Lockfile, compiled: dict[str, CompiledWorkflow], asked: set[str] | None) -> list[Difference]:

@@ -29,12 +29,12 @@ def project_overrides(content: object, workflow_id: str) -> dict[str, str]:
     if not workflow_id or not isinstance(content, dict):
         return {}
     if workflow_id in content:
-        return _strings(content[workflow_id])
-    flat = _strings(content)
+        return strings(content[workflow_id])
+    flat = strings(content)
     return flat if len(flat) == len(content) else {}
 
 
-def _strings(value: object) -> dict[str, str]:
+def strings(value: object) -> dict[str, str]:
     """Return the members of an object that are strings."""
     return {name: item for name, item in value.items() if isinstance(item, str)} if isinstance(value, dict) else {}
 
@@ -129,11 +129,11 @@ def _override(section: str, slot: str, override: object, pointer: str) -> Iterat
 
 
 def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[Finding]:
-    strings = _strings(content)
-    flat = [name for name in strings if not _is_workflow(name, workflow_ids)]
+    texts = strings(content)
+    flat = [name for name in texts if not _is_workflow(name, workflow_ids)]
     if not flat:
         return
-    if len(strings) == len(content):
+    if len(texts) == len(content):
         message = (
             "without sections these slots apply to every workflow; put them under the id of the workflow they are for"
         )
@@ -155,7 +155,7 @@ def _empty(slot: str, pointer: str, what: str) -> Finding:
 def sections_of(content: object) -> dict[str, list[str]]:
     """Return the slots that a bindings file sets, by workflow section."""
     members = content.items() if isinstance(content, dict) else ()
-    return {name: list(_strings(section)) for name, section in members if isinstance(section, dict)}
+    return {name: list(strings(section)) for name, section in members if isinstance(section, dict)}
 
 
 def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Collection[str]]) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from workrail_lint.base import js
 from workrail_lint.documents.schema.messages import Place, shown
 from workrail_lint.systems.schemas import load_schema
 
@@ -23,9 +24,9 @@ class StepPlace(Place):
 
     def _step_length(self) -> int:
         tokens = self.tokens
-        if len(tokens) < 2 or tokens[0] != "steps" or not isinstance(self.definition.get("steps"), list):
+        if len(tokens) < 2 or tokens[0] != "steps" or js.list_in(self.definition, "steps") is None:
             return 0
-        if len(tokens) >= 4 and tokens[2] == "body" and isinstance(self.value(tokens[:3]), list):
+        if len(tokens) >= 4 and tokens[2] == "body" and js.list_in(self.value(tokens[:2]), "body") is not None:
             return 4
         return 2
 
@@ -36,20 +37,15 @@ class StepPlace(Place):
             return ""
         label = self._step_label(self.tokens[: self.part_length])
         if self.part_length == 4:
-            ident = self._object(self.tokens[:2]).get("id")
-            label += f" (in loop {shown(ident)})" if isinstance(ident, str) else ""
+            ident = js.string_in(self.value(self.tokens[:2]), "id")
+            label += f" (in loop {shown(ident)})" if ident is not None else ""
         return label
 
     def _step_label(self, tokens: list[str]) -> str:
-        step = self._object(tokens)
-        ident = step.get("id")
-        kind = "loop" if step.get("type") == "loop" else "step"
-        return f"{kind} {shown(ident)}" if isinstance(ident, str) else f"{kind} number {int(tokens[-1]) + 1}"
-
-    def _object(self, tokens: list[str]) -> dict[str, Any]:
-        """Return the object at a place; an empty one if something else is there."""
-        value = self.value(tokens)
-        return value if isinstance(value, dict) else {}
+        step = self.value(tokens)
+        ident = js.string_in(step, "id")
+        kind = "loop" if js.string_in(step, "type") == "loop" else "step"
+        return f"{kind} {shown(ident)}" if ident is not None else f"{kind} number {int(tokens[-1]) + 1}"
 
 
 @cache

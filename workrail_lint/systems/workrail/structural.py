@@ -445,16 +445,6 @@ def _check_arguments(label: str, call: FunctionCall, function: FunctionDefinitio
 
 def has_type(value: Any, kind: str | None) -> bool:
     """Return whether a value has a parameter type; an unknown type allows every value."""
-    match kind:
-        case "string":
-            return isinstance(value, str)
-        case "number":
-            return js.is_number(value) and math.isfinite(value)
-        case "boolean":
-            return isinstance(value, bool)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-        case _:
-            return True
+    if kind is None:
+        return True
+    return js.type_name(value) == kind and (kind != "number" or math.isfinite(value))

@@ -91,8 +91,7 @@ def validate_artifact(schema: Schema, artifact: object) -> list[str]:
     found = artifact_violations(schema, artifact)
     if found:
         return [_issue(path, _problem(violation, unknown)) for path, violation, unknown in by_object(found)]
-    kind = artifact.get("kind") if isinstance(artifact, dict) else None
-    rule = _RULES.get(kind) if isinstance(kind, str) else None
+    rule = _RULES.get(js.string_in(artifact, "kind") or "")
     return [_issue(path, problem) for path, problem in rule(artifact)] if rule else []  # type: ignore[arg-type]
 
 
@@ -195,8 +194,8 @@ def _assessment(artifact: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _capability_observation(artifact: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     # Another catalog may define a different schema for this kind, so nothing is assumed here.
-    status, provenance = artifact.get("status"), artifact.get("provenance")
-    if not isinstance(provenance, dict):
+    status, provenance = artifact.get("status"), js.object_in(artifact, "provenance")
+    if provenance is None:
         return
     result = provenance.get("result")
     if provenance.get("kind") == "attempted_use":

@@ -122,8 +122,8 @@ def _versions(root: str) -> Ok[_Versions] | Errors:
     spec = _object(root, _SPEC)
     if isinstance(package, Err) or isinstance(spec, Err):
         return Err([*_errors(package), *_errors(spec)])
-    engine, authoring_spec = package.value.get("version"), spec.value.get("version")
-    if not isinstance(engine, str) or not engine:
+    engine, authoring_spec = js.string_in(package.value, "version"), spec.value.get("version")
+    if not engine:
         return Err([_error("package-incomplete", "package.json has no 'version'", root)])
     if type(authoring_spec) is not int:
         return Err([_error("package-incomplete", f"{_SPEC} has no integer 'version'", root)])

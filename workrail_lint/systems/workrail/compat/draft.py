@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, NamedTuple
 
+from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compat.normalize import (
@@ -204,26 +205,24 @@ class Frame:
 def frames_of(document: dict[str, Any]) -> list[Frame]:
     """Top-level steps and the steps of inline bodies, in document order. Loops do not nest."""
     frames: list[Frame] = []
-    steps = document.get("steps")
-    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+    for index, step in enumerate(js.list_in(document, "steps") or ()):
         if not isinstance(step, dict):
             continue
         origin = pointers.encode(("steps", index))
         frame = Frame(step, ("steps", index), origin)
         frames.append(frame)
         if frame.shape is Shape.LOOP:
-            frames += _body_frames(step.get("body"), (*frame.path, "body"), pointers.child(origin, "body"))
+            frames += _body_frames(step, (*frame.path, "body"), pointers.child(origin, "body"))
     return frames
 
 
-def _body_frames(body: object, path: Path, origin: str) -> list[Frame]:
-    if isinstance(body, dict) and body:
-        return [Frame(body, (*path, 0), origin)]
-    if not isinstance(body, list):
-        return []
+def _body_frames(loop: dict[str, Any], path: Path, origin: str) -> list[Frame]:
+    only = js.object_in(loop, "body")
+    if only:
+        return [Frame(only, (*path, 0), origin)]
     return [
         Frame(step, (*path, index), pointers.child(origin, index))
-        for index, step in enumerate(body)
+        for index, step in enumerate(js.list_in(loop, "body") or ())
         if isinstance(step, dict)
     ]
 

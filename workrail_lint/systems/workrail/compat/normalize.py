@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding
 
@@ -290,14 +291,14 @@ def _is_rule(value: dict[str, Any]) -> bool:
 
 def _message(rule: dict[str, Any]) -> str | None:
     """The message a rule should have got; None when it has one, or when its kind or text is not known."""
-    kind = rule["type"]
-    if "message" in rule or not isinstance(kind, str) or kind not in _MESSAGES:
+    kind = js.string_in(rule, "type")
+    if "message" in rule or kind not in _MESSAGES:
         return None
     member, text = _MESSAGES[kind]
     if member is None:
         return text
-    wanted = rule.get(member)
-    return text + wanted if isinstance(wanted, str) else None
+    wanted = js.string_in(rule, member)
+    return None if wanted is None else text + wanted
 
 
 TOP_LEVEL_MEMBERS = frozenset({"agentRole", "capabilities", "conditions", "extensionContract", "kind"})
@@ -309,22 +310,22 @@ def is_design_form(document: dict[str, Any]) -> bool:
     """Return whether a rewrite may change something."""
     if "version" not in document or not TOP_LEVEL_MEMBERS.isdisjoint(document):
         return True
-    if isinstance(document.get("extensionPoints"), dict):
+    if js.object_in(document, "extensionPoints") is not None:
         return True
-    features = document.get("features")
-    if isinstance(features, list) and any(isinstance(feature, dict) for feature in features):
+    if any(type(feature) is dict for feature in js.list_in(document, "features") or ()):
         return True
-    steps = document.get("steps")
-    for step in steps if isinstance(steps, list) else ():
+    for step in js.list_in(document, "steps") or ():
         if type(step) is dict and (_marks_members(step) or ("body" in step and _marks_body(step["body"]))):
             return True
     return False
 
 
 def _marks_body(body: object) -> bool:
-    if isinstance(body, list):
-        return any(isinstance(inner, dict) and _marks_members(inner) for inner in body)
-    return isinstance(body, dict)
+    match body:
+        case list():
+            return any(type(inner) is dict and _marks_members(inner) for inner in body)
+        case _:
+            return type(body) is dict
 
 
 def _marks_members(step: dict[str, Any]) -> bool:
@@ -334,7 +335,11 @@ def _marks_members(step: dict[str, Any]) -> bool:
     names = step.keys()
     if names.isdisjoint(_SUSPECT):
         return False
-    if not names.isdisjoint(STEP_MEMBERS) or step.get("type") == "template_call" or isinstance(step.get("body"), dict):
+    if (
+        not names.isdisjoint(STEP_MEMBERS)
+        or step.get("type") == "template_call"
+        or js.object_in(step, "body") is not None
+    ):
         return True
     criteria = step.get("validationCriteria")
     return criteria is not None and _has_criteria_work(criteria)

@@ -53,8 +53,8 @@ def version_missing(draft: Draft) -> None:
 
 def extension_map(draft: Draft) -> None:
     """D12: a map of slots becomes a list; the contracts of a slot go to the side model."""
-    slots = draft.original.get("extensionPoints")
-    if not isinstance(slots, dict) or not all(_is_slot(slot) for slot in slots.values()):
+    slots = js.object_in(draft.original, "extensionPoints")
+    if slots is None or not all(_is_slot(slot) for slot in slots.values()):
         return
     contracts = {
         name: {member: slot[member] for member in _SLOT_CONTRACTS if member in slot}
@@ -96,10 +96,10 @@ def extension_contract(draft: Draft) -> None:
     _document_kind(draft)
     if "extensionContract" not in draft.original:
         return
-    contract, origin = draft.original["extensionContract"], "/extensionContract"
+    contract, origin = js.object_in(draft.original, "extensionContract"), "/extensionContract"
     if draft.rejects(EXTENSION_CONTRACT, origin):
         return
-    if not isinstance(contract, dict):
+    if contract is None:
         draft.refuse(EXTENSION_CONTRACT.name, origin, "`extensionContract` must be an object; fix or remove it")
     elif _drops(draft, origin, "extensionContract", contract):
         draft.side.extension_contract = contract
@@ -130,11 +130,21 @@ def capabilities(draft: Draft) -> None:
     """D7: capabilities go to the side model; the features that they imply are declared."""
     if "capabilities" not in draft.original:
         return
-    wanted, origin = draft.original["capabilities"], "/capabilities"
-    if draft.rejects(CAPABILITIES, origin) or not _are_capabilities(draft, wanted, origin):
+    wanted, origin = js.object_in(draft.original, "capabilities"), "/capabilities"
+    if draft.rejects(CAPABILITIES, origin):
         return
-    features = draft.original.get("features", [])
-    if not isinstance(features, list):
+    if wanted is None:
+        draft.refuse(
+            CAPABILITIES.name,
+            origin,
+            f"`capabilities` must be an object that maps {code_list(CAPABILITY_NAMES)} to one of "
+            f"{code_list(CAPABILITY_LEVELS)}",
+        )
+        return
+    if not _are_capabilities(draft, wanted, origin):
+        return
+    features = js.list_in(draft.original, "features") if "features" in draft.original else []
+    if features is None:
         draft.refuse(
             CAPABILITIES.name,
             origin,
@@ -157,15 +167,7 @@ def capabilities(draft: Draft) -> None:
             draft.places.made(f"/features/{index}", origin)
 
 
-def _are_capabilities(draft: Draft, wanted: object, origin: str) -> bool:
-    if not isinstance(wanted, dict):
-        draft.refuse(
-            CAPABILITIES.name,
-            origin,
-            f"`capabilities` must be an object that maps {code_list(CAPABILITY_NAMES)} to one of "
-            f"{code_list(CAPABILITY_LEVELS)}",
-        )
-        return False
+def _are_capabilities(draft: Draft, wanted: dict[str, Any], origin: str) -> bool:
     sound = True
     for name, level in wanted.items():
         if name not in CAPABILITY_NAMES:
@@ -185,38 +187,38 @@ def _missing_features(wanted: dict[str, str], features: list[Any]) -> list[str]:
     implied = [FEATURE_CAPABILITIES] if requested else []
     if "delegation" in requested:
         implied.append(FEATURE_SUBAGENTS)
-    declared = [feature.get("id") if isinstance(feature, dict) else feature for feature in features]
+    declared = [js.string_in(feature, "id") or feature for feature in features]
     return [feature for feature in implied if feature not in declared]
 
 
 def feature_configs(draft: Draft) -> None:
     """D8: a feature object becomes its id; the configuration goes to the side model."""
-    features = draft.original.get("features")
-    for index, feature in enumerate(features if isinstance(features, list) else ()):
-        if isinstance(feature, dict) and isinstance(feature.get("id"), str) and feature.keys() <= {"id", "config"}:
-            _feature_config(draft, index, feature)
+    for index, feature in enumerate(js.list_in(draft.original, "features") or ()):
+        identifier = js.string_in(feature, "id")
+        if identifier is not None and feature.keys() <= {"id", "config"}:
+            _feature_config(draft, index, feature, identifier)
 
 
-def _feature_config(draft: Draft, index: int, feature: dict[str, Any]) -> None:
+def _feature_config(draft: Draft, index: int, feature: dict[str, Any], identifier: str) -> None:
     origin = f"/features/{index}"
     if draft.rejects(FEATURE_CONFIG, origin):
         return
-    identifier, config = feature["id"], feature.get("config")
+    config = js.object_in(feature, "config")
     if "config" in feature and not _is_config(draft, identifier, config, origin):
         return
     if draft.allows(FEATURE_CONFIG, origin, "feature", feature, identifier, lossy=bool(config)):
         draft.own(("features",))[index] = identifier
         draft.places.made(origin, f"{origin}/id")
-        if isinstance(config, dict):
+        if config is not None:
             draft.side.feature_configs[identifier] = dict(config)
 
 
-def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
+def _is_config(draft: Draft, feature: str, config: dict[str, Any] | None, origin: str) -> bool:
     place = f"{origin}/config"
     problems: list[tuple[str, str]] = []
     if feature not in FEATURE_CONFIGS:
         problems.append((place, f"feature {code_span(feature)} takes no configuration; write its id as a string"))
-    elif not isinstance(config, dict):
+    elif config is None:
         problems.append((place, f"the configuration of `{feature}` must be an object"))
     else:
         members = FEATURE_CONFIGS[feature]
@@ -239,10 +241,10 @@ def agent_role(draft: Draft, frames: list[Frame]) -> None:
     """D9: the role of the workflow is written to every standard step that has none."""
     if "agentRole" not in draft.original:
         return
-    role, origin = draft.original["agentRole"], "/agentRole"
+    role, origin = js.string_in(draft.original, "agentRole"), "/agentRole"
     if draft.rejects(AGENT_ROLE, origin):
         return
-    if not isinstance(role, str) or not MIN_ROLE <= len(role) <= MAX_ROLE:
+    if role is None or not MIN_ROLE <= len(role) <= MAX_ROLE:
         draft.refuse(
             AGENT_ROLE.name,
             origin,

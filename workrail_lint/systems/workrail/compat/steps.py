@@ -96,8 +96,7 @@ def authored_id(frame: Frame) -> str | None:
     names = ("id", "loopId") if frame.shape is Shape.LOOP else ("id",)
     for name in names:
         if name in frame.step:
-            value = frame.step[name]
-            return value if isinstance(value, str) else None
+            return js.string_in(frame.step, name)
     return None
 
 
@@ -117,8 +116,8 @@ def humanized(identifier: str) -> str:
 
 def dash_id(draft: Draft, frame: Frame) -> None:
     """D10: `_` in a step's id becomes `-`."""
-    old = frame.step.get("id")
-    if not isinstance(old, str) or "_" not in old or dashed(old) is None:
+    old = js.string_in(frame.step, "id")
+    if old is None or "_" not in old or dashed(old) is None:
         return
     pointer = pointers.child(frame.origin, "id")
     if draft.rejects(ID_UNDERSCORE, pointer):
@@ -133,8 +132,8 @@ def dash_references(draft: Draft, frame: Frame, plan: IdPlan) -> None:
     """D10: what names a renamed step follows it: a body by reference, and the loop's own artifact source."""
     if frame.shape is not Shape.LOOP:
         return
-    body = frame.step.get("body")
-    new = plan.renamed(body) if isinstance(body, str) else None
+    body = js.string_in(frame.step, "body")
+    new = plan.renamed(body) if body is not None else None
     if new is not None:
         pointer = pointers.child(frame.origin, "body")
         if draft.allows(ID_UNDERSCORE, pointer, "body", body, new, step=frame.pointer):
@@ -143,9 +142,8 @@ def dash_references(draft: Draft, frame: Frame, plan: IdPlan) -> None:
 
 
 def _dash_source(draft: Draft, frame: Frame) -> None:
-    loop = frame.step.get("loop")
-    source = loop.get("conditionSource") if isinstance(loop, dict) else None
-    if not isinstance(source, dict) or frame.final_id == authored_id(frame):
+    source = js.object_in(js.object_in(frame.step, "loop"), "conditionSource")
+    if source is None or frame.final_id == authored_id(frame):
         return
     if source.get("loopId") != authored_id(frame):
         return
@@ -178,8 +176,8 @@ def template_call(draft: Draft, frame: Frame, plan: IdPlan) -> None:
     if frame.shape is not Shape.TEMPLATE_CALL or draft.rejects(TEMPLATE_CALL, frame.origin):
         return
     step = frame.step
-    template_id = step.get("templateId")
-    if "id" not in step and isinstance(template_id, str):
+    template_id = js.string_in(step, "templateId")
+    if "id" not in step and template_id is not None:
         frame.final_id = plan.generate(template_id)
     head: dict[str, Any] = {name: step[name] for name in ("id", "title") if name in step}
     if frame.final_id is not None:
@@ -202,26 +200,26 @@ def template_call(draft: Draft, frame: Frame, plan: IdPlan) -> None:
 
 def output_contract(draft: Draft, frame: Frame) -> None:
     """D5: `output.contractRef` becomes `outputContract`."""
-    output = frame.step.get("output")
-    if not isinstance(output, dict) or "contractRef" not in output:
+    output = js.object_in(frame.step, "output")
+    if output is None or "contractRef" not in output:
         return
     origin = pointers.child(frame.origin, "output")
     if draft.rejects(OUTPUT_CONTRACT, origin):
         return
     reference = output["contractRef"]
-    contract = frame.step.get("outputContract", {"contractRef": reference})
-    if not isinstance(contract, dict) or not js.deep_equal(contract.get("contractRef"), reference):
+    before = {"contractRef": reference}
+    contract = js.object_in(frame.step, "outputContract") if "outputContract" in frame.step else before
+    if contract is None or not js.deep_equal(contract.get("contractRef"), reference):
         draft.refuse(
             OUTPUT_CONTRACT.name,
             origin,
             "`output.contractRef` and `outputContract` name different contracts; keep only `outputContract`",
         )
         return
-    before = {"contractRef": reference}
     if not draft.allows(OUTPUT_CONTRACT, origin, "output.contractRef", before, contract, step=frame.pointer):
         return
     if "outputContract" not in frame.step:
-        draft.own(frame.path)["outputContract"] = contract
+        draft.own(frame.path)["outputContract"] = {"contractRef": reference}
         target = pointers.child(frame.pointer, "outputContract")
         draft.places.made(target, origin)
         draft.places.moved(pointers.child(target, "contractRef"), pointers.child(origin, "contractRef"))
@@ -230,18 +228,18 @@ def output_contract(draft: Draft, frame: Frame) -> None:
 
 def output_hints(draft: Draft, frame: Frame) -> None:
     """D6: `output.hints` become lines of `guidance`."""
-    output = frame.step.get("output")
-    if not isinstance(output, dict) or "hints" not in output:
+    output = js.object_in(frame.step, "output")
+    if output is None or "hints" not in output:
         return
     origin = pointers.child(frame.origin, "output")
     if draft.rejects(OUTPUT_HINTS, origin):
         return
-    hints = output["hints"]
-    guidance = frame.step.get("guidance", [])
-    if not isinstance(hints, dict) or not all(_is_scalar(hint) for hint in hints.values()):
+    hints = js.object_in(output, "hints")
+    guidance = js.list_in(frame.step, "guidance") if "guidance" in frame.step else []
+    if hints is None or not all(_is_scalar(hint) for hint in hints.values()):
         _refuse_hints(draft, origin, "`output.hints` must be an object of plain values to become `guidance`")
         return
-    if not isinstance(guidance, list):
+    if guidance is None:
         _refuse_hints(draft, origin, "`output.hints` can't be added to `guidance`, which is not a list")
         return
     names = js.keys(hints)
@@ -319,10 +317,10 @@ class NamedConditions:
         self._readable = True
         self._broken_ids: set[str] = set()
         if self._present and draft.policy is not Policy.REJECT:
-            self._read(draft, draft.original[MEMBER])
+            self._read(draft, js.list_in(draft.original, MEMBER))
 
-    def _read(self, draft: Draft, conditions: object) -> None:
-        if not isinstance(conditions, list):
+    def _read(self, draft: Draft, conditions: list[Any] | None) -> None:
+        if conditions is None:
             self._refuse(draft, _ORIGIN, "`conditions` must be a list of objects `{id, kind}`")
             self._readable = False
             return
@@ -332,8 +330,9 @@ class NamedConditions:
             if problem is not None:
                 member, text = problem
                 self._refuse(draft, pointer if member is None else pointers.child(pointer, member), text)
-                if isinstance(condition, dict) and isinstance(condition.get("id"), str):
-                    self._broken_ids.add(condition["id"])
+                broken = js.string_in(condition, "id")
+                if broken is not None:
+                    self._broken_ids.add(broken)
                 continue
             if condition["id"] in self._by_id:
                 self._refuse(
@@ -377,8 +376,8 @@ def _problem(condition: object) -> tuple[str | None, str] | None:
     """Return what is wrong with an entry: the member (None: the entry itself) and the message."""
     if not isinstance(condition, dict):
         return None, "a condition must be an object with `id` and `kind`"
-    identifier, kind = condition.get("id"), condition.get("kind")
-    if not isinstance(identifier, str) or not identifier:
+    identifier, kind = js.string_in(condition, "id"), condition.get("kind")
+    if not identifier:
         return _member(condition, "id"), "a condition needs an `id` that loops can refer to"
     if kind not in CONDITION_KINDS:
         return _member(condition, "kind"), (
@@ -421,14 +420,14 @@ def condition_reference(draft: Draft, frame: Frame, conditions: NamedConditions)
 
 def is_reference(value: object) -> bool:
     """A named condition as a loop refers to it."""
-    return isinstance(value, dict) and value.get("kind") == "condition_ref"
+    return js.string_in(value, "kind") == "condition_ref"
 
 
 def _resolve(
     draft: Draft, frame: Frame, conditions: NamedConditions, reference: Any, origin: str
 ) -> dict[str, Any] | None:
-    condition_id = reference.get("conditionId") if is_reference(reference) else None
-    if not isinstance(condition_id, str) or len(reference) > 2:
+    condition_id = js.string_in(reference, "conditionId") if is_reference(reference) else None
+    if condition_id is None or len(reference) > 2:
         draft.refuse(
             CONDITION_REF.name,
             origin,
@@ -492,8 +491,7 @@ def loop_shape(draft: Draft, frame: Frame) -> None:
 
 
 def _loop_id(frame: Frame) -> str | None:
-    loop_id = frame.step.get("loopId") if frame.shape is Shape.LOOP else None
-    return loop_id if isinstance(loop_id, str) else None
+    return js.string_in(frame.step, "loopId") if frame.shape is Shape.LOOP else None
 
 
 def _agrees(draft: Draft, frame: Frame, loop_id: str) -> bool:
@@ -556,8 +554,8 @@ def loop_condition(draft: Draft, frame: Frame, conditions: NamedConditions) -> N
 
 def body_object(draft: Draft, frame: Frame) -> None:
     """D16: a body that is one step becomes a list of one."""
-    body = frame.step.get("body")
-    if frame.shape is not Shape.LOOP or not isinstance(body, dict) or not body:
+    body = js.object_in(frame.step, "body")
+    if frame.shape is not Shape.LOOP or not body:
         return
     origin = pointers.child(frame.origin, "body")
     if draft.allows(BODY_OBJECT, origin, "body", body, [body], step=frame.pointer):

@@ -109,9 +109,9 @@ _BARE = re.compile(r"[A-Za-z][\w.-]*")
 _LITERALS = frozenset(("true", "false", "null"))
 
 
-def condition_text(condition: Any, depth: int = 0) -> str:
+def condition_text(condition: Condition | None, depth: int = 0) -> str:
     """A condition in words, as the engine reads it: the first member it knows decides. Deep ones are cut short."""
-    if not isinstance(condition, dict) or not condition:
+    if not condition:
         return "always" if depth == 0 else "never"
     if depth > _DEEPEST:
         return "…"
@@ -130,7 +130,7 @@ def comparison_text(condition: Condition) -> str:
     if not named:
         return "is truthy"
     literal = condition[named[0]]
-    values = literal if named[0] == "in" and isinstance(literal, list) else [literal]
+    values = literal if named[0] == "in" else [literal]
     return f"{_WORDS[named[0]]} {', '.join(map(_value_text, values)) or 'nothing'}"
 
 
@@ -141,43 +141,40 @@ def _value_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _operand(condition: Any, depth: int, siblings: int) -> str:
+def _operand(condition: Condition, depth: int, siblings: int) -> str:
     """One of several conditions, in brackets where it could be read as a part of its neighbours."""
     text = condition_text(condition, depth + 1)
-    bare = siblings == 1 or not isinstance(condition, dict) or "var" in condition
+    bare = siblings == 1 or "var" in condition
     return text if bare or not ("and" in condition or "or" in condition) else f"({text})"
 
 
-def conjuncts(condition: Any) -> list[Condition]:
+def conjuncts(condition: Condition | None) -> list[Condition]:
     """The conditions that all have to hold, from left to right."""
     found: list[Condition] = []
     pending = [condition]
     while pending:
         part = pending.pop()
-        if not isinstance(part, dict) or not part:
+        if not part:
             continue
-        if "var" not in part and isinstance(part.get("and"), list):
+        if "var" not in part and "and" in part:
             pending.extend(reversed(part["and"]))
         else:
             found.append(part)
     return found
 
 
-def variables(condition: Any) -> set[str]:
-    """The names that a condition reads."""
-    found: set[str] = set()
-    pending = [condition]
+def variables(*conditions: Condition) -> set[str]:
+    """Return the names that conditions read."""
+    names: set[str] = set()
+    pending = list(conditions)
     while pending:
         part = pending.pop()
-        if isinstance(part, list):
-            pending.extend(part)
-        elif isinstance(part, dict):
-            name = part.get("var")
-            if isinstance(name, str):
-                found.add(name)
-            else:
-                pending.extend(part.values())
-    return found
+        if "var" in part:
+            names.add(part["var"])
+        else:
+            pending += [*part.get("and", ()), *part.get("or", ())]
+            pending += [part["not"]] if "not" in part else []
+    return names
 
 
 def key(condition: Condition) -> str:

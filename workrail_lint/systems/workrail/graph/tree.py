@@ -170,12 +170,12 @@ class _Builder:
             if not isinstance(block, Branch):
                 found.append(block)
                 continue
-            lanes, asked = {_key(block): block}, variables(list(block.conditions))
+            lanes, asked = {_key(block): block}, variables(*block.conditions)
             while at < len(blocks):
                 other, other_sets = blocks[at]
                 if not isinstance(other, Branch):
                     break
-                asked |= variables(list(other.conditions))
+                asked |= variables(*other.conditions)
                 # What the next lane asks about was set in between: the engine asks anew, and so does the drawing.
                 if sets & asked:
                     break
@@ -307,5 +307,4 @@ def _exclude(a: Branch, b: Branch) -> bool:
 def _subject(lanes: tuple[Branch, ...]) -> str | None:
     """The variable that every lane compares with something, if it is one."""
     names = {lane.conditions[0].get("var") if len(lane.conditions) == 1 else None for lane in lanes}
-    name = names.pop()
-    return name if not names and isinstance(name, str) else None
+    return names.pop() if len(names) == 1 else None
