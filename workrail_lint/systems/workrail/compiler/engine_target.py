@@ -15,6 +15,7 @@ from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.compiled import engine_errors_of, resolve, run_passes
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
 from workrail_lint.systems.workrail.model.build import workflow_model
+from workrail_lint.systems.workrail.model.workflow import Step
 
 
 class HashMode(str, Enum):
@@ -89,24 +90,21 @@ def _head(definition: dict[str, Any], source_kind: str) -> dict[str, Any]:
 
 
 def _preview(definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str]) -> dict[str, Any]:
-    first = definition["steps"][0]
+    first = workflow_model(definition).steps[0]
+    prompt = _preview_prompt(definition, first, catalog, overrides)
     return {
         **_head(definition, "v1_preview"),
-        "preview": {
-            "stepId": first["id"],
-            "title": first["title"],
-            "prompt": _preview_prompt(definition, first, catalog, overrides),
-        },
+        "preview": {"stepId": first.id, "title": first.title, "prompt": prompt},
     }
 
 
-def _preview_prompt(
-    definition: dict[str, Any], first: dict[str, Any], catalog: Catalog, overrides: dict[str, str]
-) -> str:
-    if first.get("type") == "loop":
-        return str(_PREVIEW_LOOP % first["id"])
-    if isinstance(first.get("prompt"), str):
-        return str(first["prompt"])
-    resolved, errors = resolve(workflow_model({**definition, "steps": [first]}), catalog, overrides, for_engine=True)
-    prompt: object = None if errors or not resolved.nodes else resolved.nodes[0].step.get("prompt")
-    return prompt if isinstance(prompt, str) else str(_PREVIEW_FAIL % first["id"])
+def _preview_prompt(definition: dict[str, Any], first: Step, catalog: Catalog, overrides: dict[str, str]) -> str:
+    if first.kind == "loop":
+        return str(_PREVIEW_LOOP % first.id)
+    if first.kind == "standard" and first.prompt is not None:
+        return first.prompt
+    alone = workflow_model({**definition, "steps": [first.raw]})
+    resolved, errors = resolve(alone, catalog, overrides, for_engine=True)
+    step = None if errors or not resolved.nodes else resolved.nodes[0].model
+    prompt = step.prompt if step is not None and step.kind == "standard" else None
+    return str(_PREVIEW_FAIL % first.id) if prompt is None else prompt

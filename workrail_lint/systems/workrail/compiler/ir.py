@@ -13,6 +13,13 @@ from workrail_lint.systems.workrail.compiler.compiled import Executable, Resolve
 from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, RawStep
 from workrail_lint.systems.workrail.compiler.steps import Loop
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.workflow import (
+    Condition,
+    Confirmation,
+    ConfirmationGate,
+    LoopConfig,
+    StandardStep,
+)
 
 FORMAT = "workrail.ir/1"
 ASSESSMENT = "wr.contracts.assessment"
@@ -101,17 +108,17 @@ def _contracts(steps: list[RawStep], catalog: Catalog) -> list[dict[str, Any]]:
 
 
 def _common(node: Node, kind: str) -> RawStep:
-    step = node.step
+    model = node.model
     made: RawStep = {
         "id": node.id,
-        "title": step["title"],
-        "confirmation": _confirmation(step.get("requireConfirmation", False)),
-        "notes": "optional" if step.get("notesOptional") is True else "required",
+        "title": model.title,
+        "confirmation": _confirmation(model.require_confirmation),
+        "notes": "optional" if model.notes_optional else "required",
         "provenance": _provenance(node),
         "type": kind,
     }
-    if "runCondition" in step:
-        made["runCondition"] = step["runCondition"]
+    if model.run_condition is not None:
+        made["runCondition"] = model.run_condition.raw
     return made
 
 
@@ -139,70 +146,75 @@ def _record(kind: str, ident: str, texts: tuple[str, ...]) -> dict[str, Any]:
     return {"kind": kind, "id": ident, "sha256": digest(data), "bytes": len(data)}
 
 
-def _confirmation(rule: Any) -> dict[str, Any]:
-    if rule is True:
-        return {"kind": "always", "gate": _DEFAULT_GATE}
-    if not isinstance(rule, dict):
-        return {"kind": "never"}
-    if "kind" not in rule:
-        return {"kind": "when", "gate": _DEFAULT_GATE, "condition": rule}
-    if "condition" in rule:
-        return {"kind": "when", "gate": rule["kind"], "explicit": True, "condition": rule["condition"]}
-    return {"kind": "always", "gate": rule["kind"], "explicit": True}
+def _confirmation(rule: Confirmation | None) -> dict[str, Any]:
+    match rule:
+        case None | False:
+            return {"kind": "never"}
+        case True:
+            return {"kind": "always", "gate": _DEFAULT_GATE}
+        case Condition():
+            return {"kind": "when", "gate": _DEFAULT_GATE, "condition": rule.raw}
+        case ConfirmationGate():
+            gate = {"kind": "always", "gate": rule.kind, "explicit": True}
+            return gate if rule.condition is None else {**gate, "kind": "when", "condition": rule.condition.raw}
 
 
 # Members of a step that the IR carries as they are.
 CARRIED = ("agentRole", "modelTier")
+# Its lists, by their names in the IR.
+_STEP_LISTS = {
+    "guidance": "guidance",
+    "fragments": "promptFragments",
+    "functions": "functionDefinitions",
+    "functionCalls": "functionCalls",
+    "functionReferences": "functionReferences",
+}
 
 
 def _step(node: Node) -> RawStep:
-    step = node.step
-    if step.get("type") == "parallel":
+    step, model = node.step, node.model
+    if model.kind != "standard":
         return {**_common(node, "parallel"), "delegations": step["parallelDelegations"]}
-    find = step.get
     made = _common(node, "step")
-    made["prompt"] = step["prompt"]
-    made["guidance"] = find("guidance", [])
-    made["output"] = _output(step, node.origin.capability if node.origin else None)
-    made["fragments"] = find("promptFragments", [])
-    made["functions"] = find("functionDefinitions", [])
-    made["functionCalls"] = find("functionCalls", [])
-    made["functionReferences"] = find("functionReferences", [])
+    made["prompt"] = model.prompt
+    made["output"] = _output(model, node.origin.capability if node.origin else None)
+    for name, member in _STEP_LISTS.items():
+        made[name] = step.get(member, [])
     for name in CARRIED:
         if name in step:
             made[name] = step[name]
     return made
 
 
-def _output(step: RawStep, capability: str | None) -> dict[str, Any]:
+def _output(step: StandardStep, capability: str | None) -> dict[str, Any]:
     output: dict[str, Any] = {}
-    contract = step.get("outputContract")
-    if contract:
-        output["contract"] = {"ref": contract["contractRef"], "required": contract.get("required", True)}
+    contract = step.output_contract
+    if contract is not None:
+        output["contract"] = {"ref": contract.contract_ref, "required": contract.required is not False}
         if capability is not None:
             output["contract"]["capability"] = capability
-    if step.get("assessmentRefs"):
+    if step.assessment_refs:
         output["assessments"] = {
-            "refs": step["assessmentRefs"],
-            "consequences": step.get("assessmentConsequences", []),
+            "refs": step.assessment_refs,
+            "consequences": step.raw.get("assessmentConsequences", []),
         }
     if "validationCriteria" in step:
-        output["criteria"] = step["validationCriteria"]
+        output["criteria"] = step.raw["validationCriteria"]
     return output
 
 
 def _loop(loop: Loop) -> RawStep:
-    config = loop.node.step["loop"]
-    kind = config["type"]
-    variables = {"iteration": config.get("iterationVar") or "currentIteration"}
+    config = loop.config
+    kind = config.type
+    variables = {"iteration": config.iteration_var or "currentIteration"}
     if kind == "forEach":
-        variables["item"] = config.get("itemVar") or "currentItem"
-        variables["index"] = config.get("indexVar") or "currentIndex"
+        variables["item"] = config.item_var or "currentItem"
+        variables["index"] = config.index_var or "currentIndex"
     made = {
         **_common(loop.node, "loop"),
         "loop": {
             "kind": kind,
-            "maxIterations": config["maxIterations"],
+            "maxIterations": config.max_iterations,
             "source": _source(config, loop.source),
             "variables": variables,
         },
@@ -216,12 +228,11 @@ def _loop(loop: Loop) -> RawStep:
     return made
 
 
-def _source(config: dict[str, Any], source: dict[str, Any] | None) -> dict[str, Any]:
-    if config["type"] == "for" and "count" in config:
-        count = config["count"]
-        return {"kind": "count", "variable": count} if isinstance(count, str) else {"kind": "count", "count": count}
-    if config["type"] == "forEach" and config.get("items"):
-        return {"kind": "items", "variable": config["items"]}
+def _source(config: LoopConfig, source: dict[str, Any] | None) -> dict[str, Any]:
+    if config.type == "for" and config.count is not None:
+        return {"kind": "count", "variable" if isinstance(config.count, str) else "count": config.count}
+    if config.type == "forEach" and config.items:
+        return {"kind": "items", "variable": config.items}
     if source is None:
         return {"kind": "none"}
     if source["kind"] == "context_variable":

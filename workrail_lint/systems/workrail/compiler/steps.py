@@ -27,6 +27,7 @@ from workrail_lint.systems.workrail.model.workflow import (
     AssessmentConsequence,
     AssessmentDefinition,
     AuditConfig,
+    LoopConfig,
     OutputContract,
     StandardStep,
     VerificationConfig,
@@ -352,6 +353,13 @@ class Loop:
         self.body = body
         self.source = source
         self.gate = gate
+
+    @property
+    def config(self) -> LoopConfig:
+        """What repeats the body and when it stops."""
+        model = self.node.model
+        assert model.kind == "loop"
+        return model.loop
 
 
 class LoopIndex:
