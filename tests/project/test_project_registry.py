@@ -15,9 +15,9 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.check import entry_of
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.identity import source_kind_of
+from workrail_lint.systems.workrail.listing import SourceKind
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.systems.workrail.vocabulary import SourceKind
 from workrail_lint.systems.workrail.workflow_registry import (
     Delegation,
     Entry,

@@ -12,8 +12,7 @@ from tools.models.workrail.workflow import WORKFLOW_ID
 from workrail_lint.documents.schema.dialect import python_pattern
 from workrail_lint.systems.workrail import identity, listing
 from workrail_lint.systems.workrail.identity import IdStatus, IdVerdict, Variant, WorkflowId
-from workrail_lint.systems.workrail.listing import ResolutionKind, Staleness
-from workrail_lint.systems.workrail.vocabulary import SourceKind
+from workrail_lint.systems.workrail.listing import ResolutionKind, SourceKind, Staleness
 
 KINDS = [kind.value for kind in SourceKind]
 OTHERS = [kind for kind in KINDS if kind != "bundled"]

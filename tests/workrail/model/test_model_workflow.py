@@ -11,10 +11,10 @@ from tools.models.workrail.conditions import ConfirmationGate
 from tools.models.workrail.criteria import AllCriteria
 from tools.models.workrail.design import Capabilities, DesignWorkflow
 from tools.models.workrail.steps import LoopStep, ParallelStep, StandardStep
+from tools.models.workrail.vocabulary import Capability, LoopType, ModelTier
 from tools.models.workrail.workflow import Workflow
 from workrail_lint.documents.schema.engine import Violation, compile_schema
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.vocabulary import Capability, LoopType, ModelTier
 
 VALIDATORS = {kind: compile_schema(load_schema(kind)) for kind in ("workflow", "workflow-design", "bindings")}
 

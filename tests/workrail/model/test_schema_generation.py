@@ -13,12 +13,12 @@ from pydantic import Discriminator, RootModel, Tag
 from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW
 
 from tools.models.schema import json_schema
+from tools.models.workrail import vocabulary as enums
 from tools.models.workrail.generate import KINDS, main, render
 from workrail_lint.documents.models import AnyText, ByType, Closed, Number
 from workrail_lint.documents.schema.dialect import KEYWORDS, python_pattern
 from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.schemas import kinds, load_schema, schema_path
-from workrail_lint.systems.workrail import vocabulary as enums
 
 OURS = ("bindings", "workflow", "workflow-design")
 

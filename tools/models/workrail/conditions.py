@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
+from tools.models.workrail.vocabulary import ConditionSourceKind, GateKind
 from workrail_lint.documents.models import (
     AnyText,
     ByMember,
@@ -19,7 +20,6 @@ from workrail_lint.documents.models import (
     Maybe,
     OneOf,
 )
-from workrail_lint.systems.workrail.vocabulary import ConditionSourceKind, GateKind
 
 
 class Condition(Closed):

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
+from tools.models.workrail.vocabulary import ValidationRuleType
 from workrail_lint.documents.models import AnyText, Array, ByPresence, ByType, Closed, Finite, Listed, Maybe, OneOf
-from workrail_lint.systems.workrail.vocabulary import ValidationRuleType
 
 
 class RuleCondition(Closed):

@@ -17,6 +17,13 @@ from tools.models.workrail.functions import FunctionDefinition
 from tools.models.workrail.loops import MaxIterations
 from tools.models.workrail.outputs import Purpose
 from tools.models.workrail.steps import LoopStepOf, ParallelStepOf, StandardStepOf
+from tools.models.workrail.vocabulary import (
+    AcceptedKind,
+    CapabilityLevel,
+    ConditionKind,
+    LoopDecision,
+    StepType,
+)
 from tools.models.workrail.workflow import AcceptedKinds, ExtensionPoint, SlotId, Target, Version, WorkflowFields
 from workrail_lint.documents.models import (
     AgentRole,
@@ -32,13 +39,6 @@ from workrail_lint.documents.models import (
     OneOf,
     Text,
     Title,
-)
-from workrail_lint.systems.workrail.vocabulary import (
-    AcceptedKind,
-    CapabilityLevel,
-    ConditionKind,
-    LoopDecision,
-    StepType,
 )
 
 LooseId = Annotated[str, Text(1, 64, r"^[a-z0-9_-]+$")]

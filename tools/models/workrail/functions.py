@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
+from tools.models.workrail.vocabulary import FunctionScope, ParameterType
 from workrail_lint.documents.models import (
     AnyText,
     Array,
@@ -18,7 +19,6 @@ from workrail_lint.documents.models import (
     OneOf,
     Text,
 )
-from workrail_lint.systems.workrail.vocabulary import FunctionScope, ParameterType
 
 Choice = Annotated[
     Annotated[AnyText, Tag("string")] | Annotated[Finite, Tag("number")] | Annotated[bool, Tag("boolean")],

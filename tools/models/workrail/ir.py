@@ -13,16 +13,16 @@ from tools.models.workrail.functions import FunctionCall, FunctionDefinition
 from tools.models.workrail.outputs import AssessmentConsequence, AssessmentDefinition
 from tools.models.workrail.prompts import PromptFragment
 from tools.models.workrail.steps import Delegation, StandardStep
-from tools.models.workrail.workflow import RecommendedPreferences, WorkflowReference
-from workrail_lint.documents.models import AnyText, ByMember, Closed, Finite, Listed, Maybe, Number, OneOf
-from workrail_lint.systems.workrail.compiler.ir import CARRIED
-from workrail_lint.systems.workrail.vocabulary import (
+from tools.models.workrail.vocabulary import (
     CapabilityLevel,
     GateKind,
     LoopType,
     MetricsProfile,
     ModelTier,
 )
+from tools.models.workrail.workflow import RecommendedPreferences, WorkflowReference
+from workrail_lint.documents.models import AnyText, ByMember, Closed, Finite, Listed, Maybe, Number, OneOf
+from workrail_lint.systems.workrail.compiler.ir import CARRIED
 
 NotesRule = Literal["required", "optional"]
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -9,8 +9,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from tools.models.workrail.conditions import Condition, ConditionSource
+from tools.models.workrail.vocabulary import LoopType
 from workrail_lint.documents.models import AnyText, ByType, Closed, Identifier, Maybe, Number, OneOf
-from workrail_lint.systems.workrail.vocabulary import LoopType
 
 MaxIterations = Annotated[float, Number(1, 1000)]
 

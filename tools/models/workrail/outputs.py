@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tools.models.workrail.vocabulary import ConsequenceEffect
 from workrail_lint.documents.models import Array, Closed, FilledText, Maybe, Text
-from workrail_lint.systems.workrail.vocabulary import ConsequenceEffect
 
 ShortId = Annotated[str, Text(1, 64)]
 Purpose = Annotated[str, Text(1, 256)]

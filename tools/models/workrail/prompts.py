@@ -8,8 +8,8 @@ from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
 from tools.models.workrail.conditions import Condition
+from tools.models.workrail.vocabulary import PromptPartKind
 from workrail_lint.documents.models import AnyText, ByMember, ByType, Closed, FilledText, Listed, Maybe, Text
-from workrail_lint.systems.workrail.vocabulary import PromptPartKind
 
 
 class TextPart(Closed):

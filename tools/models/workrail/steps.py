@@ -13,6 +13,7 @@ from tools.models.workrail.functions import FunctionCall, FunctionDefinition, Fu
 from tools.models.workrail.loops import LoopConfig
 from tools.models.workrail.outputs import AssessmentConsequence, OutputContract, ShortId
 from tools.models.workrail.prompts import PromptBlocks, PromptFragment, TemplateCall
+from tools.models.workrail.vocabulary import ModelTier, StepType
 from workrail_lint.documents.models import (
     AgentRole,
     AnyText,
@@ -27,7 +28,6 @@ from workrail_lint.documents.models import (
     Text,
     Title,
 )
-from workrail_lint.systems.workrail.vocabulary import ModelTier, StepType
 
 IdT = TypeVar("IdT")
 CriteriaT = TypeVar("CriteriaT")

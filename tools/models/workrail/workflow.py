@@ -9,8 +9,7 @@ from pydantic import Field
 from tools.models.workrail.functions import FunctionDefinition
 from tools.models.workrail.outputs import AssessmentDefinition, Purpose
 from tools.models.workrail.steps import Step
-from workrail_lint.documents.models import Array, Closed, Maybe, Number, OneOf, Text, Title
-from workrail_lint.systems.workrail.vocabulary import (
+from tools.models.workrail.vocabulary import (
     AcceptedKind,
     Autonomy,
     MetricsProfile,
@@ -18,6 +17,7 @@ from workrail_lint.systems.workrail.vocabulary import (
     ReferenceBase,
     RiskPolicy,
 )
+from workrail_lint.documents.models import Array, Closed, Maybe, Number, OneOf, Text, Title
 
 WORKFLOW_ID = r"^([a-z0-9_-]+|[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+)$"
 SEMVER = (

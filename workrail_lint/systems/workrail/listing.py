@@ -8,7 +8,19 @@ from typing import Any, NamedTuple
 
 from workrail_lint.systems.workrail.identity import IdStatus, is_reserved, is_test, parse, suggest
 from workrail_lint.systems.workrail.kinds import is_routine
-from workrail_lint.systems.workrail.vocabulary import SourceKind
+
+
+class SourceKind(str, Enum):
+    """Where a workflow file was found."""
+
+    BUNDLED = "bundled"
+    USER = "user"
+    PROJECT = "project"
+    CUSTOM = "custom"
+    GIT = "git"
+    REMOTE = "remote"
+    PLUGIN = "plugin"
+
 
 # Lowest priority first: of files with one id, that of the later source wins.
 PRECEDENCE = (

@@ -54,6 +54,11 @@ def _shapes() -> dict[str, tuple[str, ...]]:
     return {name: tuple(definition.get("properties", ())) for name, definition in definitions.items()}
 
 
+def choices(definition: str) -> tuple[str, ...]:
+    """Return the closed set that a definition of the schema is."""
+    return tuple(load_schema("workflow")["definitions"][definition]["enum"])
+
+
 def members(shape: str) -> tuple[str, ...]:
     """Return the members of a shape, in the order of the documentation."""
     return _shapes().get(shape, ())

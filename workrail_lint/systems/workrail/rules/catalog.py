@@ -23,10 +23,7 @@ from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, text_at, use_suggestion
-from workrail_lint.systems.workrail.step_place import StepPlace
-from workrail_lint.systems.workrail.vocabulary import GateKind
-
-_GATE_KINDS = tuple(kind.value for kind in GateKind)
+from workrail_lint.systems.workrail.step_place import StepPlace, choices
 
 
 def _blocks(**sections: Any) -> dict[str, Any]:
@@ -270,12 +267,12 @@ class GateKindUnknown(WorkflowRule):
     fixed = (None, {"requireConfirmation": {"kind": "human_approval"}})
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description.of(outside_set(violation, place, _GATE_KINDS))
+        return Description.of(outside_set(violation, place, choices("GateKind")))
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
         kind = text_at(workflow.document.value, pointer)
-        suggestion = nearest(kind, _GATE_KINDS) if kind is not None else None
+        suggestion = nearest(kind, choices("GateKind")) if kind is not None else None
         return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
 
 

@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.model.workflow import LoopStep
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
 from workrail_lint.systems.workrail.rules.workflow_facts import artifact_source, move_inline, number_of_rounds
-from workrail_lint.systems.workrail.step_place import StepPlace
+from workrail_lint.systems.workrail.step_place import StepPlace, choices
 
 # The schema's bounds of maxIterations and count.
 _LIMIT = 1000
@@ -46,9 +46,7 @@ class LoopTypeInvalid(LoopRule):
     good = {"type": "loop"}
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
-        from workrail_lint.systems.workrail.vocabulary import LoopType  # here, because few loops have a wrong type
-
-        return Description.of(outside_set(violation, place, [member.value for member in LoopType]))
+        return Description.of(outside_set(violation, place, choices("LoopType")))
 
 
 class LoopMaxIterationsMissing(LoopRule):

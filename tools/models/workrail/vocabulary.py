@@ -1,4 +1,4 @@
-"""Every closed set a workflow can draw from. Standard library only, so anyone may import it."""
+"""Every closed set a workflow can draw from."""
 
 from __future__ import annotations
 
@@ -116,10 +116,6 @@ class Autonomy(str, Enum):
     FULL_AUTO_STOP_ON_USER_DEPS = "full_auto_stop_on_user_deps"
     FULL_AUTO_NEVER_STOP = "full_auto_never_stop"
 
-    @property
-    def rank(self) -> int:
-        return list(Autonomy).index(self)
-
 
 class RiskPolicy(str, Enum):
     """How much risk a run may take, least first."""
@@ -127,10 +123,6 @@ class RiskPolicy(str, Enum):
     CONSERVATIVE = "conservative"
     BALANCED = "balanced"
     AGGRESSIVE = "aggressive"
-
-    @property
-    def rank(self) -> int:
-        return list(RiskPolicy).index(self)
 
 
 class Capability(str, Enum):
@@ -171,15 +163,3 @@ class DivergenceReason(str, Enum):
     EFFICIENCY_SKIP = "efficiency_skip"
     SAFETY_STOP = "safety_stop"
     POLICY_CONSTRAINT = "policy_constraint"
-
-
-class SourceKind(str, Enum):
-    """Where a workflow file was found."""
-
-    BUNDLED = "bundled"
-    USER = "user"
-    PROJECT = "project"
-    CUSTOM = "custom"
-    GIT = "git"
-    REMOTE = "remote"
-    PLUGIN = "plugin"
