@@ -13,8 +13,9 @@ def for_each(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that runs a test for each row of a table, as one test. It is read like `parametrize`.
 
-    Fixtures are made once for all rows. With several names, each row is a tuple. `key` names a row in the message. A
-    table with fewer than `least` rows is an error: a test of nothing passes.
+    Fixtures are made once for all rows, but each row has a folder of its own in `tmp_path`. With several names, each
+    row is a tuple. `key` names a row in the message. A table with fewer than `least` rows is an error: a test of
+    nothing passes.
     """
     table = list(rows)
     parameters = names.replace(" ", "").split(",")
@@ -26,8 +27,12 @@ def for_each(
         def whole(**fixtures: Any) -> None:
             wrong: list[str] = []
             first: Exception | None = None
-            for row in table:
+            folder = fixtures.get("tmp_path")
+            for number, row in enumerate(table):
                 values = row if len(parameters) > 1 else (row,)
+                if "tmp_path" in fixtures:
+                    fixtures["tmp_path"] = folder / str(number)
+                    fixtures["tmp_path"].mkdir()
                 try:
                     test(**dict(zip(parameters, values, strict=True)), **fixtures)
                 except Exception as error:

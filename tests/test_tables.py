@@ -29,7 +29,8 @@ def test_every_wrong_row_is_named() -> None:
 @for_each("left, right", [(1, 1), (2, 2)])
 def test_a_row_of_several_values_and_a_fixture(left: int, right: int, tmp_path: Path) -> None:
     assert left == right
-    assert tmp_path.is_dir()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
 
 
 def test_a_test_asks_for_its_fixtures_only() -> None:

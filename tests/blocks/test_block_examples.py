@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from block_checks import check_folder, fix_once, write
+from tables import for_each
 
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Example
@@ -17,12 +18,10 @@ from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, 
 from workrail_lint.systems.workrail.rules import RULES as WORKFLOW_RULES
 
 RULES = TABLE.rules()
-EXAMPLES = [
-    pytest.param(rule, example, id=f"{rule.code}-{rule.name}-{number}")
-    for rule in RULES
-    for number, example in enumerate(rule.examples(), 1)
-]
-FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
+EXAMPLES = [(rule, example) for rule in RULES for example in rule.examples()]
+each_example = for_each("rule, example", EXAMPLES, key=lambda row: row[0].code)
+FIXABLE = [row for row in EXAMPLES if row[1].fixed is not None]
+each_fixable = for_each("rule, example", FIXABLE, key=lambda row: row[0].code)
 # What a file that is no document of its own can't have: a place inside.
 WITHOUT_PLACE = ("folder-foreign-file", "output-gap", "rejected-present")
 MOST_ROUNDS = 10
@@ -37,7 +36,7 @@ def findings(content: Any, example: Example, folder: Path, path: str) -> list[Fi
     return check_folder(folder, options(example))
 
 
-@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+@each_example
 def test_bad_triggers_and_good_does_not(rule: BlockRule, example: Example, tmp_path: Path) -> None:
     where = found_at(example)
     found = findings(example.bad, example, tmp_path / "bad", example.path)
@@ -53,14 +52,14 @@ def test_bad_triggers_and_good_does_not(rule: BlockRule, example: Example, tmp_p
     assert [finding for finding in found if finding.name == rule.name] == []
 
 
-@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+@each_example
 def test_a_good_example_is_good(rule: BlockRule, example: Example, tmp_path: Path) -> None:
     good_path = str(example.options.get("good_path", example.path))
     found = findings(example.good, example, tmp_path, good_path)
     assert [finding for finding in found if finding.severity is not Severity.INFO] == []
 
 
-@pytest.mark.parametrize(("rule", "example"), FIXABLE)
+@each_fixable
 def test_the_fix_gives_what_is_shown(rule: BlockRule, example: Example, tmp_path: Path) -> None:
     target = tmp_path / example.path
     found = findings(example.bad, example, tmp_path, example.path)
@@ -80,7 +79,7 @@ def test_the_fix_gives_what_is_shown(rule: BlockRule, example: Example, tmp_path
 
 
 def test_a_rule_with_a_fix_shows_it() -> None:
-    shown = {param.values[0].name for param in FIXABLE}
+    shown = {rule.name for rule, _ in FIXABLE}
     assert {rule.name for rule in RULES if rule.fix_safety} == shown
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import for_each
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.blocks.expressions import CONTRACT, STUDIO, holds, parse_expression
@@ -196,13 +197,13 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "value"), VALUES)
+@for_each("text, value", VALUES)
 def test_values(text: str, value: bool) -> None:
     assert isinstance(parse_expression(text, STUDIO), Ok)
     assert holds(text, VARIABLES, STUDIO) is value
 
 
-@pytest.mark.parametrize(("text", "column", "reason"), ERRORS)
+@for_each("text, column, reason", ERRORS)
 def test_errors(text: str, column: int, reason: str) -> None:
     parsed = parse_expression(text, STUDIO)
     assert isinstance(parsed, Err), text

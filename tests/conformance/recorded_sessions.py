@@ -37,10 +37,6 @@ def meta() -> list[dict[str, Any]]:
     return sessions
 
 
-def named() -> list[Any]:
-    return [pytest.param(each, id=each["name"]) for each in meta()]
-
-
 def data() -> DataFolder:
     return DataFolder(str(root() / "data"))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from oracle import read_jsonl, requires_oracle
+from tables import for_each
 
 from pytest_workrail.engine.core.conditions import evaluate, unsupported_operators
 
 pytestmark = requires_oracle
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row["id"]) for row in read_jsonl("conditions.jsonl")])
+@for_each("row", read_jsonl("conditions.jsonl"), key=lambda row: row["id"], least=0)
 def test_condition(row: dict[str, Any]) -> None:
     assert evaluate(row["condition"], row["context"]) is row["result"]
     unknown = unsupported_operators(row["condition"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from oracle import apply_patch, load_base, read_jsonl, requires_oracle
+from tables import for_each
 
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
@@ -33,7 +33,7 @@ def steps_at_most(ir: dict[str, Any]) -> int:
     )
 
 
-@pytest.mark.parametrize("row", VALID, ids=lambda row: row["id"])
+@for_each("row", VALID, key=lambda row: row["id"], least=0)
 def test_no_error_means_that_it_runs(row: dict[str, Any]) -> None:
     document = apply_patch(load_base(row["base"]), row["patch"])
     findings = check_text(json.dumps(document), filename="workflow.json").findings

@@ -7,8 +7,8 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-import pytest
-from recorded_sessions import body, calls, data, meta, named, requires_sessions, root
+from recorded_sessions import body, calls, data, meta, requires_sessions, root
+from tables import for_each
 
 from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.events import read_event
@@ -42,6 +42,13 @@ ENGINE_DEFECT = {"schema-straight", "parallel-both", "parallel-one"}
 _STATUS = {"complete": {"complete", "complete_with_gaps"}, "open": {"in_progress"}, "gate": {"gate"}}
 
 
+def _name(session: dict[str, Any]) -> str:
+    return str(session["name"])
+
+
+each_session = for_each("session", meta(), key=_name, least=0)
+
+
 @cache
 def listed() -> dict[str, Summary]:
     return {each.session: each for each in summaries(data(), use_cache=False)}
@@ -60,7 +67,7 @@ def reproduced(session_id: str) -> Reproduction:
     return reproduce(recorded(session_id))
 
 
-@pytest.mark.parametrize("session", named())
+@each_session
 def test_every_session_is_listed_with_its_status_and_counts(session: dict[str, Any]) -> None:
     summary = listed()[session["sessionId"]]
     assert summary.workflow_id == session["workflowId"]
@@ -83,7 +90,7 @@ def test_the_counts_are_those_of_the_recording() -> None:
     assert sum(each.forks for each in found) == 11
 
 
-@pytest.mark.parametrize("session", named())
+@each_session
 def test_the_story_says_the_same_as_the_list_and_can_be_shown(session: dict[str, Any]) -> None:
     summary = listed()[session["sessionId"]]
     (story,) = stories(data(), session["sessionId"])
@@ -118,7 +125,7 @@ def test_the_statistics_add_up() -> None:
     assert loops.hit_bound == sum(each["name"] == "refine-limit" or each["name"] == "random-08" for each in meta())
 
 
-@pytest.mark.parametrize("session", named())
+@each_session
 def test_events_written_again_are_the_same_bytes(session: dict[str, Any]) -> None:
     folder = root() / "data" / "sessions" / session["sessionId"] / "events"
     for segment in sorted(folder.iterdir()):
@@ -131,7 +138,7 @@ def test_events_written_again_are_the_same_bytes(session: dict[str, Any]) -> Non
                 assert record_line(event.value) == line + b"\n"
 
 
-@pytest.mark.parametrize("session", named())
+@each_session
 def test_the_log_alone_is_enough_to_play_a_session_again(session: dict[str, Any]) -> None:
     run = recorded(session["sessionId"])
     reproduction = reproduced(session["sessionId"])
@@ -182,7 +189,7 @@ def _engine() -> Engine:
     return read_only_engine(str(root() / "data"))
 
 
-@pytest.mark.parametrize("session", named())
+@each_session
 def test_every_real_token_is_rehydrated_read_only(session: dict[str, Any]) -> None:
     tokens: dict[str, str | None] = {}
     for call in calls(session["name"]):
@@ -215,7 +222,7 @@ def _judged(session: dict[str, Any], versions: dict[str, Version]) -> Judgement:
     return judge(run, run.pinned.ir) if version is None else judge_run(run, version)
 
 
-@pytest.mark.parametrize("session", [each for each in named() if each.values[0]["version"] == 1])
+@for_each("session", [each for each in meta() if each["version"] == 1], key=_name, least=0)
 def test_a_replay_on_version_2_is_judged_as_the_engine_behaves(session: dict[str, Any]) -> None:
     expected, found = session["onVersion2"], _judged(session, _second_versions())
     if expected["verdict"] != "breaks":
@@ -230,7 +237,7 @@ def test_a_replay_on_version_2_is_judged_as_the_engine_behaves(session: dict[str
     assert kind == "error" or list(found.now.codes) == codes
 
 
-@pytest.mark.parametrize("session", [each for each in named() if each.values[0]["version"] == 2])
+@for_each("session", [each for each in meta() if each["version"] == 2], key=_name, least=0)
 def test_a_session_of_version_2_is_the_same_on_version_2(session: dict[str, Any]) -> None:
     # Texts that builtins inject are our own, so where a workflow uses features the wording differs.
     expected = "differs" if session["workflowId"] == "demo.migration_plan" else "same"

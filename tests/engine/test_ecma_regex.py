@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import for_each
 
 from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.ecma_regex.escapes import canonical_point, canonical_unit
@@ -14,8 +15,8 @@ def _found(pattern: str, flags: str, text: str) -> bool:
     return compile_pattern(pattern, flags).value.search(text).value
 
 
-@pytest.mark.parametrize(
-    ("pattern", "flags", "text", "expected"),
+@for_each(
+    "pattern, flags, text, expected",
     [
         # ends and lines
         ("a$", "", "a\n", False),
@@ -133,8 +134,8 @@ def test_meaning(pattern: str, flags: str, text: str, expected: bool) -> None:
     assert _found(pattern, flags, text) is expected
 
 
-@pytest.mark.parametrize(
-    ("pattern", "flags"),
+@for_each(
+    "pattern, flags",
     [
         ("(", ""),
         (")", ""),

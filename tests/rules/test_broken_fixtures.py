@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tables import for_each
 
 from tools.broken_files import broken_files, broken_stem
 from workrail_lint.cli import main
@@ -23,7 +24,7 @@ SHOWN = [
 # Said of the first file alone, however many it is true of.
 ONCE_PER_RUN = {"CA007"}
 FOLDERS = [
-    pytest.param(rule, example, stem, id=stem)
+    (rule, example, stem)
     for rule, example, stem in SHOWN
     if any(path.startswith(f"{stem}/") for path in broken_files(rule))
 ]
@@ -59,7 +60,7 @@ def test_files(
     assert {code for _, code in unseen} <= ONCE_PER_RUN & {code for _, code in seen}, unseen
 
 
-@pytest.mark.parametrize(("rule", "example", "stem"), FOLDERS)
+@for_each("rule, example, stem", FOLDERS, key=lambda row: row[2])
 def test_folders(
     broken: Path,
     capsys: pytest.CaptureFixture[str],

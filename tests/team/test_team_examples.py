@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tables import for_each
 from team_probe import as_bytes, fix, fix_on_disk, lint_paths, lint_text, write_files
 
 from workrail_lint.findings import Finding
@@ -15,12 +15,10 @@ from workrail_lint.systems.team.rules import RULES as TABLE
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, TeamRule
 
 RULES = TABLE.rules()
-EXAMPLES = [
-    pytest.param(rule, example, id=f"{rule.code}-{rule.name}-{number}")
-    for rule in RULES
-    for number, example in enumerate(rule.examples(), 1)
-]
-FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
+EXAMPLES = [(rule, example) for rule in RULES for example in rule.examples()]
+each_example = for_each("rule, example", EXAMPLES, key=lambda row: row[0].code)
+FIXABLE = [row for row in EXAMPLES if row[1].fixed is not None]
+each_fixable = for_each("rule, example", FIXABLE, key=lambda row: row[0].code)
 
 
 def options(example: Example) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def findings(content: Any, example: Example, folder: Path, path: str | None = No
     return [finding for finding in lint_paths(folder, options=options(example)) if finding.path in places]
 
 
-@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+@each_example
 def test_bad_triggers_and_good_does_not(rule: TeamRule, example: Example, tmp_path: Path) -> None:
     found = findings(example.bad, example, tmp_path / "bad")
     bad = [finding for finding in found if finding.name == rule.name]
@@ -53,7 +51,7 @@ def test_bad_triggers_and_good_does_not(rule: TeamRule, example: Example, tmp_pa
     assert [finding for finding in found if finding.name == rule.name] == []
 
 
-@pytest.mark.parametrize(("rule", "example"), FIXABLE)
+@each_fixable
 def test_the_fix_gives_what_is_shown(rule: TeamRule, example: Example, tmp_path: Path) -> None:
     expected = as_bytes(example.fixed).decode("utf-8", "surrogatepass")
     if example.files:
@@ -72,14 +70,13 @@ def test_the_fix_gives_what_is_shown(rule: TeamRule, example: Example, tmp_path:
 
 
 def test_an_unsafe_fix_is_not_applied_by_default() -> None:
-    for param in FIXABLE:
-        rule, example = param.values
+    for rule, example in FIXABLE:
         if rule.fix_safety == "unsafe":
             assert not fix(example.bad, example.path, options=options(example), only=rule.name).applied
 
 
 def test_a_rule_with_a_fix_shows_it() -> None:
-    shown = {param.values[0].name for param in FIXABLE}
+    shown = {rule.name for rule, _ in FIXABLE}
     assert {rule.name for rule in RULES if rule.fix_safety} == shown
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import for_each
 
 from workrail_lint.documents.schema import dialect
 from workrail_lint.documents.schema.engine import compile_schema
@@ -44,8 +45,8 @@ def ruled(condition: Any) -> dict[str, Any]:
     return workflow(step(validationCriteria=[{**RULE, "condition": condition}]))
 
 
-@pytest.mark.parametrize(
-    ("document", "name", "pointer"),
+@for_each(
+    "document, name, pointer",
     [
         (workflow(id="My.Flow"), "workflow-id-pattern", "/id"),
         (workflow(id="aa.bb\n"), "workflow-id-pattern", "/id"),

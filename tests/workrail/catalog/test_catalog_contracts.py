@@ -12,6 +12,7 @@ import pytest
 from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import for_each
 
 from workrail_lint.base import js
 from workrail_lint.documents.schema.checks import search
@@ -66,7 +67,7 @@ def test_every_example_is_valid(name: str) -> None:
     assert validate_artifact(PACKS[name].schema, PACKS[name].example) == []
 
 
-@pytest.mark.parametrize(("name", "path", "member"), REQUIRED)
+@for_each("name, path, member", REQUIRED)
 def test_every_required_member_is_missed(name: str, path: tuple[Any, ...], member: str) -> None:
     artifact = copy.deepcopy(PACKS[name].example)
     del at(artifact, path)[member]
@@ -74,7 +75,7 @@ def test_every_required_member_is_missed(name: str, path: tuple[Any, ...], membe
     assert issue.startswith(".".join(map(str, (*path, member))) + ": ")
 
 
-@pytest.mark.parametrize(("name", "path", "schema"), NESTED)
+@for_each("name, path, schema", NESTED, key=lambda row: row[:2])
 def test_unknown_members_are_an_issue_exactly_where_the_mode_is_strict(
     name: str, path: tuple[Any, ...], schema: dict[str, Any]
 ) -> None:

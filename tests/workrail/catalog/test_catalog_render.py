@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tables import for_each
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog import Catalog, load_core
@@ -60,7 +61,7 @@ def test_the_listing_as_json() -> None:
     assert set(listing["builtins"][0]) == {"kind", "id", "phase", "title", "summary"}
 
 
-@pytest.mark.parametrize("builtin_id", IDS)
+@for_each("builtin_id", IDS)
 def test_every_builtin_can_be_shown(builtin_id: str) -> None:
     text = shown(CORE, builtin_id)
     result = show_json(CORE, builtin_id)

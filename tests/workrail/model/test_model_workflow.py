@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tables import for_each
 from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW, unshared
 
 from tools.models.workrail.bindings import Bindings
@@ -62,8 +63,8 @@ def test_a_model_is_typed_and_frozen() -> None:
         workflow.name = "other"
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "keyword", "shape"),
+@for_each(
+    "path, value, keyword, shape",
     [
         ("id", "My.Flow", "pattern", "Workflow"),
         ("id", "a.review", "pattern", "Workflow"),

@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tables import for_each
 
 from workrail_lint import check, check_text
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes
@@ -24,11 +24,8 @@ from workrail_lint.systems.workrail.system import locate
 MANIFEST = next(manifest for manifest in manifests() if manifest.name == "workrail")
 
 RULES = TABLE.rules()
-EXAMPLES = [
-    pytest.param(rule, example, id=f"{rule.code}-{rule.name}-{number}")
-    for rule in RULES
-    for number, example in enumerate(rule.examples(), 1)
-]
+EXAMPLES = [(rule, example) for rule in RULES for example in rule.examples()]
+each_example = for_each("rule, example", EXAMPLES, key=lambda row: row[0].code)
 
 
 def arguments(example: Example, rule: WorkflowRule) -> dict[str, Any]:
@@ -68,7 +65,7 @@ def findings(
         return [f for f in check(["."], jobs=1, **arguments(example, rule)).findings if f.path == where]
 
 
-@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+@each_example
 def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
     if example.options.get("missing"):
         found = check([tmp_path / "missing.json"]).findings
@@ -86,10 +83,11 @@ def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tm
     assert [finding for finding in found if finding.name == rule.name] == []
 
 
-FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
+FIXABLE = [row for row in EXAMPLES if row[1].fixed is not None]
+each_fixable = for_each("rule, example", FIXABLE, key=lambda row: row[0].code)
 
 
-@pytest.mark.parametrize(("rule", "example"), FIXABLE)
+@each_fixable
 def test_the_fix_gives_what_is_shown(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
     text = as_bytes(example.bad).decode("utf-8", "surrogatepass")
 
@@ -121,7 +119,7 @@ def canonical(text: str) -> bytes | None:
 
 
 def test_a_rule_with_a_fix_shows_it() -> None:
-    shown = {param.values[0].name for param in FIXABLE}
+    shown = {rule.name for rule, _ in FIXABLE}
     assert {rule.name for rule in RULES if rule.fix_safety} == shown
 
 
