@@ -13,6 +13,8 @@ PRIVATE = {"marshal"} | {name for name in sys.stdlib_module_names if name.starts
 # A text that this does not match imports none of them; the others are parsed.
 SUSPECT = re.compile(rf"^\s*(?:import|from)\b.*\b(?:{'|'.join(sorted(PRIVATE))})\b|^\s*import\b.*\\$", re.MULTILINE)
 
+PRIVATE_MEMBER = re.compile(r"\bargparse\._\w+")
+
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield each absolute import with its line."""
@@ -28,6 +30,8 @@ def private_parts(path: Path) -> Iterator[str]:
     for line, name in imported(ast.parse(source)) if SUSPECT.search(source) else ():
         if name.partition(".")[0] in PRIVATE:
             yield f"{path.relative_to(ROOT)}:{line} imports {name}"
+    for private in PRIVATE_MEMBER.findall(source):
+        yield f"{path.relative_to(ROOT)} uses {private}"
     if '"__annotations__"' in source:
         yield f"{path.relative_to(ROOT)} looks for __annotations__, which a class body need not have"
 

@@ -22,7 +22,7 @@ from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import ActionParser, Parser
+from workrail_lint.cli.parser import Parser
 
 _PROGRAM = "workrail-test golden"
 _COMMANDS = {
@@ -70,9 +70,7 @@ def main(arguments: list[str]) -> int:
 def parser() -> Parser:
     parser = Parser("golden", "Pending changes of goldens, each change once.", "workrail-test")
     parser.epilog = _EPILOG
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=ActionParser)
-    for name, summary in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    for name, command in parser.add_actions(_COMMANDS, "command").items():
         decides = name in ("accept", "reject")
         command.add_argument(
             "paths",

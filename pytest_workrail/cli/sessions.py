@@ -17,7 +17,7 @@ from pytest_workrail.sessions.summary import Summary
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
-from workrail_lint.cli.parser import ActionParser, Parser
+from workrail_lint.cli.parser import Parser
 
 PROGRAM = "workrail-test sessions"
 _COMMANDS = {
@@ -108,9 +108,7 @@ def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:
     """Return all commands, with options for those that are called: a list must not wait for those of the others."""
     parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
     parser.epilog = _EPILOG
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=ActionParser)
-    for name, summary in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    for name, command in parser.add_actions(_COMMANDS, "command").items():
         if name not in arguments:
             continue
         if name == "import":

@@ -9,7 +9,7 @@ from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import ActionParser, Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.workrail.catalog.render import (
     document_text,
     export_text,
@@ -47,16 +47,15 @@ def parser() -> Parser:
         "catalog", "List, show, export or import the builtins: features, refs, templates, contract packs, capabilities."
     )
     made.set_defaults(output_format="text")
-    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=ActionParser)
-    added = {
-        name: actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        for name, text in (
-            ("list", "list all builtins"),
-            ("show", "show one builtin"),
-            ("export", "print the whole catalog"),
-            ("import", "create a catalog from an installed engine"),
-        )
-    }
+    added = made.add_actions(
+        {
+            "list": "list all builtins",
+            "show": "show one builtin",
+            "export": "print the whole catalog",
+            "import": "create a catalog from an installed engine",
+        },
+        "action",
+    )
     added["show"].add_argument("id", metavar="ID", help="the id of a builtin, such as wr.features.capabilities")
     for name in ("list", "show"):
         added[name].add_argument(

@@ -70,23 +70,17 @@ def commands(program: Program = PROGRAM) -> tuple[Command, ...]:
     return tuple(_command(name, summary, _parser_of(program.package, name)) for name, summary in named)
 
 
-def _parser_of(package: str, name: str) -> argparse.ArgumentParser | None:
+def _parser_of(package: str, name: str) -> Parser | None:
     made = getattr(import_module(f"{package}.{name}"), "parser", None)
     return None if made is None else made()
 
 
-def _command(name: str, summary: str, parser: argparse.ArgumentParser | None) -> Command:
-    options: list[Argument] = []
-    positional: Argument | None = None
-    actions: list[Command] = []
-    for action in parser._actions if parser is not None else ():
-        if isinstance(action, argparse._SubParsersAction):
-            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            actions += [_command(f"{name} {key}", helps[key], inner) for key, inner in action.choices.items()]
-        elif action.option_strings:
-            options.append(_argument(action))
-        else:
-            positional = positional or _argument(action)
+def _command(name: str, summary: str, parser: Parser | None) -> Command:
+    if parser is None:
+        return Command(name, summary, (), None, ())
+    options = [_argument(each) for each in parser.arguments if each.option_strings]
+    positional = next((_argument(each) for each in parser.arguments if not each.option_strings), None)
+    actions = [_command(f"{name} {action}", text, inner) for action, (text, inner) in parser.actions.items()]
     return Command(name, summary, tuple(options), positional, tuple(actions))
 
 

@@ -57,8 +57,11 @@ def parser() -> Parser:
         "Format workflow files: members in the order of the model, two spaces a level; every value keeps its spelling.",
     )
     made.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
-    choice = made.add_mutually_exclusive_group()
-    choice.add_argument("--check", action="store_true", help="write nothing; list files that differ and exit with 1")
-    choice.add_argument("--diff", action="store_true", help="write nothing; show what would change and exit with 1")
+    made.add_alternatives(
+        {
+            "--check": "write nothing; list files that differ and exit with 1",
+            "--diff": "write nothing; show what would change and exit with 1",
+        }
+    )
     add_inputs(made)
     return made

@@ -51,9 +51,13 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     made = Parser("lock", f"Pin the hashes of all workflows in {FILE_NAME}, or verify them.")
-    action = made.add_mutually_exclusive_group(required=True)
-    action.add_argument("--update", action="store_true", help="write the current hashes to the lockfile")
-    action.add_argument("--check", action="store_true", help="fail if a workflow differs from the lockfile")
+    made.add_alternatives(
+        {
+            "--update": "write the current hashes to the lockfile",
+            "--check": "fail if a workflow differs from the lockfile",
+        },
+        required=True,
+    )
     made.add_argument("paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)")
     made.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
     add_inputs(made)

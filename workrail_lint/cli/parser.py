@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from workrail_lint.cli import UsageError
@@ -23,9 +23,30 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, command: str, description: str, program: str = "workrail-lint") -> None:
+        self.arguments: list[argparse.Action] = []
+        self.actions: dict[str, tuple[str, Parser]] = {}  # summary and parser of each action of a command
         super().__init__(
             prog=f"{program} {command}", description=description, allow_abbrev=False, formatter_class=_formatter
         )
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        action = super().add_argument(*names, **options)
+        self.arguments.append(action)
+        return action
+
+    def add_alternatives(self, options: Mapping[str, str], *, required: bool = False) -> None:
+        """Add switches with their help texts, of which at most one can be given."""
+        group = self.add_mutually_exclusive_group(required=required)
+        for option, text in options.items():
+            self.arguments.append(group.add_argument(option, action="store_true", help=text))
+
+    def add_actions(self, summaries: Mapping[str, str], dest: str) -> dict[str, Parser]:
+        """Add the actions of a command, by name, and return their parsers."""
+        added = self.add_subparsers(dest=dest, required=True, metavar=dest.upper(), parser_class=ActionParser)
+        for name, summary in summaries.items():
+            description = f"{summary[0].upper()}{summary[1:]}."
+            self.actions[name] = summary, added.add_parser(name, help=summary, description=description)
+        return {name: parser for name, (_, parser) in self.actions.items()}
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (run {self.prog} --help for details)")
@@ -39,13 +60,13 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """The arguments of a command, or of an action of it; both come this way."""
-        if self._subparsers is None:
+        if not self.actions:
             self._refuse_dashes(args)
         return super().parse_known_args(args, namespace)
 
     def _refuse_dashes(self, arguments: list[str]) -> None:
         """Raise where a path begins with a dash: argparse would call it missing, or take a name with a space."""
-        options = self._option_string_actions
+        options = {name: action for action in self.arguments for name in action.option_strings}
         previous = None
         for argument in itertools.takewhile(lambda each: each != "--", arguments):
             action = options.get(argument.partition("=")[0])
@@ -63,12 +84,17 @@ class ActionParser(Parser):
         super().__init__(command, description, program)
 
 
-class Suggesting(argparse._StoreAction):
+class Suggesting(argparse.Action):
     """An argument with values that shells complete. Others are refused by the command, which knows what is meant."""
 
     def __init__(self, *, suggested: Iterable[str], **options: Any) -> None:
         super().__init__(**options)
         self.suggested = tuple(suggested)
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, _option: str | None = None
+    ) -> None:
+        setattr(namespace, self.dest, values)
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
