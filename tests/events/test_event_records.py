@@ -366,12 +366,14 @@ REASONS = [
     (sample("session_created", sessionId=1), "sessionId: Expected str, got int"),
     (
         sample("session_created", sessionId=SESSION + "\n"),
-        "sessionId: Expected str matching regex '^sess_[a-z2-7]{26}\\\\Z'",
+        "sessionId: Expected str of length <= 31",
     ),
     (
         sample("session_created", sessionId="\ud800"),
-        "sessionId: Expected str matching regex '^sess_[a-z2-7]{26}\\\\Z'",
+        "sessionId: Expected str of length >= 31",
     ),
+    (sample("session_created", sessionId=SESSION.upper()), "sessionId: not an id of this kind"),
+    (sample("node_created", scope__nodeId=RUN + "x"), "scope.nodeId: not an id of this kind"),
     (
         sample("session_created", dedupeKey="x" * 257),
         "dedupeKey: Expected str of length <= 256",

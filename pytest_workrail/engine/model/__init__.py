@@ -1,7 +1,8 @@
 """One model for the interpreter, the log, snapshots, answers and recorded sessions. Pure.
 
 A record is a frozen value whose JSON is exact (`to_wire`, `base.canonical`) and whose reading is total
-(`base.Shape.read_line`: a record, or a `CorruptionReason`).
+(`base.Shape.read_line`: a record, or a `CorruptionReason`). Modules that define records do not postpone the
+evaluation of annotations: a decoder needs them as types, and would compile each of them for itself.
 
 - `base`: values, how they are read and written
 - `words`: the closed sets and the budgets

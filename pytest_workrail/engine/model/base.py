@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
@@ -22,6 +22,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError
 from msgspec.structs import replace as _replace
 
+from pytest_workrail.engine.model.ids import malformed_id
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
@@ -216,11 +217,15 @@ def nesting(value: Json) -> int:
 
 def _convert(value: object, kind: type[V]) -> V:
     try:
-        return msgspec.convert(value, kind, dec_hook=_from_json)
+        record = msgspec.convert(value, kind, dec_hook=_from_json)
     except ValidationError as problem:
         raise ShapeError(_described(str(problem))) from None
     except UnicodeEncodeError:  # half of a surrogate pair, where a word of a closed set or an id is expected
         raise ShapeError("a string is not valid Unicode") from None
+    malformed = malformed_id(record)
+    if malformed is not None:
+        raise ShapeError(f"{malformed}: not an id of this kind")
+    return record
 
 
 def _described(problem: str) -> str:
@@ -231,8 +236,19 @@ def _described(problem: str) -> str:
     return f"{where}: {what}" if where else what
 
 
-# A number that JavaScript spells or rounds in its own way.
-_ODD_NUMBER = re.compile(rb"[:,\[]-?(?:[0-9]{16}|[0-9]+[.eE])").search
+# An integer that JavaScript may round. Nearly no line has so many digits in a row, and looking for those is fast.
+_LONG_INTEGER = re.compile(rb"[:,\[]-?[0-9]{16}").search
+_DIGITS_ALIKE = bytes.maketrans(b"0123456789", b"0000000000")
+_SIXTEEN_DIGITS = b"0" * 16
+
+
+def _has_long_integer(raw: bytes) -> bool:
+    return _SIXTEEN_DIGITS in raw.translate(_DIGITS_ALIKE) and _LONG_INTEGER(raw) is not None
+
+
+def _refuse_fraction(lexeme: str) -> NoReturn:
+    """Refuse a number in free JSON that JavaScript may spell in its own way."""
+    raise ValueError(lexeme)
 
 
 class Shape(Generic[R]):
@@ -242,19 +258,16 @@ class Shape(Generic[R]):
         self.kind: Any = kind
 
     @cached_property
-    def _decode(self) -> Callable[[bytes], R]:
-        return msgspec.json.Decoder(self.kind, dec_hook=_from_json).decode
-
-    @cached_property
-    def _decode_lines(self) -> Callable[[bytes], list[R]]:
-        return msgspec.json.Decoder(self.kind, dec_hook=_from_json).decode_lines
+    def _decoder(self) -> msgspec.json.Decoder[R]:
+        return msgspec.json.Decoder(self.kind, dec_hook=_from_json, float_hook=_refuse_fraction)
 
     def read_line(self, raw: bytes) -> Ok[R] | Err[CorruptionReason]:
         """Return the record in some bytes. Bytes that are not JSON count as a write that was cut short."""
         try:
-            record = self._decode(raw)
+            record = self._decoder.decode(raw)
             # Equal bytes prove that nothing is unknown, repeated, null where absent is meant, or badly encoded.
-            if _encode(record) == raw and (record.is_plain or not _ODD_NUMBER(raw)):
+            is_exact = _encode(record) == raw and (record.is_plain or not _has_long_integer(raw))
+            if is_exact and malformed_id(record) is None:
                 return Ok(record)
         except (ValueError, msgspec.MsgspecError, RecursionError):
             pass  # the way below says why
@@ -267,14 +280,14 @@ class Shape(Generic[R]):
     def read_lines(self, raw: bytes) -> list[R] | None:
         """Return the records of a file in one go; None unless each line is exactly what would be written."""
         try:
-            records = self._decode_lines(raw)
+            records = self._decoder.decode_lines(raw)
             if b"".join([_encode(record) + b"\n" for record in records]) != raw:
                 return None
         except (ValueError, msgspec.MsgspecError, RecursionError):
             return None
-        if all(record.is_plain for record in records) or not _ODD_NUMBER(raw):
-            return records
-        return None
+        if _has_long_integer(raw) and not all(record.is_plain for record in records):
+            return None
+        return records if not any(map(malformed_id, records)) else None
 
     def read_value(self, value: Json) -> Ok[R] | Err[CorruptionReason]:
         """Return the record in a decoded JSON value."""

@@ -1,7 +1,5 @@
 """Blockers and gaps: how a reason is told to an agent that has to stop, and recorded by a run that goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated, Any, TypeAlias, get_args
 

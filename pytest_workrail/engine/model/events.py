@@ -1,7 +1,5 @@
 """Events: the closed set of kinds, each with its scope and data, in one envelope."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 

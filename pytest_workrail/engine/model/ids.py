@@ -1,14 +1,21 @@
-"""Identifiers: one type per kind of thing, checked where text becomes an id, never again after that."""
+"""Identifiers: one type per kind of thing, checked where text becomes an id, never again after that.
+
+In a record that is read, the decoder checks how long an id is. A pattern for each id would take most of the time of
+decoding, so the characters of all ids of a record are checked by one regular expression, `are_well_formed`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from enum import Enum
-from functools import lru_cache
-from typing import Annotated, NamedTuple, NewType, TypeAlias, TypeVar
+from functools import cache, lru_cache
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple, NewType, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from msgspec import Meta
+from msgspec import Meta, Struct
+from msgspec.structs import fields
 
 from pytest_workrail.engine.model import base32
 from pytest_workrail.engine.model.words import MAX_DEDUPE_KEY_LENGTH
@@ -30,26 +37,50 @@ class IdKind(str, Enum):
     EVENT = "evt"
     WORKFLOW = "wf"
 
-    @property
-    def pattern(self) -> str:
-        """The shape of such an id, as a regular expression."""
-        return rf"^{self.value}_[a-z2-7]{{26}}\Z"
+
+class _Form(NamedTuple):
+    """What the ids of a kind look like. None of them has a line end in it."""
+
+    pattern: str
+    min_length: int
+    max_length: int
+
+    @classmethod
+    def of(cls, kind: IdKind) -> _Form:
+        length = len(kind.value) + len("_") + 26
+        return cls(rf"{kind.value}_[a-z2-7]{{26}}", length, length)
 
 
-DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}\Z"
+# By the letter that stands before such an id where those of a record are joined.
+_FORMS = {
+    "S": _Form.of(IdKind.SESSION),
+    "R": _Form.of(IdKind.RUN),
+    "N": _Form.of(IdKind.NODE),
+    "A": _Form.of(IdKind.ATTEMPT),
+    "E": _Form.of(IdKind.EVENT),
+    "W": _Form.of(IdKind.WORKFLOW),
+    "D": _Form(r"sha256:[0-9a-f]{64}", 71, 71),
+    "K": _Form(r"[a-z0-9_:>-]+", 1, MAX_DEDUPE_KEY_LENGTH),
+}
 
-SessionId = NewType("SessionId", Annotated[str, Meta(pattern=IdKind.SESSION.pattern)])
-RunId = NewType("RunId", Annotated[str, Meta(pattern=IdKind.RUN.pattern)])
-NodeId = NewType("NodeId", Annotated[str, Meta(pattern=IdKind.NODE.pattern)])
-AttemptId = NewType("AttemptId", Annotated[str, Meta(pattern=IdKind.ATTEMPT.pattern)])
-EventId = NewType("EventId", Annotated[str, Meta(pattern=IdKind.EVENT.pattern)])
+
+def _id(letter: str) -> Meta:
+    form = _FORMS[letter]
+    return Meta(min_length=form.min_length, max_length=form.max_length, extra={"form": letter})
+
+
+SessionId = NewType("SessionId", Annotated[str, _id("S")])
+RunId = NewType("RunId", Annotated[str, _id("R")])
+NodeId = NewType("NodeId", Annotated[str, _id("N")])
+AttemptId = NewType("AttemptId", Annotated[str, _id("A")])
+EventId = NewType("EventId", Annotated[str, _id("E")])
 # The short `wf_` form of a workflow hash.
-WorkflowRef = NewType("WorkflowRef", Annotated[str, Meta(pattern=IdKind.WORKFLOW.pattern)])
-WorkflowHash = NewType("WorkflowHash", Annotated[str, Meta(pattern=DIGEST_PATTERN)])
-SnapshotRef = NewType("SnapshotRef", Annotated[str, Meta(pattern=DIGEST_PATTERN)])
-Digest = NewType("Digest", Annotated[str, Meta(pattern=DIGEST_PATTERN)])
+WorkflowRef = NewType("WorkflowRef", Annotated[str, _id("W")])
+WorkflowHash = NewType("WorkflowHash", Annotated[str, _id("D")])
+SnapshotRef = NewType("SnapshotRef", Annotated[str, _id("D")])
+Digest = NewType("Digest", Annotated[str, _id("D")])
 
-DedupeKey: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_:>-]+\Z", max_length=MAX_DEDUPE_KEY_LENGTH)]
+DedupeKey: TypeAlias = Annotated[str, _id("K")]
 GitSha: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
 # Without the characters that separate the parts of a step instance key.
 SafeId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_-]+\Z")]
@@ -71,8 +102,8 @@ class IdError(NamedTuple):
 Brand = TypeVar("Brand")
 
 
-def _checker(expected: str, pattern: str, brand: Callable[[str], Brand]) -> Callable[[str], Ok[Brand] | Err[IdError]]:
-    shape = Pattern(pattern.removeprefix("^").removesuffix(r"\Z"))
+def _checker(expected: str, letter: str, brand: Callable[[str], Brand]) -> Callable[[str], Ok[Brand] | Err[IdError]]:
+    shape = Pattern(_FORMS[letter].pattern)
 
     def check(text: str) -> Ok[Brand] | Err[IdError]:
         return Ok(brand(text)) if shape.fullmatch(text) else Err(IdError(expected, text))
@@ -80,14 +111,14 @@ def _checker(expected: str, pattern: str, brand: Callable[[str], Brand]) -> Call
     return check
 
 
-session_id = _checker("a session id", IdKind.SESSION.pattern, SessionId)
-run_id = _checker("a run id", IdKind.RUN.pattern, RunId)
-node_id = _checker("a node id", IdKind.NODE.pattern, NodeId)
-attempt_id = _checker("an attempt id", IdKind.ATTEMPT.pattern, AttemptId)
-event_id = _checker("an event id", IdKind.EVENT.pattern, EventId)
-workflow_ref = _checker("a workflow hash reference", IdKind.WORKFLOW.pattern, WorkflowRef)
-workflow_hash = _checker("a workflow hash", DIGEST_PATTERN, WorkflowHash)
-snapshot_ref = _checker("a snapshot reference", DIGEST_PATTERN, SnapshotRef)
+session_id = _checker("a session id", "S", SessionId)
+run_id = _checker("a run id", "R", RunId)
+node_id = _checker("a node id", "N", NodeId)
+attempt_id = _checker("an attempt id", "A", AttemptId)
+event_id = _checker("an event id", "E", EventId)
+workflow_ref = _checker("a workflow hash reference", "W", WorkflowRef)
+workflow_hash = _checker("a workflow hash", "D", WorkflowHash)
+snapshot_ref = _checker("a snapshot reference", "D", SnapshotRef)
 
 
 def format_id(kind: IdKind, raw: bytes) -> str:
@@ -149,3 +180,78 @@ class IdMint:
     def event(self) -> EventId:
         """A new event id."""
         return EventId(self._fresh(IdKind.EVENT))
+
+
+# ---------------------------------------------------------------------------------------------------- ids of a record
+
+
+# An id that may be absent is written as None, which is shorter than any id that may be.
+_OPTIONAL = "".join(letter for letter, form in _FORMS.items() if form.min_length > len("None"))
+_JOINED = Pattern(rf"(?:(?:{'|'.join(letter + form.pattern for letter, form in _FORMS.items())}|[{_OPTIONAL}]None)\n)*")
+
+
+class _Ids:
+    """Where the ids are in the values of one class: paths in this program, with those outside."""
+
+    __slots__ = ("ids", "inside", "read", "template")
+
+    def __init__(self, kind: type[Struct]) -> None:
+        self.ids: dict[str, tuple[str, str]] = {}  # with the letter of its form
+        self.inside: dict[str, tuple[str, Callable[[object], Any]]] = {}  # unions and lists: the value tells the class
+        for field in fields(kind):
+            letter = _letter(field.type)
+            if letter is not None:
+                self.ids[field.name] = (field.encode_name, letter)
+            elif isinstance(field.type, type) and issubclass(field.type, Struct):
+                part = _ids_of(field.type)
+                for path, (outside, inner) in part.ids.items():
+                    self.ids[f"{field.name}.{path}"] = (f"{field.encode_name}.{outside}", inner)
+                for path, (outside, _) in part.inside.items():
+                    self._add_inside(f"{field.name}.{path}", f"{field.encode_name}.{outside}")
+            elif any(_ids_of(each) for each in _structs(field.type)):
+                self._add_inside(field.name, field.encode_name)
+        self.read = attrgetter(*self.ids) if self.ids else None
+        self.template = "".join(f"{letter}%s\n" for _, letter in self.ids.values())
+
+    def _add_inside(self, path: str, outside: str) -> None:
+        self.inside[path] = (outside, attrgetter(path))
+
+    def __bool__(self) -> bool:
+        return bool(self.ids or self.inside)
+
+
+_ids_of = cache(_Ids)
+
+
+def _letter(kind: Any) -> str | None:
+    """Return the letter of the id that a member is, or is unless it is None."""
+    if isinstance(kind, NewType):
+        return _letter(kind.__supertype__)
+    if get_origin(kind) is Annotated:
+        return next((meta.extra["form"] for meta in kind.__metadata__ if isinstance(meta, Meta) and meta.extra), None)
+    if get_origin(kind) in (Union, types.UnionType):
+        return next((letter for each in get_args(kind) if (letter := _letter(each)) is not None), None)
+    return None
+
+
+def _structs(kind: Any) -> Iterator[type[Struct]]:
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        yield kind
+    for each in get_args(kind):
+        yield from _structs(each)
+
+
+def malformed_id(record: Struct) -> str | None:
+    """Return the path of an id, in a value that was decoded, that does not have the form of its kind."""
+    known = _ids_of(type(record))
+    if known.read is not None and not _JOINED.fullmatch(known.template % known.read(record)):
+        for path, (outside, letter) in known.ids.items():
+            if not _JOINED.fullmatch(f"{letter}{attrgetter(path)(record)}\n"):
+                return outside
+    for outside, read in known.inside.values():
+        value = read(record)
+        for item in value if isinstance(value, tuple) else (value,):
+            inner = malformed_id(item) if isinstance(item, Struct) else None
+            if inner is not None:
+                return f"{outside}.{inner}"
+    return None

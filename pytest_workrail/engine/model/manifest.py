@@ -1,7 +1,5 @@
 """The manifest: the control stream that says which segments exist and which snapshots they need."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Places in a run: step instances, the loops around them, their keys; and the order and budgets of strings."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -174,7 +172,7 @@ class CompletedKeys:
         self._new: tuple[str, ...] = ()
 
     @classmethod
-    def from_ordered(cls, keys: tuple[str, ...]) -> CompletedKeys:
+    def from_ordered(cls, keys: tuple[str, ...]) -> "CompletedKeys":
         """The set of keys that a reader has checked and found in collation order."""
         made = cls(keys)
         made._ordered = keys
@@ -201,7 +199,7 @@ class CompletedKeys:
         return self.in_order(check_step_key)
 
     @classmethod
-    def from_json(cls, keys: Any) -> CompletedKeys:
+    def from_json(cls, keys: Any) -> "CompletedKeys":
         """Return the set that was stored. Raise ValueError unless its keys are sorted and unique."""
         if type(keys) is not list:
             raise ValueError("completed keys are a list")
@@ -214,11 +212,11 @@ class CompletedKeys:
             raise ValueError("completed keys are sorted and unique")
         return cls.from_ordered(tuple(keys))
 
-    def with_key(self, key: str) -> CompletedKeys:
+    def with_key(self, key: str) -> "CompletedKeys":
         """The same set and one key more."""
         return self if key in self else self.with_new_key(key)
 
-    def with_new_key(self, key: str) -> CompletedKeys:
+    def with_new_key(self, key: str) -> "CompletedKeys":
         """The same for a key that is known not to be among them."""
         chunks, last = self._chunks, (*self._last, key)
         if len(last) == _FEW:

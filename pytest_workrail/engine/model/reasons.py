@@ -4,8 +4,6 @@ A reason stops a run as a blocker or, in a run that goes on, is recorded as a ga
 of a block; the members listed in `transient` are facts for the blocker and the gap, and are not stored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, get_args
@@ -43,12 +41,6 @@ from pytest_workrail.engine.model.words import (
     NonAssumableChoice,
     UserDependency,
 )
-
-
-def blocker_report(reasons: Iterable[Reason], fixes: Fixes) -> tuple[Blocker, ...]:
-    """Return all reasons as blockers in a stable order, the first ten."""
-    blockers = sorted((reason.blocker(fixes) for reason in reasons), key=lambda blocker: blocker.order)
-    return tuple(blockers[:MAX_BLOCKERS])
 
 
 class Fixes(Protocol):
@@ -521,3 +513,9 @@ TerminalReason: TypeAlias = (
 REASONS: tuple[type[Reason], ...] = (*get_args(RetryableReason), *get_args(TerminalReason))
 # What a block is called by its first blocker.
 HEADINGS: dict[BlockerCode, str] = {reason.code: reason.heading for reason in REASONS}
+
+
+def blocker_report(reasons: Iterable[Reason], fixes: Fixes) -> tuple[Blocker, ...]:
+    """Return all reasons as blockers in a stable order, the first ten."""
+    blockers = sorted((reason.blocker(fixes) for reason in reasons), key=lambda blocker: blocker.order)
+    return tuple(blockers[:MAX_BLOCKERS])

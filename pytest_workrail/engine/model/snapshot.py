@@ -4,8 +4,6 @@ Closed shapes throughout, and states that can't occur can't be built: completed 
 loop is on the stack once, the pending step is where the stack says and is not completed yet.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """The decision trace: how the next step was chosen, and which steps were passed over."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
