@@ -12,8 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
-from pytest_workrail.sessions.listing import summaries
-from pytest_workrail.sessions.summary import Summary
+from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -148,8 +147,6 @@ def _list_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_filters(command: argparse.ArgumentParser) -> None:
-    from pytest_workrail.sessions.summary import STATUSES
-
     command.add_argument("--workflow", metavar="ID", help="only sessions of this workflow")
     command.add_argument("--status", action="append", choices=STATUSES, metavar="STATUS", help=", ".join(STATUSES))
     command.add_argument("--since", type=_date, metavar="DATE", help="only sessions with events on or after 2026-01-31")
@@ -285,8 +282,6 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def _row(each: Summary, now: int) -> tuple[str, ...]:
-    from pytest_workrail.sessions.story_text import duration
-
     return (
         each.session,
         printable(each.workflow_id),

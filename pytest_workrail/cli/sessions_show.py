@@ -8,9 +8,10 @@ from typing import Any
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.known_defects import defects_of
+from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
 from pytest_workrail.sessions.story import Story, stories
-from pytest_workrail.sessions.story_text import duration, story_lines, story_mermaid
+from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted

@@ -8,9 +8,7 @@ import re
 import stat
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
@@ -32,7 +30,7 @@ def usual_place(environ: Mapping[str, str] = os.environ) -> str:
     return named or os.path.join(os.path.expanduser("~"), ".workrail", "data")
 
 
-class FoundSession(Struct, frozen=True):
+class FoundSession(NamedTuple):
     """The folder of a session, and what tells whether it has changed."""
 
     session_id: str

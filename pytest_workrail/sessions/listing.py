@@ -1,22 +1,68 @@
-"""All sessions of a folder, each in one line; what has not changed since the last time comes from the user's cache."""
+"""All sessions of a folder, each in one line; what has not changed since the last time comes from the user's cache.
+
+A list of known sessions must not wait for the engine, so what reads a log is imported for the first new session.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_workrail.sessions.data_folder import DataFolder, FoundSession
-from pytest_workrail.sessions.session_log import Snapshots, read_log
-from pytest_workrail.sessions.summary import Summary, summarise
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
 from workrail_lint.systems.base import FileResult
 
+if TYPE_CHECKING:
+    from pytest_workrail.sessions.session_log import Snapshots
+
 _FORMAT = 1
+STATUSES = ("complete", "complete_with_gaps", "in_progress", "blocked", "gate", "damaged", "unknown")
+
+
+class Summary(NamedTuple):
+    """What `list` shows of a session. Counts are those of all its runs; the rest is about the one started last."""
+
+    session: str
+    workflow_id: str = ""
+    status: str = "unknown"
+    step: str | None = None  # what is pending
+    steps: int = 0  # accepted submissions
+    blocks: int = 0
+    gaps: int = 0
+    forks: int = 0
+    checkpoints: int = 0
+    events: int = 0
+    unknown: int = 0
+    runs: int = 0
+    started_ms: int = 0
+    ended_ms: int = 0
+    title: str = ""
+    damage: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "session": self.session,
+            "workflowId": self.workflow_id,
+            "status": self.status,
+            "pending": self.step,
+            "steps": self.steps,
+            "blocks": self.blocks,
+            "gaps": self.gaps,
+            "forks": self.forks,
+            "checkpoints": self.checkpoints,
+            "events": self.events,
+            "unknownEvents": self.unknown,
+            "runs": self.runs,
+            "startedMs": self.started_ms,
+            "endedMs": self.ended_ms,
+            "goal": self.title,
+            "damage": self.damage,
+        }
 
 
 def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
-    """Every session, the newest first. The cache lies in the user's cache folder, never in the data folder."""
+    """Return every session, the newest first. The cache lies in the user's cache folder, never in the data folder."""
     found = folder.sessions()
     cache = Cache(folder.root if use_cache else None, f"sessions {_FORMAT} {VERSION}")
     listed = list(_summaries(folder, found, cache))
@@ -30,13 +76,16 @@ def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
 
 
 def _summaries(folder: DataFolder, found: list[FoundSession], cache: Cache) -> Iterator[Summary]:
-    states = Snapshots(folder)
+    snapshots: Snapshots | None = None
     for each in found:
         kept = cache.get(each.session_id, each.fingerprint)
         summary = None if kept is None else _kept(kept.result.record)
         if summary is None:
-            summary = summarise(folder, read_log(folder, each.session_id), states)
-            cache.put(each.session_id, each.fingerprint, FileResult([], summary.record()))
+            from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
+
+            snapshots = snapshots or Snapshots(folder)
+            summary = summarise(read_log(folder, each.session_id), snapshots)
+            cache.put(each.session_id, each.fingerprint, FileResult([], summary._asdict()))
         yield summary
 
 
@@ -45,3 +94,12 @@ def _kept(record: Any) -> Summary | None:
         return Summary(**record)
     except TypeError:
         return None
+
+
+def duration(milliseconds: int) -> str:
+    """How long something took, in the largest unit that says enough."""
+    seconds = max(0, milliseconds) // 1000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats
-from pytest_workrail.sessions.story_text import duration
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
 

@@ -12,10 +12,14 @@ from typing import cast
 
 from msgspec import Struct
 
+from pytest_workrail.engine.model.blockers import Resolves
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
+    ContextSet,
     EdgeCreated,
+    Event,
+    GapRecorded,
     HostEvent,
     Log,
     NodeCreated,
@@ -28,6 +32,7 @@ from pytest_workrail.engine.model.lenient import ANY_RECORDS, ANY_SNAPSHOTS, Any
 from pytest_workrail.engine.model.manifest import ManifestRecord, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
+from pytest_workrail.engine.projections.facts import run_status
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.log import (
     altered_segment,
@@ -37,12 +42,14 @@ from pytest_workrail.engine.store.log import (
     unpinned_node,
 )
 from pytest_workrail.sessions.data_folder import DataFolder
+from pytest_workrail.sessions.listing import Summary
 from workrail_lint.base.canonical import digest
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 
 # What one session may hold altogether: far more than any agent writes, little enough to be read at once.
 MAX_SESSION_BYTES = 256 * 1024 * 1024
 _KEPT_SNAPSHOTS = 2_000
+_MAX_TITLE = 120
 
 
 class SessionLog(Struct, frozen=True):
@@ -190,3 +197,63 @@ class Snapshots:
             return content.error
         snapshot = ANY_SNAPSHOTS.read_line(content.value)
         return "the snapshot holds no state that is known here" if isinstance(snapshot, Err) else snapshot.value
+
+
+# ------------------------------------------------------------------------------------------------------------ summary
+
+
+def summarise(log: SessionLog, snapshots: Snapshots) -> Summary:
+    """Return the summary of a log."""
+    known = [event for event in log.events if not isinstance(event, UnknownEvent)]
+    nodes = [event.data for event in known if isinstance(event, NodeCreated)]
+    edges = [event.data for event in known if isinstance(event, EdgeCreated)]
+    gaps = [event.data for event in known if isinstance(event, GapRecorded)]
+    summary = Summary(
+        session=log.session_id,
+        steps=sum(node.node_kind == "step" and node.parent_node_id is not None for node in nodes),
+        blocks=sum(node.node_kind == "blocked_attempt" for node in nodes),
+        gaps=sum(not isinstance(gap.resolution, Resolves) for gap in gaps),
+        forks=sum(edge.cause.kind == "non_tip_advance" for edge in edges),
+        checkpoints=sum(node.node_kind == "checkpoint" for node in nodes),
+        events=len(log.events),
+        unknown=log.unknown,
+        runs=len(log.runs),
+        started_ms=next((event.timestamp_ms for event in known if event.timestamp_ms), 0),
+        ended_ms=known[-1].timestamp_ms if known else 0,
+        title=_title(known),
+        damage=log.damage,
+    )
+    if log.runs:
+        summary = _with_run(summary, log, list(log.runs.values())[-1], snapshots)
+    return summary if summary.damage is None else summary._replace(status="damaged")
+
+
+def _title(events: Sequence[Event]) -> str:
+    """Return the goal that the session was started with."""
+    for event in events:
+        if isinstance(event, ContextSet) and event.data.source == "initial":
+            goal = event.data.context.get("goal")
+            if isinstance(goal, str) and goal:
+                return goal[:_MAX_TITLE]
+    return ""
+
+
+def _with_run(summary: Summary, log: SessionLog, run: Run, snapshots: Snapshots) -> Summary:
+    if run.started is not None:
+        summary = summary._replace(workflow_id=run.started.workflow_id)
+    if run.preferred_tip is None:
+        return summary
+    snapshot = snapshots.of(run.nodes[run.preferred_tip].snapshot_ref)
+    if isinstance(snapshot, str):
+        return summary._replace(damage=summary.damage or f"the preferred tip: {snapshot}")
+    pending = snapshot.pending_step
+    step = None if pending is None else pending.step_id
+    return summary._replace(step=step, status=session_status(log, run, snapshot))
+
+
+def session_status(log: SessionLog, run: Run, tip: ExecutionSnapshot) -> str:
+    """Return how a run stands, in one word, given the snapshot of its preferred tip."""
+    if run.preferred_tip is not None and run.nodes[run.preferred_tip].kind == "gate_checkpoint" and not tip.is_complete:
+        return "gate"
+    status = run_status(log.log, run, tip)
+    return status.value if isinstance(status, Ok) else "unknown"

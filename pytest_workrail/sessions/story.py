@@ -45,8 +45,7 @@ from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log
-from pytest_workrail.sessions.summary import session_status
+from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log, session_status
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.story import (
     Advance,
     Beat,
@@ -36,15 +37,6 @@ def moment(at_ms: int) -> str:
         return datetime.datetime.fromtimestamp(at_ms / 1000, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):
         return "(no date)"
-
-
-def duration(milliseconds: int) -> str:
-    """How long something took, in the largest unit that says enough."""
-    seconds = max(0, milliseconds) // 1000
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
 
 
 def story_lines(

@@ -17,13 +17,12 @@ from pytest_workrail.sessions.pages import stats_page, story_page
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import recorded_runs
-from pytest_workrail.sessions.session_log import read_log
+from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
 from pytest_workrail.sessions.sources import bundle_folder
 from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import stories
 from pytest_workrail.sessions.story_json import story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
-from pytest_workrail.sessions.summary import summarise
 from pytest_workrail.sessions.versions import Version
 from tests.fuzz.engines import exported, resealed
 from tests.fuzz.target import BETWEEN, Target
@@ -79,7 +78,7 @@ def _manifest(session_id: str, segment: bytes) -> bytes:
 def _read_everything(folder: DataFolder, session_id: str) -> None:
     """All that the commands about sessions do."""
     log = read_log(folder, session_id)
-    summarise(folder, log).to_json()
+    summarise(log, Snapshots(folder)).to_json()
     found = stories(folder, session_id, log)
     for story in found:
         list(story_lines(story, full=True))

@@ -20,12 +20,11 @@ from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import summaries
 from pytest_workrail.sessions.prompts import node_prompts, read_only_home
-from pytest_workrail.sessions.session_log import read_log
+from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
 from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import Remark, stories
 from pytest_workrail.sessions.story_json import story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
-from pytest_workrail.sessions.summary import summarise
 from workrail_lint.base.result import Err
 
 PLAIN = workflow(step("first"), step("second"), step("third", notesOptional=True))
@@ -68,7 +67,7 @@ def test_an_unknown_event_is_kept_and_shown(tmp_path: Path, event: dict[str, Any
     assert not remark.is_known
     assert sum("unknown event" in line for line in story_lines(story)) == 1
     assert [beat["kind"] for beat in story_json(story)["beats"]].count("unknown") == 1
-    assert summarise(folder, log).unknown == 1
+    assert summarise(log, Snapshots(folder)).unknown == 1
     assert count_sessions(folder, [played.session_id]).unknown_events == 1
     prompts = node_prompts(folder, story)
     assert not isinstance(prompts, Err)
@@ -103,7 +102,7 @@ def test_every_kind_of_event_is_told_and_counted_as_known(tmp_path: Path, kind: 
     for story in stories(folder, played.session_id, log):
         assert not any("unknown event" in line for line in story_lines(story, full=True))
         assert "unknown" not in [beat["kind"] for beat in story_json(story)["beats"]]
-    assert summarise(folder, log).unknown == count_sessions(folder, [played.session_id]).unknown_events == 0
+    assert summarise(log, Snapshots(folder)).unknown == count_sessions(folder, [played.session_id]).unknown_events == 0
 
 
 OPEN = Session(PLAIN).submit().submit("Done.").played()
@@ -140,7 +139,7 @@ def test_the_status_is_the_engines_and_gaps_that_no_submission_left_count(
     write(tmp_path, played)
     folder = DataFolder(str(tmp_path))
     (story,) = stories(folder, played.session_id)
-    summary = summarise(folder, read_log(folder, played.session_id))
+    summary = summarise(read_log(folder, played.session_id), Snapshots(folder))
     assert (story.status, summary.status) == (status, status)
     is_late = played.events[-1]["eventId"] == "evt_late"
     assert summary.gaps == len(story.gaps) == int(is_late)
@@ -172,7 +171,7 @@ def test_a_session_of_many_branches_is_no_more_work_than_a_long_one(tmp_path: Pa
         assert log.damage is None
 
         def look() -> None:
-            summarise(folder, log)
+            summarise(log, Snapshots(folder))
             (story,) = stories(folder, SAMPLE.session_id, log)
             assert story.status == "in_progress"
 
@@ -302,7 +301,7 @@ def test_a_forged_log_never_makes_a_reader_trip(
         return
     folder = DataFolder(str(root))
     log = read_log(folder, SAMPLE.session_id)
-    summary = summarise(folder, log)
+    summary = summarise(log, Snapshots(folder))
     found = stories(folder, SAMPLE.session_id, log)
     for story in found:
         assert (summary.damage is None) == (story.damage is None), (summary.damage, story.damage)

@@ -75,7 +75,7 @@ def test_a_list_from_the_cache_is_the_same_and_reads_no_log(
         reads.append(session_id)
         return real(folder, session_id)
 
-    monkeypatch.setattr("pytest_workrail.sessions.listing.read_log", counted)
+    monkeypatch.setattr("pytest_workrail.sessions.session_log.read_log", counted)
     assert summaries(folder) == first
     assert reads == []
     # A change in any of its files makes a session be read again, and no other.

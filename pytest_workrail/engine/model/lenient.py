@@ -23,7 +23,7 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 R = TypeVar("R", bound=Value)
-_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
+_KINDS = {str(kind.__struct_config__.tag): kind for kind in EVENT_TYPES}
 
 
 class UnknownEvent(Struct, frozen=True):
@@ -92,7 +92,9 @@ def any_event_from(value: Json) -> Ok[AnyEvent] | Err[CorruptionReason]:
         kind = value.get("kind")
         if not js.strict_equal(value.get("v"), 1) or not isinstance(kind, str) or kind not in _KINDS:
             return Ok(UnknownEvent(value))
-    return _EVENTS.read_value(value)
+        known = EVENTS.read_value(value)
+        return known if isinstance(known, Ok) else _wide_shape(_KINDS[kind]).read_value(value)
+    return EVENTS.read_value(value)
 
 
 class _Lenient(Generic[R]):
@@ -103,21 +105,20 @@ class _Lenient(Generic[R]):
 
     def read_line(self, raw: bytes) -> Ok[R] | Err[CorruptionReason]:
         known = self._strict.read_line(raw)
-        return known if isinstance(known, Ok) else _wide_shape(self._strict).read_line(raw)
+        return known if isinstance(known, Ok) else _wide_shape(self._strict.kind).read_line(raw)
 
     def read_value(self, value: Json) -> Ok[R] | Err[CorruptionReason]:
         known = self._strict.read_value(value)
-        return known if isinstance(known, Ok) else _wide_shape(self._strict).read_value(value)
+        return known if isinstance(known, Ok) else _wide_shape(self._strict.kind).read_value(value)
 
 
-_EVENTS: _Lenient[Event] = _Lenient(EVENTS)
 ANY_RECORDS: _Lenient[ManifestRecord] = _Lenient(RECORDS)
 ANY_SNAPSHOTS: _Lenient[ExecutionSnapshot] = _Lenient(SNAPSHOTS)
 
 
 @cache
-def _wide_shape(strict: Shape[R]) -> Shape[R]:
-    return Shape(_wide(strict.kind))
+def _wide_shape(kind: Any) -> Shape[Any]:
+    return Shape(_wide(kind))
 
 
 @cache

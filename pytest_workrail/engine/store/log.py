@@ -24,6 +24,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import Digest, SessionId
 from pytest_workrail.engine.model.manifest import (
+    RECORDS,
     ManifestRecord,
     SegmentClosed,
     SnapshotPinned,
@@ -77,7 +78,9 @@ def read_manifest(
     """Verify a manifest. A blank one belongs to a session without events. `read` decides what a line may hold."""
     if js.is_blank(raw.decode("utf-8", "replace")):
         return ManifestReading((), None, None)
-    records, broken = read_lines(raw, read)
+    # The store reads a manifest again after each append: `read_manifest_record` remembers its lines.
+    at_once = None if read is read_manifest_record else RECORDS.read_lines(raw)
+    records, broken = read_lines(raw, read) if at_once is None else (at_once, None)
     unreadable = None
     if broken is not None:
         unreadable = StoreCorruption("tail" if records else "head", broken)
