@@ -13,12 +13,11 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from pytest_workrail.agents.transcript import Exchange
-from pytest_workrail.engine.core.errors import InterpreterError
-from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.interpreter import Selection, State
 from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.outcomes import InterpreterError
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.state import State
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.words import UserDependency

@@ -12,15 +12,6 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import StartView, StepView, Submit
-from pytest_workrail.engine.core.errors import (
-    InterpreterError,
-    InvalidLoopControl,
-    LoopReportError,
-    LoopVariableUnset,
-    MaxIterationsExceeded,
-    MissingContext,
-    MissingLoopControl,
-)
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
     CAPABILITY_OBSERVATION,
@@ -28,11 +19,19 @@ from pytest_workrail.engine.core.index import (
     ContractPack,
     IrIndex,
 )
-from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.interpreter import Selection, find_question
 from pytest_workrail.engine.core.loops import loop_variables
+from pytest_workrail.engine.core.outcomes import (
+    InterpreterError,
+    InvalidLoopControl,
+    LoopReportError,
+    LoopUnset,
+    LoopVariableUnset,
+    MaxIterationsExceeded,
+    MissingContext,
+    MissingLoopControl,
+)
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
-from pytest_workrail.engine.core.question import find_question
-from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json

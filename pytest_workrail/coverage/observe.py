@@ -27,13 +27,11 @@ from pytest_workrail.coverage.sites import (
     UnsetSeen,
 )
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.errors import LoopReportError, MaxIterationsExceeded
-from pytest_workrail.engine.core.interpreter import Interpreter
+from pytest_workrail.engine.core.interpreter import Interpreter, Running
 from pytest_workrail.engine.core.loops import LoopPlan
+from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, MaxIterationsExceeded
 from pytest_workrail.engine.core.profiles import PROFILES, LoopLimit, Profile
-from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.skipped import LoopUnset
-from pytest_workrail.engine.core.state import Running
+from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPath, LoopPosition, StepInstance, step_key
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep

@@ -37,12 +37,12 @@ from pytest_workrail.coverage.points import ASKED, FREE, Point, fragment_place, 
 from pytest_workrail.coverage.reach import LIMIT, MANY, ONE, ZERO
 from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.state import Running
+from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
+from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.places import LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.protocol.requests import merged

@@ -11,13 +11,12 @@ from msgspec import Struct
 from pytest_workrail.agents.agent import StartView, StepView, Submit
 from pytest_workrail.agents.transcript import Attempt, Choice, Exchange
 from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.core.errors import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
-from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.interpreter import Selection, State, state_of
 from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.outcomes import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
-from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.state import State, state_of
+from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,

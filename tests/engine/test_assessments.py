@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
-from pytest_workrail.engine.core.reports import assess, followups
+from pytest_workrail.engine.core.outputs import assess, followups
 from pytest_workrail.engine.model.events import RecordedDimension
 from pytest_workrail.engine.model.reasons import FollowupRequired
 from workrail_lint.systems.workrail.model.build import program_model

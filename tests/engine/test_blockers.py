@@ -9,7 +9,6 @@ from engine_ir import pack, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import (
     DEFAULT_PREFERENCES,
@@ -21,6 +20,7 @@ from pytest_workrail.engine.core.modes import (
     recommendation_warnings,
 )
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
+from pytest_workrail.engine.core.prompt_slots import FixContext
 from pytest_workrail.engine.model.blockers import BlockerReport, Gap, GapRecordedData, ReasonDetails, distinct_gaps
 from pytest_workrail.engine.model.places import LoopPosition, collation_key
 from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES

@@ -8,15 +8,18 @@ import pytest
 from engine_ir import pack, step, typed, workflow
 
 from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE, IrIndex, contract_packs
-from pytest_workrail.engine.core.outputs import Invalid, OutputValidator, Satisfied, Submission
-from pytest_workrail.engine.core.profiles import REFERENCE
-from pytest_workrail.engine.core.reports import (
+from pytest_workrail.engine.core.outputs import (
+    Invalid,
+    OutputValidator,
     ReportedDivergence,
+    Satisfied,
+    Submission,
     capability_reasons,
     divergences,
     observations,
     probe_steps,
 )
+from pytest_workrail.engine.core.profiles import REFERENCE
 from pytest_workrail.engine.model.events import CapabilityObservedData
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown
 from workrail_lint import compile_workflow

@@ -18,8 +18,7 @@ from engine_ir import (
     workflow,
 )
 
-from pytest_workrail.engine.core.interpreter import Interpreter, Selection
-from pytest_workrail.engine.core.state import Complete, Init, Running, State
+from pytest_workrail.engine.core.interpreter import Complete, Init, Interpreter, Running, Selection, State
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, collated
 
 

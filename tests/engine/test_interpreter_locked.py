@@ -8,9 +8,8 @@ import pytest
 from engine_ir import for_count, for_each, step, while_artifact, while_condition, workflow
 from msgspec.structs import fields
 
-from pytest_workrail.engine.core.interpreter import Interpreter, Selection
+from pytest_workrail.engine.core.interpreter import Interpreter, Selection, State
 from pytest_workrail.engine.core.profiles import LOCKED, PROFILES, REFERENCE, profile_of
-from pytest_workrail.engine.core.state import State
 from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput
 

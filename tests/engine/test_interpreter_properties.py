@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_interpreter import LiteralRun
 
-from pytest_workrail.engine.core.interpreter import Interpreter
-from pytest_workrail.engine.core.state import Complete, Running, snapshot_of, state_of
+from pytest_workrail.engine.core.interpreter import Complete, Interpreter, Running, snapshot_of, state_of
 from pytest_workrail.engine.model.places import CompletedKeys
 from pytest_workrail.engine.model.snapshot import read_snapshot
 from workrail_lint.base.result import Err

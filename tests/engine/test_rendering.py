@@ -19,7 +19,7 @@ from pytest_workrail.engine.core.modes import (
     waits_for_confirmation,
 )
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
-from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
+from pytest_workrail.engine.core.prompts import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from workrail_lint.systems.workrail.model.build import program_model

@@ -9,9 +9,8 @@ from engine_ir import for_each, step, while_condition, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.interpreter import Interpreter, Selection
-from pytest_workrail.engine.core.question import find_question
-from pytest_workrail.engine.core.skipped import blame, skipped_list
+from pytest_workrail.engine.core.interpreter import Interpreter, Selection, find_question
+from pytest_workrail.engine.core.outcomes import blame, skipped_list
 from workrail_lint.base.canonical import canonical_bytes
 
 UNSET = {"kind": "unset"}

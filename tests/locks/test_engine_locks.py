@@ -11,9 +11,9 @@ from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 from sample_sessions import Story, tell_short
 
 from pytest_workrail.engine.core.criteria import Validation
-from pytest_workrail.engine.core.guidance import FixContext
+from pytest_workrail.engine.core.outcomes import within_budget
 from pytest_workrail.engine.core.outputs import stored_notes, stored_validation
-from pytest_workrail.engine.core.skipped import within_budget
+from pytest_workrail.engine.core.prompt_slots import FixContext
 from pytest_workrail.engine.model import events as payloads
 from pytest_workrail.engine.model.blockers import Blocker, BlockerReport, WorkflowStepPointer
 from pytest_workrail.engine.model.events import event_from

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from msgspec import NODEFAULT, UNSET
 
-from pytest_workrail.engine.core.guidance import FixContext
-from pytest_workrail.engine.core.state import Running, snapshot_of
+from pytest_workrail.engine.core.interpreter import Running, snapshot_of
+from pytest_workrail.engine.core.prompt_slots import FixContext
 from pytest_workrail.engine.model import lenient, manifest, snapshot
 from pytest_workrail.engine.model.base import StoredRecord, Value, canonical
 from pytest_workrail.engine.model.blockers import BlockerReport, GapReason

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.core.guidance import FixContext
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.outputs import Judgement, NotRequired, Submission
 from pytest_workrail.engine.core.profiles import LOCKED
+from pytest_workrail.engine.core.prompt_slots import FixContext
 from pytest_workrail.engine.model.events import (
     AdvanceRecorded,
     GapRecorded,

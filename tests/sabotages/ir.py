@@ -115,7 +115,7 @@ def features_add_their_text_by_name(original):
 
 @breaks(
     "ir-renders-alike-after-reading-back",
-    at=("pytest_workrail.engine.protocol.program:frozen", "pytest_workrail.engine.core.guidance:contract_guidance"),
+    at=("pytest_workrail.engine.protocol.program:frozen", "pytest_workrail.engine.core.prompt_slots:contract_guidance"),
 )
 def prompts_follow_the_order_of_members(original):
     """What an agent reads about a contract depends on the order in which its schema was written."""

@@ -291,7 +291,7 @@ def cut_text_ends_otherwise(original):
     return "\n\n[SHORTENED]"
 
 
-@breaks("decision-trace-bounded", at="pytest_workrail.engine.core.skipped:within_budget")
+@breaks("decision-trace-bounded", at="pytest_workrail.engine.core.outcomes:within_budget")
 def traces_have_no_budget(original):
     """A trace is kept whole, however long it is."""
     return lambda entries: tuple(entries)

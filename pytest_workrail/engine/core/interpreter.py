@@ -1,22 +1,17 @@
-"""The interpreter: which step is next. A function of the IR, the state, the context and the artifacts."""
+"""The interpreter: which step is next. A function of the IR, the state, the context and the artifacts.
+
+States are immutable values, so that a run can be continued from any of them at any time. Before a run ends although
+steps wait for unset variables, it can ask a question about these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
-from pytest_workrail.engine.core.errors import (
-    InterpreterError,
-    InvalidLoopControl,
-    InvalidState,
-    LoopReportError,
-    LoopVariableUnset,
-    MaxIterationsExceeded,
-    MissingLoopControl,
-)
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loops import (
     Advance,
@@ -28,15 +23,118 @@ from pytest_workrail.engine.core.loops import (
     Watcher,
     body_of,
 )
+from pytest_workrail.engine.core.outcomes import (
+    InterpreterError,
+    InvalidLoopControl,
+    InvalidState,
+    LoopReportError,
+    LoopUnset,
+    LoopVariableUnset,
+    MaxIterationsExceeded,
+    MissingLoopControl,
+    Passed,
+    PassedOver,
+    Tracer,
+    within_budget,
+)
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
-from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, Tracer, within_budget
-from pytest_workrail.engine.core.state import Complete, Init, Running, State
+from pytest_workrail.engine.model.blockers import Unmet
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
-from pytest_workrail.engine.model.reasons import Reason
+from pytest_workrail.engine.model.reasons import MissingContextKey, Reason
+from pytest_workrail.engine.model.snapshot import (
+    Block,
+    BlockedState,
+    CompletedSet,
+    CompleteState,
+    EnginePayload,
+    EngineState,
+    ExecutionSnapshot,
+    GateCheckpoint,
+    InitState,
+    NothingPending,
+    RunningState,
+    StepPending,
+)
 from pytest_workrail.engine.model.trace import LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
+
+
+class Init(Struct, frozen=True):
+    """Nothing was selected yet."""
+
+
+class Running(Struct, frozen=True):
+    """Under way; a step is pending between its selection and its completion.
+
+    `progress` is the interpreter's own note of where to look next. It follows from the other members, so
+    it takes no part in comparisons and may be left out.
+    """
+
+    completed: CompletedKeys = CompletedKeys()
+    loop_stack: tuple[LoopFrame, ...] = ()
+    pending: StepInstance | None = None
+    progress: tuple[object, int] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Running) and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self._compared)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        return self.completed, self.loop_stack, self.pending
+
+
+class Complete(Struct, frozen=True):
+    """Over: no eligible step remained."""
+
+
+State: TypeAlias = Init | Running | Complete
+
+
+def snapshot_of(state: State, *, blocked: Block | None = None, gate: GateCheckpoint | None = None) -> ExecutionSnapshot:
+    """Return the snapshot of a state, perhaps with the block of its last attempt or the gate it waits at."""
+    snapshot = ExecutionSnapshot(1, EnginePayload(1, _stored(state, blocked), gate))
+    snapshot.__dict__["_state"] = state  # with the interpreter's note, which is not stored
+    return snapshot
+
+
+def _stored(state: State, blocked: Block | None) -> EngineState:
+    match state:
+        case Init():
+            return InitState()
+        case Complete():
+            return CompleteState()
+    state.completed.to_json()  # in order and checked from now on
+    completed = CompletedSet(state.completed)
+    pending = NothingPending() if state.pending is None else StepPending(state.pending)
+    if blocked is None:
+        return RunningState(completed, state.loop_stack, pending)
+    return BlockedState(completed, state.loop_stack, pending, blocked)
+
+
+def state_of(snapshot: ExecutionSnapshot) -> State:
+    """Return the state as the interpreter takes it; a blocked one is under way, its step still pending."""
+    known: State | None = snapshot.__dict__.get("_state")
+    if known is None:
+        known = snapshot.__dict__["_state"] = _restored(snapshot)
+    return known
+
+
+def _restored(snapshot: ExecutionSnapshot) -> State:
+    state = snapshot.state
+    match state:
+        case InitState():
+            return Init()
+        case CompleteState():
+            return Complete()
+        case RunningState() | BlockedState():
+            return Running(state.completed.values, state.loop_stack, snapshot.pending_step)
+
 
 MAX_ROUNDS = 10_000
 
@@ -374,3 +472,56 @@ class _Search:
         self.stack = self.stack[:-1]
         self.completed = self.completed.with_key(loop_id)
         self.open_steps &= ~self.plan.bits.get(loop_id, 0)
+
+
+Select = Callable[[Mapping[str, Json]], Ok[Selection] | Err[InterpreterError]]
+
+
+class Question(Struct, frozen=True):
+    """Which variables would let which step run. `patch` sets each of them to a value under which it does."""
+
+    step_id: str
+    patch: dict[str, Json]
+    unmet: tuple[Unmet, ...]
+
+    def reasons(self) -> tuple[MissingContextKey, ...]:
+        """One reason for each variable; the block as a whole remembers the patch."""
+        return tuple(
+            MissingContextKey(
+                name, self.step_id, self.patch, tuple(each for each in self.unmet if each.variable == name), value
+            )
+            for name, value in self.patch.items()
+        )
+
+
+def loop_question(unset: LoopUnset, context: Context) -> Question:
+    """The question of a loop that can't be entered without its variable."""
+    return Question(unset.step_id, {unset.variable: unset.suggested}, unset.unmet(context))
+
+
+def find_question(selection: Selection, context: Context, declined: frozenset[str], select: Select) -> Question | None:
+    """What to ask before a run completes with this selection; None when no variable would change that.
+
+    `select` repeats the selection with a change to the context. `declined` are variables that were asked for before.
+    """
+    if not selection.is_complete:
+        return None
+    for passed in selection.passed:
+        patch = passed.patch(context, declined) if isinstance(passed, PassedOver) else None
+        if not patch or len(patch) > MAX_BLOCKERS:
+            continue
+        step_id = _reached(select(patch))
+        if step_id is not None:
+            return Question(step_id, patch, passed.unmet(context))
+    return None
+
+
+def _reached(selected: Ok[Selection] | Err[InterpreterError]) -> str | None:
+    """The step that would be pending, or the loop that would be reached and asks for its own variable first."""
+    match selected:
+        case Ok(selection):
+            return None if selection.step is None else selection.step.step_id
+        case Err(LoopVariableUnset(unset=unset)):
+            return unset.step_id
+        case _:
+            return None

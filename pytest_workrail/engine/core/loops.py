@@ -8,20 +8,24 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
-from pytest_workrail.engine.core.errors import (
+from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
+from pytest_workrail.engine.core.outcomes import (
     InterpreterError,
     InvalidLoop,
     InvalidLoopControl,
     InvalidState,
     LoopReportError,
+    LoopUnset,
     MaxIterationsExceeded,
     MissingContext,
     MissingLoopControl,
+    Passed,
+    PassedOver,
+    Tracer,
     WrongLoopVariable,
+    actual,
 )
-from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
-from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, Tracer, actual
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
 from workrail_lint.base import js

@@ -1,21 +1,44 @@
-"""Outputs of a step: whether what was submitted is what was asked for, and what is kept of it."""
+"""Outputs of a step: whether what was submitted is what was asked for, and what is kept of it.
+
+Reports are outputs that an agent may submit at any step: divergences, and observations of capabilities.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.index import ASSESSMENT, CAPABILITY_OBSERVATION, ContractPack, IrIndex, artifact_kind
+from pytest_workrail.engine.core.index import (
+    ASSESSMENT,
+    ASSESSMENT_KIND,
+    CAPABILITY_OBSERVATION,
+    ContractPack,
+    IrIndex,
+    artifact_kind,
+)
 from pytest_workrail.engine.core.loops import loop_control_issues
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.reports import TIME_LIMIT_SECONDS, Validation, contract_issues
-from pytest_workrail.engine.model.events import ArtifactPayload
-from pytest_workrail.engine.model.ids import Digest
+from pytest_workrail.engine.model import keys
+from pytest_workrail.engine.model.events import (
+    ArtifactPayload,
+    AssessmentRecordedData,
+    AttemptDetail,
+    AttemptProvenance,
+    ClaimDetail,
+    ClaimProvenance,
+    ProbeDetail,
+    ProbeProvenance,
+    Provenance,
+    RecordedDimension,
+)
+from pytest_workrail.engine.model.ids import AttemptId, Digest
 from pytest_workrail.engine.model.places import LoopPath, collated, collation_key, truncate_marked
 from pytest_workrail.engine.model.reasons import (
+    CapabilityUnavailable,
+    CapabilityUnknown,
     EvaluationFailed,
     FollowupRequired,
     InvalidRequiredOutput,
@@ -28,17 +51,327 @@ from pytest_workrail.engine.model.words import (
     MAX_VALIDATION_ISSUE_BYTES,
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
+    Capability,
+    CapabilityStatus,
+    DivergenceReason,
 )
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.model.ir import ProgramStep, RequiredContract
+from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RequiredContract
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.workflow import (
+    AssessmentConsequence,
+    AssessmentDefinition,
+    AssessmentDimension,
+)
 
-# The judges of assessments and criteria are imported on demand: most steps have neither.
-if TYPE_CHECKING:
-    from pytest_workrail.engine.core.reports import RecordedAssessment
+# How long the patterns in the criteria of one step may take.
+TIME_LIMIT_SECONDS = 30.0
+
+
+class Validation(Struct, frozen=True):
+    """Whether a submission is valid, and what to say about it."""
+
+    valid: bool
+    issues: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+
+class ReportedDivergence(NamedTuple):
+    """A divergence in the form that is recorded; `artifact_index` is its place in the submission."""
+
+    artifact_index: int
+    reason: DivergenceReason
+    summary: str
+    related_step_id: str | None
+
+
+def divergences(
+    artifacts: Sequence[Json], pack: ContractPack
+) -> tuple[tuple[ReportedDivergence, ...], tuple[int, ...]]:
+    """The divergences in a submission, and the places of those that do not pass."""
+    passed: list[ReportedDivergence] = []
+    failed: list[int] = []
+    for index, artifact in enumerate(artifacts):
+        if artifact_kind(artifact) != pack.artifact_kind:
+            continue
+        if pack.issues(artifact):
+            failed.append(index)
+            continue
+        fields: Any = artifact
+        passed.append(ReportedDivergence(index, fields["reason"], fields["summary"], fields.get("relatedStepId")))
+    return tuple(passed), tuple(failed)
+
+
+class RecordedAssessment(Struct, frozen=True):
+    """A valid assessment. `artifact_index` is its place in the submission."""
+
+    assessment_id: str
+    artifact_index: int
+    summary: str | None
+    dimensions: tuple[RecordedDimension, ...]
+    normalization_notes: tuple[str, ...]
+
+    def data(self, attempt: AttemptId) -> AssessmentRecordedData:
+        """Return what an event records."""
+        return AssessmentRecordedData(
+            self.assessment_id,
+            attempt,
+            keys.artifact_output_id(attempt, self.artifact_index),
+            self.normalization_notes,
+            self.dimensions,
+            self.summary,
+        )
+
+
+class _Problem(NamedTuple):
+    issue: str
+    suggestion: str
+
+
+class _Candidate(NamedTuple):
+    place: int
+    artifact: dict[str, Any]
+
+
+def assess(
+    refs: Sequence[str], declared: Sequence[AssessmentDefinition], artifacts: Sequence[Json], pack: ContractPack
+) -> tuple[Validation, tuple[RecordedAssessment, ...]]:
+    """The verdict on a submission, and what to record: everything or, if one assessment is invalid, nothing."""
+    by_id = {assessment.id: assessment for assessment in declared}
+    undeclared = [ref for ref in refs if ref not in by_id]
+    if undeclared:
+        known = ", ".join(f'"{name}"' for name in by_id) or "none"
+        suggestion = f"Ask the author of the workflow; declared assessments: {known}."
+        return _invalid([_Problem(f'Assessment "{ref}" is not declared.', suggestion) for ref in undeclared]), ()
+    candidates = [
+        _Candidate(index, artifact)
+        for index, artifact in enumerate(artifacts)
+        if isinstance(artifact, dict) and artifact_kind(artifact) == ASSESSMENT_KIND
+    ]
+    problems: list[_Problem] = []
+    recorded: list[RecordedAssessment] = []
+    for ref in refs:
+        chosen = _choose(ref, candidates, pack, names_id=len(refs) > 1)
+        if isinstance(chosen, _Problem):
+            problems.append(chosen)
+            continue
+        record, found = _read(by_id[ref], chosen)
+        recorded.append(record)
+        problems.extend(found)
+    if problems:
+        return _invalid(problems), ()
+    return Validation(True), tuple(recorded)
+
+
+def _invalid(problems: list[_Problem]) -> Validation:
+    return Validation(False, tuple(p.issue for p in problems), tuple(p.suggestion for p in problems))
+
+
+def _choose(ref: str, candidates: list[_Candidate], pack: ContractPack, names_id: bool) -> _Candidate | _Problem:
+    """The artifact that answers a reference: the first one, or where there are several the first that names it."""
+    how = f'Submit an artifact of kind "{ASSESSMENT_KIND}"'
+    if not candidates:
+        issue = f'This step requires an assessment submission for "{ref}".'
+        return _Problem(issue, f"{how} in `output.artifacts`.")
+    if names_id:
+        for candidate in candidates:
+            if candidate.artifact.get("assessmentId") == ref and not pack.issues(candidate.artifact):
+                return candidate
+        issue = f'Missing assessment artifact for "{ref}". Each assessment of this step needs one that names it.'
+        return _Problem(issue, f'{how} and assessmentId "{ref}".')
+    first = candidates[0]
+    issues = pack.issues(first.artifact)
+    if issues:
+        return _Problem(
+            f'The assessment artifact for "{ref}" is malformed: {"; ".join(issues)}',
+            f"{how} whose `dimensions` give each dimension a level, or an object with `level` and `rationale`.",
+        )
+    named = first.artifact.get("assessmentId", ref)
+    if named != ref:
+        issue = f'The artifact assesses "{named}", but this step asks for "{ref}".'
+        return _Problem(issue, f'Set assessmentId to "{ref}", or leave it out.')
+    return first
+
+
+def _read(assessment: AssessmentDefinition, candidate: _Candidate) -> tuple[RecordedAssessment, list[_Problem]]:
+    """Return what an artifact records, and where it misses the declaration it answers."""
+    artifact = candidate.artifact
+    problems: list[_Problem] = []
+    submitted: dict[str, Any] = artifact["dimensions"]
+    dimensions: list[RecordedDimension] = []
+    notes: list[str] = []
+    for dimension in assessment.dimensions:
+        if dimension.id not in submitted:
+            if dimension.required is not False:
+                issue = f'Missing assessment dimension "{dimension.id}".'
+                problems.append(_Problem(issue, f"Give it one of these levels: {_listed(dimension.levels)}."))
+            continue
+        answer = submitted[dimension.id]
+        raw = answer["level"] if isinstance(answer, dict) else answer
+        level = _canonical_level(dimension, raw)
+        if isinstance(level, _Problem):
+            problems.append(level)
+            continue
+        rationale = js.trim(answer.get("rationale", "")) if isinstance(answer, dict) else ""
+        if level != raw:
+            notes.append(f'Normalized level "{raw}" to canonical value "{level}".')
+        way: Literal["exact", "normalized"] = "exact" if level == raw else "normalized"
+        dimensions.append(RecordedDimension(dimension.id, level, way, rationale or None))
+    problems.extend(_unknown_dimensions(assessment, submitted))
+    record = RecordedAssessment(
+        assessment.id, candidate.place, artifact.get("summary"), tuple(dimensions), tuple(notes)
+    )
+    return record, problems
+
+
+def _canonical_level(dimension: AssessmentDimension, raw: str) -> str | _Problem:
+    levels = dimension.levels
+    if raw in levels:
+        return raw
+    folded = js.lower(js.trim(raw))
+    hits = [level for level in levels if js.lower(level) == folded]
+    if len(hits) == 1:
+        return hits[0]
+    name = dimension.id
+    suggestion = f'Give dimension "{name}" one of these levels, exactly as written: {_listed(levels)}.'
+    if hits:
+        return _Problem(f'Dimension "{name}": Level "{raw}" is ambiguous; it can mean {_listed(hits)}.', suggestion)
+    issue = f'Dimension "{name}": Level "{raw}" is not allowed. Allowed levels: {_listed(levels)}.'
+    return _Problem(issue, suggestion)
+
+
+def _unknown_dimensions(assessment: AssessmentDefinition, submitted: dict[str, Any]) -> Iterator[_Problem]:
+    known = [dimension.id for dimension in assessment.dimensions]
+    for name in js.keys(submitted):
+        if name not in known:
+            issue = f'Unknown assessment dimension "{name}" for assessment "{assessment.id}".'
+            yield _Problem(issue, f'Leave "{name}" out; the dimensions are: {_listed(known)}.')
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def followups(
+    consequences: Sequence[AssessmentConsequence], recorded: Sequence[RecordedAssessment]
+) -> tuple[FollowupRequired, ...]:
+    """What the recorded levels set off, at most once per consequence, in the order of declaration."""
+    fired = (_followup(consequence, recorded) for consequence in consequences)
+    return tuple(reason for reason in fired if reason is not None)
+
+
+def _followup(consequence: AssessmentConsequence, recorded: Sequence[RecordedAssessment]) -> FollowupRequired | None:
+    when = consequence.when
+    for assessment in recorded:
+        if when.for_assessment not in (None, assessment.assessment_id):
+            continue
+        for dimension in assessment.dimensions:
+            if dimension.level == when.any_equals_level:
+                guidance = consequence.effect.guidance
+                return FollowupRequired(assessment.assessment_id, dimension.dimension_id, dimension.level, guidance)
+    return None
+
+
+PROBE_TEMPLATE = "wr.templates.capability_probe"
+
+
+class Observation(Struct, frozen=True):
+    """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
+
+    artifact_index: int
+    capability: Capability
+    status: CapabilityStatus
+    provenance: Provenance
+
+    @property
+    def is_strong(self) -> bool:
+        """True when something was tried; a mere claim neither unlocks nor locks anything."""
+        return self.provenance.enforcement_grade == "strong"
+
+
+def observation_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
+    """What keeps an observation from being recorded at a step: its pack, and where probes are made."""
+    issues = pack.issues(dict(artifact))
+    if issues:
+        return issues
+    provenance = artifact["provenance"]
+    is_probe = isinstance(provenance, dict) and provenance["kind"] == "probe_step"
+    if is_probe and step.probed_capability != artifact["capability"]:
+        return ("provenance.kind: A probe_step observation can be made only at the probe step of its capability",)
+    return ()
+
+
+def contract_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
+    """What keeps an observation from being the one a step asks for: a probe wants that of its own capability."""
+    probed = step.probed_capability
+    if probed is not None and artifact.get("capability") != probed and not pack.issues(dict(artifact)):
+        return (f'capability: Invalid literal value, expected "{probed}"',)
+    return observation_issues(step, artifact, pack)
+
+
+def observations(
+    step: ProgramStep, artifacts: Sequence[Json], pack: ContractPack
+) -> tuple[tuple[Observation, ...], tuple[int, ...]]:
+    """The observations in a submission, and the places of those that do not pass."""
+    passed: list[Observation] = []
+    failed: list[int] = []
+    for index, artifact in enumerate(artifacts):
+        if not isinstance(artifact, dict) or artifact_kind(artifact) != pack.artifact_kind:
+            continue
+        if observation_issues(step, artifact, pack):
+            failed.append(index)
+            continue
+        fields: Any = artifact
+        provenance = _provenance(fields["provenance"], fields["status"], step.id)
+        passed.append(Observation(index, fields["capability"], fields["status"], provenance))
+    return tuple(passed), tuple(failed)
+
+
+def _provenance(given: dict[str, Any], status: Any, step_id: str) -> Provenance:
+    """The grade follows from the kind; nobody can claim it."""
+    match given["kind"]:
+        case "probe_step":
+            return ProbeProvenance(ProbeDetail(PROBE_TEMPLATE, step_id, given["result"]))
+        case "attempted_use":
+            return AttemptProvenance(AttemptDetail("workflow_step", given["result"], given.get("failureCode")))
+        case _:
+            return ClaimProvenance(ClaimDetail(given["claimedBy"], status))
+
+
+def probe_steps(program: Program) -> dict[str, list[str]]:
+    """Return the probe steps of a workflow by the capability they probe."""
+    probes: dict[str, list[str]] = {}
+    for step in program.steps:
+        if step.probed_capability is not None:
+            probes.setdefault(step.probed_capability, []).append(step.id)
+    return probes
+
+
+def capability_reasons(
+    program: Program, pending_step_id: str, completed: Collection[str], observed: Iterable[Observation]
+) -> tuple[CapabilityUnknown | CapabilityUnavailable, ...]:
+    """Required capabilities that nothing strong has shown to be there, as far as their probes were reached.
+
+    `observed` are those on the lineage and then those of the submission, oldest first.
+    """
+    probes = probe_steps(program)
+    status: dict[str, CapabilityStatus] = {item.capability: item.status for item in observed if item.is_strong}
+    reasons: list[CapabilityUnknown | CapabilityUnavailable] = []
+    for capability in program.required_capabilities:
+        if not any(step_id == pending_step_id or step_id in completed for step_id in probes.get(capability, ())):
+            continue
+        match status.get(capability, "unknown"):
+            case "unknown":
+                reasons.append(CapabilityUnknown(capability))
+            case "unavailable":
+                reasons.append(CapabilityUnavailable(capability))
+            case "available":
+                pass
+    return tuple(reasons)
+
 
 CRITERIA_REF = "wr.validationCriteria"
 
@@ -135,8 +468,6 @@ class OutputValidator:
         fired: tuple[FollowupRequired, ...] = ()
         asked = step.assessments
         if asked is not None:
-            from pytest_workrail.engine.core.reports import assess, followups
-
             pack = self._packs[ASSESSMENT]
             assessed, recorded = assess(asked.refs, self._assessments, submission.artifacts, pack)
             fired = followups(asked.consequences, recorded)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
+from pytest_workrail.engine.core.outcomes import NOTHING_SKIPPED, SkippedList
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import GapRecordedData, Resolves
 from pytest_workrail.engine.model.events import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 
+from pytest_workrail.engine.core.outputs import Observation
 from pytest_workrail.engine.core.profiles import RewindContext
-from pytest_workrail.engine.core.reports import Observation
 from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,

@@ -7,15 +7,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.errors import (
-    InterpreterError,
-    InvalidLoopControl,
-    LoopReportError,
-    LoopVariableUnset,
-    MissingContext,
-)
 from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE
-from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.interpreter import Question, Running, Selection, find_question, loop_question, state_of
 from pytest_workrail.engine.core.modes import (
     Block,
     Preferences,
@@ -25,7 +18,26 @@ from pytest_workrail.engine.core.modes import (
     decide,
     recommendation_warnings,
 )
-from pytest_workrail.engine.core.outputs import Invalid, Judgement, Missing, Submission
+from pytest_workrail.engine.core.outcomes import (
+    InterpreterError,
+    InvalidLoopControl,
+    LoopReportError,
+    LoopVariableUnset,
+    MissingContext,
+    Passed,
+)
+from pytest_workrail.engine.core.outputs import (
+    Invalid,
+    Judgement,
+    Missing,
+    Observation,
+    ReportedDivergence,
+    Submission,
+    Validation,
+    capability_reasons,
+    divergences,
+    observations,
+)
 from pytest_workrail.engine.core.profiles import (
     Capabilities,
     Confirmation,
@@ -36,18 +48,7 @@ from pytest_workrail.engine.core.profiles import (
     RepeatedGaps,
     UnsetCondition,
 )
-from pytest_workrail.engine.core.question import Question, find_question, loop_question
-from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.reports import (
-    Observation,
-    ReportedDivergence,
-    Validation,
-    capability_reasons,
-    divergences,
-    observations,
-)
-from pytest_workrail.engine.core.skipped import Passed
-from pytest_workrail.engine.core.state import Running, state_of
+from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.blockers import Gap, distinct_gaps
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import (

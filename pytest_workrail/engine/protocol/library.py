@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.engine.core.rendering import parallel_prompt
+from pytest_workrail.engine.core.prompts import parallel_prompt
 from pytest_workrail.engine.model.places import collation_key
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.errors import ToolError

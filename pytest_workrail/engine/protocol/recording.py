@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.guidance import FixContext, fixed_members
+from pytest_workrail.engine.core.interpreter import snapshot_of, state_of
 from pytest_workrail.engine.core.modes import is_autonomous
+from pytest_workrail.engine.core.outcomes import Passed, skipped_list
 from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
     Missing,
     Submission,
+    Validation,
     stored_artifacts,
     stored_notes,
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
-from pytest_workrail.engine.core.reports import Validation
-from pytest_workrail.engine.core.skipped import Passed, skipped_list
-from pytest_workrail.engine.core.state import snapshot_of, state_of
+from pytest_workrail.engine.core.prompt_slots import FixContext, fixed_members
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.events import (

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
+from pytest_workrail.engine.core.outcomes import NOTHING_SKIPPED, SkippedList
 from pytest_workrail.engine.core.prompts import PendingStep
-from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
 from pytest_workrail.engine.model.blockers import Blocker
 from pytest_workrail.engine.model.events import AssessmentRecordedData
 from pytest_workrail.engine.model.ids import NodeId

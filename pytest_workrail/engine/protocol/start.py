@@ -7,13 +7,25 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.errors import InterpreterError, LoopReportError, LoopVariableUnset, MissingContext
-from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.interpreter import (
+    Question,
+    Select,
+    Selection,
+    find_question,
+    loop_question,
+    snapshot_of,
+)
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.core.outcomes import (
+    InterpreterError,
+    LoopReportError,
+    LoopUnset,
+    LoopVariableUnset,
+    MissingContext,
+    Passed,
+    skipped_list,
+)
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
-from pytest_workrail.engine.core.question import Question, Select, find_question, loop_question
-from pytest_workrail.engine.core.skipped import LoopUnset, Passed, skipped_list
-from pytest_workrail.engine.core.state import snapshot_of
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
     AutonomyChange,

@@ -9,7 +9,7 @@ from changed import replace
 from msgspec import structs
 
 from planted.bug import KEPT, Patch, bug
-from pytest_workrail.engine.core import prompts, skipped
+from pytest_workrail.engine.core import outcomes, prompts
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.model.reasons import FollowupRequired
 from pytest_workrail.engine.protocol import advance, engine, recording, rehydrate, requests, responses, step_response
@@ -39,7 +39,7 @@ def context_without_budget() -> list[Patch]:
 
 @bug("a trace without its budget", "budget", workflow="long")
 def trace_without_budget() -> list[Patch]:
-    return [(skipped, "MAX_TRACE_ENTRIES", 1_000), (skipped, "MAX_TRACE_TOTAL_BYTES", 10**9)]
+    return [(outcomes, "MAX_TRACE_ENTRIES", 1_000), (outcomes, "MAX_TRACE_TOTAL_BYTES", 10**9)]
 
 
 @bug("recovery text without its budget", "budget", workflow="list")

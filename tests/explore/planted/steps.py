@@ -9,8 +9,8 @@ from msgspec import structs
 
 from planted.bug import Patch, bug, session_of
 from pytest_workrail.engine.core import interpreter, loops
+from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import Decided, NotFound
-from pytest_workrail.engine.core.state import Running
 from pytest_workrail.engine.model.places import CompletedKeys
 from pytest_workrail.engine.model.snapshot import BlockedState
 from pytest_workrail.engine.projections import lineage
