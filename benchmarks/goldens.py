@@ -27,7 +27,7 @@ _CONFTEST = """
 import json
 from pathlib import Path
 import pytest
-from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.agents.agent import Exchange, Transcript
 
 @pytest.fixture(scope="session")
 def made():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Submit
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.engine.core.index import ContractPack, contract_packs
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.model.build import program_model

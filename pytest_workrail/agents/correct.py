@@ -1,4 +1,4 @@
-"""The smallest valid answer to a step, and the context that a run has to start with.
+"""The automatic agent: the smallest valid answer to a step, and the context that a run has to start with.
 
 As few variables as possible are set, to plain values.
 """
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from pytest_workrail.agents.agent import StartView, StepView, Submit
+from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
     CAPABILITY_OBSERVATION,
@@ -428,3 +428,23 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
             return not selection.is_complete
         case Err(error):
             return isinstance(error, MissingContext | LoopVariableUnset)
+
+
+class Auto(Agent):
+    """Submits the smallest valid answer to every step."""
+
+    def __init__(self) -> None:
+        self._answered: tuple[str, int] | None = None
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        self._answered = None
+        return start_context(start)
+
+    def act(self, view: StepView) -> Action:
+        if view.refusal in ("terminal", "gated"):
+            return Stop("No answer of an agent can change this.")
+        place = (view.step_id, view.visit)
+        if view.refusal is not None and self._answered == place:
+            return Stop("The smallest valid answer was refused.")
+        self._answered = place
+        return correct_answer(view)

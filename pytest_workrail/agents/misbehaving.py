@@ -18,6 +18,7 @@ from pytest_workrail.agents.agent import (
     Action,
     Agent,
     Call,
+    Exchange,
     Problem,
     Rehydrate,
     Resend,
@@ -29,8 +30,8 @@ from pytest_workrail.agents.agent import (
     Submit,
     unknown_step_message,
 )
-from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.correct import (
+    Auto,
     assessment_artifacts,
     contract_artifact,
     correct_answer,
@@ -38,7 +39,6 @@ from pytest_workrail.agents.correct import (
     observation,
     start_context,
 )
-from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.words import MAX_NOTES_BYTES

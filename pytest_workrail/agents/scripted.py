@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pytest_workrail.agents.agent import (
     Action,
     Agent,
+    Exchange,
     Prefer,
     Problem,
     Provide,
@@ -22,11 +23,11 @@ from pytest_workrail.agents.agent import (
     StepView,
     Stop,
     Submit,
+    Transcript,
     member_of,
     unknown_step_message,
 )
 from pytest_workrail.agents.misbehaving import behave
-from pytest_workrail.agents.transcript import Exchange, Transcript
 from workrail_lint.base.js import Json, deep_equal
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import hint

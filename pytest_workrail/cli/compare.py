@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pytest_workrail.agents.agent import Agent
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
 from pytest_workrail.cli.mutate import workflow_scenarios
 from pytest_workrail.cli.searches import SearchedWorkflow, searched_workflows, shown_path

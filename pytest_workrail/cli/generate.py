@@ -23,7 +23,7 @@ from pytest_workrail.cli.searches import (
 )
 from pytest_workrail.explore.executor import Gathered
 from pytest_workrail.explore.generation import TASK, generation_piece
-from pytest_workrail.scenarios.generated import file_bytes
+from pytest_workrail.scenarios.drivers import file_bytes
 from workrail_lint.base.files import output_root, read_file, remove_file, write_atomically
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

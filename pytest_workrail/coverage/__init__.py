@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_workrail.agents.transcript import Transcript
+    from pytest_workrail.agents.agent import Transcript
 
 
 # The plugins that follow the runs of a session, each registered only when an option asks for it.

@@ -11,41 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_workrail.agents.correct import workflow_solver
-from pytest_workrail.coverage.members import Members, MemberTable
 from pytest_workrail.coverage.points import (
     ASKED,
     FREE,
     LEFT_OUT,
     MISSING_KEY,
     UNSET,
-    Point,
-    consequence_place,
-    dimension_place,
-    fragment_place,
-    gate_place,
-    place_of,
-    truth_case,
-)
-from pytest_workrail.coverage.reach import (
-    LIMIT,
-    MANY,
-    ONE,
-    ZERO,
-    ConditionScope,
-    loop_exits,
-    loop_numbers,
-    skippable_loops,
-)
-from pytest_workrail.coverage.refusals import (
-    APPROVAL,
-    AT_LIMIT,
-    FOLLOWUP,
-    GAP_OF_BLOCKER,
-    UnsetVariables,
-    loop_blockers,
-    step_blockers,
-)
-from pytest_workrail.coverage.sites import (
     Arrival,
     AttemptSeen,
     ConditionSeen,
@@ -59,14 +30,40 @@ from pytest_workrail.coverage.sites import (
     LoopAsked,
     LoopLeft,
     LoopSite,
+    Members,
+    MemberTable,
     NeighbourSeen,
     NeighbourSite,
+    Point,
     QuestionSeen,
     QuestionSite,
     RefusalSite,
     Site,
     StepSite,
     UnsetSeen,
+    consequence_place,
+    dimension_place,
+    fragment_place,
+    gate_place,
+    place_of,
+    truth_case,
+)
+from pytest_workrail.coverage.reach import (
+    APPROVAL,
+    AT_LIMIT,
+    FOLLOWUP,
+    GAP_OF_BLOCKER,
+    LIMIT,
+    MANY,
+    ONE,
+    ZERO,
+    ConditionScope,
+    UnsetVariables,
+    loop_blockers,
+    loop_exits,
+    loop_numbers,
+    skippable_loops,
+    step_blockers,
 )
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.loops import body_of

@@ -10,22 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pytest_workrail.agents.transcript import Choice, Transcript
+from pytest_workrail.agents.agent import Choice, Transcript
 from pytest_workrail.coverage.goals import observed_points
-from pytest_workrail.coverage.members import MemberTable
-from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point, place_of
-from pytest_workrail.coverage.reach import LIMIT, iteration_count, natural_exit
-from pytest_workrail.coverage.sites import (
+from pytest_workrail.coverage.points import (
+    MISSING_KEY,
+    UNSET,
     Arrival,
     AttemptSeen,
     ConditionSeen,
     Evidence,
     LoopAsked,
     LoopLeft,
+    MemberTable,
     NeighbourSeen,
+    Point,
     QuestionSeen,
     UnsetSeen,
+    place_of,
 )
+from pytest_workrail.coverage.reach import LIMIT, iteration_count, natural_exit
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.interpreter import Interpreter, Running
 from pytest_workrail.engine.core.loops import LoopPlan

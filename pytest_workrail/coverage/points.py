@@ -1,13 +1,28 @@
-"""Coverage points: the single things a run can show about a workflow, and where each is."""
+"""Coverage points: the single things a run can show about a workflow, where each is, and what shows it.
+
+Goal kinds read the sites of a workflow and the evidence of a run. A condition of several comparisons can be true and
+false in a suite while one of its members never mattered: a member decides if the whole would come out the other way
+with that member flipped.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from pytest_workrail.agents.agent import Attempt, Choice
+from pytest_workrail.coverage.reach import ConditionScope
+from pytest_workrail.engine.core.profiles import Confirmation, Profile
 from pytest_workrail.engine.model.places import LoopPath, LoopPosition
+from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
+from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
+from workrail_lint.systems.workrail.solver.search import Wish
 
 if TYPE_CHECKING:
     from pytest_workrail.coverage.goals import GoalKind
+
 
 # The case of a dimension that an assessment was submitted without.
 LEFT_OUT = "accepted or refused"
@@ -64,3 +79,296 @@ def consequence_place(place: str, for_assessment: str | None) -> str:
 def gate_place(place: str) -> str:
     """Return where the condition of a confirmation is."""
     return f"{place}#confirmation"
+
+
+_TRUE: dict[str, Any] = {"and": []}
+_FALSE: dict[str, Any] = {"or": []}
+
+
+class Members:
+    """The comparisons of a condition, each with the place where it comes first."""
+
+    def __init__(self, condition: object) -> None:
+        self.condition = condition
+        self.expression: Expression | None = read(condition)
+        self.places: dict[Comparison, str] = {}
+        if isinstance(condition, dict) and self.expression is not None and self.expression.is_sound:
+            for place, node in _leaves(condition, ""):
+                self.places.setdefault(comparison_of(node), place)
+        if len(self.places) < 2:
+            self.places = {}
+
+    def deciding(self, context: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the members that decide about the condition in a context, as cases."""
+        if not self.places or self.expression is None:
+            return
+        truths = {each: each.holds(context.get(each.variable)) for each in self.places}
+        outcome = self.expression.value(truths)
+        if outcome is None:
+            return
+        for member, place in self.places.items():
+            truth = truths[member]
+            if truth is not None and self.expression.value({**truths, member: not truth}) is not outcome:
+                yield decides_case(place, truth)
+
+    def wishes(self) -> Iterator[tuple[str, list[Wish]]]:
+        """For each case what has to hold so that the member decides."""
+        for member, place in self.places.items():
+            with_it, without = (_replaced(self.condition, member, value) for value in (_TRUE, _FALSE))
+            differs = {"or": [{"and": [with_it, {"not": without}]}, {"and": [{"not": with_it}, without]}]}
+            leaf = {"var": member.variable, **({member.operator: member.operand} if member.operator else {})}
+            for truth in (True, False):
+                yield decides_case(place, truth), [(differs, True), (leaf, truth)]
+
+
+def decides_case(place: str, truth: bool) -> str:
+    """Return the case of a member that decided, by its pointer in the condition."""
+    return f"{place} {truth_case(truth)}"
+
+
+def _leaves(condition: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if "var" in condition:
+        yield place or "/", condition
+        return
+    for logic in ("and", "or"):
+        if logic in condition:
+            for index, member in enumerate(condition[logic]):
+                yield from _leaves(member, f"{place}/{logic}/{index}")
+            return
+    if "not" in condition:
+        yield from _leaves(condition["not"], f"{place}/not")
+
+
+def _replaced(condition: Any, member: Comparison, value: dict[str, Any]) -> Any:
+    if "var" in condition:
+        return value if comparison_of(condition) == member else condition
+    for logic in ("and", "or"):
+        if logic in condition:
+            return {logic: [_replaced(each, member, value) for each in condition[logic]]}
+    return {"not": _replaced(condition["not"], member, value)} if "not" in condition else condition
+
+
+class MemberTable:
+    """The members of the conditions of one IR, read once. Conditions are known by their place in memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Members] = {}
+
+    def __getitem__(self, condition: object) -> Members:
+        found = self._known.get(id(condition))
+        if found is None:
+            found = self._known[id(condition)] = Members(condition)
+        return found
+
+
+# ------------------------------------------------------------------------------------------------ sites of a workflow
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSite:
+    """A step or loop with a run condition. `waits` means that a run can show it waiting for unset variables."""
+
+    place: str
+    condition: object
+    scope: ConditionScope
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSite:
+    """A loop, and the ways in which it can end."""
+
+    loop: RepeatingStep
+    scope: ConditionScope
+    exits: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StepSite:
+    """A step that an agent can be given."""
+
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentSite:
+    """A fragment of a prompt."""
+
+    place: str
+    fragment: PromptFragment
+    scope: ConditionScope
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationSite:
+    """The confirmation of a step."""
+
+    place: str
+    step: ProgramStep
+    scope: ConditionScope
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionSite:
+    """A dimension of an assessment that a step asks for. `is_only` means that the assessment has no other."""
+
+    place: str
+    levels: Sequence[str]
+    is_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConsequenceSite:
+    """A level of an assessment that has a consequence."""
+
+    place: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContractSite:
+    """The contract of a step's output."""
+
+    place: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalSite:
+    """A step or loop that can refuse what is submitted, by the codes of its blockers."""
+
+    place: str
+    codes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSite:
+    """A step or loop that a run can be asked about because variables are not set."""
+
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourSite:
+    """Two steps in line."""
+
+    place: str
+    step: ProgramStep
+    following: ProgramStep
+    scope: ConditionScope
+
+
+Site: TypeAlias = (
+    ConditionSite
+    | LoopSite
+    | StepSite
+    | FragmentSite
+    | ConfirmationSite
+    | DimensionSite
+    | ConsequenceSite
+    | ContractSite
+    | RefusalSite
+    | QuestionSite
+    | NeighbourSite
+)
+
+# --------------------------------------------------------------------------------------------------- evidence of a run
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSeen:
+    """A run condition was evaluated. `members` is None where nobody counts which member decided."""
+
+    place: str
+    condition: object
+    context: Mapping[str, Any]
+    holds: bool
+    members: MemberTable | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetSeen:
+    """A step or loop was passed over because variables are not set."""
+
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopAsked:
+    """The condition of a loop was evaluated before an iteration."""
+
+    loop_id: str
+    condition: object
+    context: Mapping[str, Any]
+    members: MemberTable
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLeft:
+    """A loop ended in one of the ways of `reach`."""
+
+    loop_id: str
+    case: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourSeen:
+    """A step was chosen while the next one in the document could have been chosen as well."""
+
+    place: str
+    following: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A step became pending."""
+
+    choice: Choice
+    place: str
+    step: ProgramStep
+    context: Mapping[str, Any]
+    profile: Profile
+    members: MemberTable | None
+
+    @property
+    def gate_case(self) -> str | None:
+        """What the agent was told about waiting for a person; None where it was told nothing."""
+        if self.step.confirmation.kind == "never":
+            return None
+        never_waits = self.profile.confirmation is Confirmation.USER_DEPENDENCY and self.choice.never_stops
+        match self.choice.intent:
+            case "await_user_confirmation":
+                return ASKED
+            case "perform_pending_then_continue" if not never_waits and self.step.type != "parallel":
+                return FREE
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSeen:
+    """A step was submitted, and accepted or refused."""
+
+    attempt: Attempt
+    place: str
+    step: ProgramStep
+
+    def refusals(self) -> Iterator[tuple[str, Counter[str]]]:
+        """Yield the step and the loop around it, each with the codes and gaps that it brought about."""
+        of_loop = Counter(self.attempt.of_loop)
+        yield self.place, Counter((*self.attempt.blockers, *self.attempt.gaps)) - of_loop
+        if self.attempt.loop_path:
+            yield self.attempt.loop_path[-1][0], of_loop
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSeen:
+    """A run was blocked by unset variables, or recorded the gap and went on."""
+
+    place: str
+    is_gap: bool
+
+
+Evidence: TypeAlias = (
+    ConditionSeen | UnsetSeen | LoopAsked | LoopLeft | NeighbourSeen | Arrival | AttemptSeen | QuestionSeen
+)

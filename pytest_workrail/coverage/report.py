@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import KINDS, GoalKind, kind_named
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.profiles import PROFILES

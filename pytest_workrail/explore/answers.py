@@ -29,7 +29,7 @@ from pytest_workrail.coverage.points import (
     dimension_place,
     place_of,
 )
-from pytest_workrail.coverage.refusals import FOLLOWUP, GAP_OF_BLOCKER
+from pytest_workrail.coverage.reach import FOLLOWUP, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import Capabilities
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import (
     BlockerGoal,
     GapGoal,
@@ -22,16 +22,15 @@ from pytest_workrail.coverage.goals import (
 )
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Point
-from pytest_workrail.coverage.reach import LIMIT
-from pytest_workrail.coverage.refusals import REFUSAL_OF_GAP, REFUSALS
+from pytest_workrail.coverage.reach import LIMIT, REFUSAL_OF_GAP, REFUSALS
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.reasons import LoopLimitReached, UserOnlyDependency
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
 from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.run.project_sources import project_sources
-from pytest_workrail.scenarios.generated import is_generated, is_untouched, redundant, stamped
+from pytest_workrail.run.start import project_sources
+from pytest_workrail.scenarios.drivers import is_generated, is_untouched, redundant, stamped
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
 from workrail_lint.base.js import Json, json_text, text
 from workrail_lint.base.result import Err

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.loops import body_of

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pytest_workrail.agents.agent import StartView, StepView, Submit
+from pytest_workrail.agents.agent import Exchange, StartView, StepView, Submit
 from pytest_workrail.agents.correct import artifacts_of, correct_answer, notes_of, start_context
 from pytest_workrail.agents.misbehaving import behave
-from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.events import Event

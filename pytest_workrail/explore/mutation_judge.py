@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.agents.correct import agent_solver, conditions_of
-from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import place_of
 from pytest_workrail.coverage.reach import ConditionScope

@@ -15,9 +15,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
+from pytest_workrail.agents.agent import Action, Agent, Choice, Prefer, Rewind, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.correct import correct_answer, loop_decision, needed_variables
-from pytest_workrail.agents.transcript import Choice
 from pytest_workrail.coverage.goals import (
     GUIDED,
     NEVER_STOP,
@@ -34,8 +33,7 @@ from pytest_workrail.coverage.goals import (
 )
 from pytest_workrail.coverage.observe import PathState
 from pytest_workrail.coverage.points import ASKED, FREE, Point, fragment_place, gate_place, place_of
-from pytest_workrail.coverage.reach import LIMIT, MANY, ONE, ZERO
-from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
+from pytest_workrail.coverage.reach import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER, LIMIT, MANY, ONE, ZERO
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Running
@@ -47,8 +45,7 @@ from pytest_workrail.engine.model.places import LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
-from pytest_workrail.explore.guide import Guide, extras
-from pytest_workrail.explore.targets import Target, element_name
+from pytest_workrail.explore.guide import Guide, Target, element_name, extras
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.ir import RepeatingStep

@@ -14,8 +14,20 @@ from typing import Any
 from pytest_workrail.coverage.goals import BlockerGoal, ConditionGoal, Excluded, GoalList, LoopGoal, StepGoal
 from pytest_workrail.coverage.observe import steps_by_place
 from pytest_workrail.coverage.points import Point, place_of
-from pytest_workrail.coverage.reach import LIMIT, ONE, ZERO, asks_about_limit, continuing, fixed_count, loop_numbers
-from pytest_workrail.coverage.refusals import APPROVAL, AT_LIMIT, can_reject, loop_blockers, step_blockers
+from pytest_workrail.coverage.reach import (
+    APPROVAL,
+    AT_LIMIT,
+    LIMIT,
+    ONE,
+    ZERO,
+    asks_about_limit,
+    can_reject,
+    continuing,
+    fixed_count,
+    loop_blockers,
+    loop_numbers,
+    step_blockers,
+)
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import PROFILES, Profile

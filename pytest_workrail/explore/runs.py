@@ -8,11 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
-from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.correct import correct_answer
+from pytest_workrail.agents.agent import Action, Agent, Exchange, Prefer, Rewind, StartView, StepView, Stop, Submit
+from pytest_workrail.agents.correct import Auto, correct_answer
 from pytest_workrail.agents.scripted import Scripted, Turn
-from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.coverage.goals import (
     GUIDED,
     NEVER_STOP,
@@ -24,8 +22,7 @@ from pytest_workrail.coverage.goals import (
 )
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Point
-from pytest_workrail.coverage.reach import ZERO
-from pytest_workrail.coverage.refusals import UnsetVariables
+from pytest_workrail.coverage.reach import ZERO, UnsetVariables
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import Autonomy

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.golden.encoding import METADATA, prompt_parts
 from pytest_workrail.golden.symbols import joined, renumbered, split
 from workrail_lint.base.result import Err, Ok

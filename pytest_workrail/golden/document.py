@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
-from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
+from pytest_workrail.agents.agent import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import AUTONOMIES, Confirmer
@@ -20,7 +20,7 @@ from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, 
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle, fixed_members
 from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, dumps, encode_file, fold
 from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines, split
-from pytest_workrail.run.matchers import Matcher, Matching
+from pytest_workrail.run.result import Matcher, Matching
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.model.ir import BodyProgramStep, Program, RepeatingStep

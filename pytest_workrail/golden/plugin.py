@@ -28,8 +28,8 @@ from pytest_workrail.run.pytest_session import (
 from workrail_lint.base.terminal import Style, neutral
 
 if TYPE_CHECKING:
-    from pytest_workrail.agents.transcript import Transcript
-    from pytest_workrail.run.matchers import Matcher
+    from pytest_workrail.agents.agent import Transcript
+    from pytest_workrail.run.result import Matcher
 
 # Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
 _BY_GOLDEN = "workrail_golden"

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 from msgspec.structs import replace
 
-from pytest_workrail.agents.agent import Agent
-from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.agents.agent import Agent, answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
 from pytest_workrail.golden.causes import Causes, headline
 from pytest_workrail.golden.diff import Difference

@@ -31,8 +31,8 @@ from workrail_lint.base.wording import counted
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_workrail.agents.transcript import Transcript
-    from pytest_workrail.run.matchers import Matcher
+    from pytest_workrail.agents.agent import Transcript
+    from pytest_workrail.run.result import Matcher
 
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
@@ -96,7 +96,7 @@ class GoldenSession:
         from pytest_workrail.golden.document import folded_golden
         from pytest_workrail.golden.encoding import encode_file, says
         from pytest_workrail.golden.files import read, unwritable
-        from pytest_workrail.run.matchers import NoSuchMember
+        from pytest_workrail.run.result import NoSuchMember
 
         path = f"{self._root}{os.sep}{key.path}"
         folder = key.path.rpartition("/")[0]

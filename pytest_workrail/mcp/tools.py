@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol import shapes
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.shapes import Shape, ToolName
 from pytest_workrail.engine.protocol.text import error_text
 from pytest_workrail.mcp.engine_words import ANSWERS, INSTRUCTIONS, MEMBERS, TITLES, TOOLS
-from pytest_workrail.run.project_sources import project_sources
+from pytest_workrail.run.start import project_sources
 from workrail_lint.api import check_text
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok

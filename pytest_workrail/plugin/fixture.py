@@ -13,9 +13,8 @@ import pytest
 from msgspec import structs
 
 from pytest_workrail import api
-from pytest_workrail.agents.agent import Agent
+from pytest_workrail.agents.agent import Agent, Transcript
 from pytest_workrail.agents.scripted import Fixtures
-from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import Autonomy
@@ -23,11 +22,9 @@ from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden, check_inline
 from pytest_workrail.golden.profiles import Comparison
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
-from pytest_workrail.run import matchers
-from pytest_workrail.run.matchers import Matcher
-from pytest_workrail.run.project_sources import project_sources
-from pytest_workrail.run.result import Run
-from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
+from pytest_workrail.run import result
+from pytest_workrail.run.result import Matcher, Run
+from pytest_workrail.run.start import Options, Script, Source, Sources, known_options, project_sources
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -43,12 +40,12 @@ class Workrail:
     stubborn = staticmethod(api.stubborn)
     erratic = staticmethod(api.erratic)
     lossy = staticmethod(api.lossy)
-    path = staticmethod(matchers.path)
-    any_value = staticmethod(matchers.any_value)
-    any_text = staticmethod(matchers.any_text)
-    any_timestamp = matchers.any_timestamp
-    any_number = matchers.any_number
-    any_uuid = matchers.any_uuid
+    path = staticmethod(result.path)
+    any_value = staticmethod(result.any_value)
+    any_text = staticmethod(result.any_text)
+    any_timestamp = result.any_timestamp
+    any_number = result.any_number
+    any_uuid = result.any_uuid
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._config = request.config

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import KINDS
 from pytest_workrail.coverage.plugin import CoveragePlugin
 from pytest_workrail.coverage.report import document

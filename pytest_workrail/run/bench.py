@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.agents.agent import one_of
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import Exchange, one_of
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.model.reasons import (

@@ -16,6 +16,8 @@ from pytest_workrail.agents.agent import (
     Agent,
     Call,
     Checkpoint,
+    EngineDefectMark,
+    Exchange,
     Prefer,
     Problem,
     Provide,
@@ -29,8 +31,8 @@ from pytest_workrail.agents.agent import (
     StepView,
     Stop,
     Submit,
+    Transcript,
 )
-from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
 from pytest_workrail.engine.model.ids import child_attempt, ref_of

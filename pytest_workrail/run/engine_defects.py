@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.agents.transcript import EngineDefectMark, Exchange
+from pytest_workrail.agents.agent import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended

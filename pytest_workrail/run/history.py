@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.agents.agent import StartView, StepView, Submit
-from pytest_workrail.agents.transcript import Attempt, Choice, Exchange
+from pytest_workrail.agents.agent import Attempt, Choice, Exchange, StartView, StepView, Submit
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection, State, state_of

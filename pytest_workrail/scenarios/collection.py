@@ -21,7 +21,7 @@ from workrail_lint.base.files import read_bytes
 from workrail_lint.base.terminal import one_line, shown_path
 
 if TYPE_CHECKING:
-    from pytest_workrail.agents.transcript import Transcript
+    from pytest_workrail.agents.agent import Transcript
 
 
 _HOOKS = pytest.StashKey[Any]()
@@ -236,7 +236,7 @@ class WorkflowItem(pytest.Item):
     def runtest(self) -> None:
         from pytest_workrail.coverage import record_run
         from pytest_workrail.run import start
-        from pytest_workrail.run.project_sources import project_sources
+        from pytest_workrail.run.start import project_sources
         from workrail_lint.base.result import Err
 
         sources = project_sources(str(self.path.parent))

@@ -6,24 +6,63 @@ A driver is imported when a file of its kind is played; another package can brin
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.run.project_sources import project_scenarios
 from pytest_workrail.run.result import ExpectationFailure
+from pytest_workrail.run.start import project_scenarios
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_file
+from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 
 if TYPE_CHECKING:
-    from pytest_workrail.agents.transcript import Transcript
+    from pytest_workrail.agents.agent import Transcript
     from pytest_workrail.run.result import Run
+
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+TICK_MS = 1000
+
+
+class SimulatedClock:
+    """A clock that never goes back. `elapsed_ms` is the time since its start."""
+
+    def __init__(self, start: datetime = EPOCH) -> None:
+        self._start = start
+        self.elapsed_ms = 0.0
+
+    def tick(self) -> None:
+        self.elapsed_ms += TICK_MS
+
+    def advance_to(self, elapsed_ms: float) -> None:
+        self.elapsed_ms = max(self.elapsed_ms, elapsed_ms)
+
+    @property
+    def now(self) -> datetime:
+        return self._start + timedelta(milliseconds=self.elapsed_ms)
+
+    @property
+    def timestamp(self) -> str:
+        """The time as documents write it."""
+        precision = "milliseconds" if self.now.microsecond else "seconds"
+        return self.now.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def parse_time(text: str) -> datetime:
+    """Return the moment that a text names; without a zone it is UTC, wherever the run is played."""
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
 
 # For these members the expected string need only be a part of the actual one.
 _PARTS = ("message", "fix", "summary")
@@ -223,3 +262,39 @@ def play(path: Path, file: str) -> Playing:
         return opened
     driver: ScenarioDriver = resolved(opened.value.driver)
     return driver(opened.value)
+
+
+BY = "workrail-test generate"
+_MEMBER = "generated"
+Goal = TypeVar("Goal")
+
+
+def stamped(document: dict[str, Json], shown: Sequence[str]) -> dict[str, Json]:
+    """Return the document with a note of who wrote it, and a digest that tells when somebody else changed it."""
+    bare = {name: value for name, value in document.items() if name != _MEMBER}
+    made: dict[str, Json] = {"by": BY, "goals": list[Json](shown), "digest": canonical_hash(bare)}
+    return {**bare, _MEMBER: made}
+
+
+def is_generated(document: Mapping[str, Any]) -> bool:
+    return bool(document.get(_MEMBER, {}).get("by") == BY)
+
+
+def is_untouched(document: Mapping[str, Any]) -> bool:
+    """Return whether a file was generated, and nobody has edited it since."""
+    bare = {name: value for name, value in document.items() if name != _MEMBER}
+    return is_generated(document) and bool(document[_MEMBER].get("digest") == canonical_hash(bare))
+
+
+def file_bytes(document: dict[str, Json]) -> bytes:
+    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def redundant(shows: Mapping[str, Collection[Goal]], removable: Collection[str]) -> list[str]:
+    """Of the removable scenarios those whose goals the others show as well; those that show least go first."""
+    found: list[str] = []
+    for name in sorted(removable, key=lambda name: (len(shows[name]), name)):
+        others: set[Goal] = set().union(*(shows[other] for other in shows if other != name and other not in found))
+        if set(shows[name]) <= others:
+            found.append(name)
+    return sorted(found)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.scenarios.generated import is_generated, is_untouched, redundant, stamped
+from pytest_workrail.scenarios.drivers import is_generated, is_untouched, redundant, stamped
 from workrail_lint.base.js import Json, json_text
 from workrail_lint.base.wording import counted, listed
 

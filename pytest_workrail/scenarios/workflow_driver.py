@@ -15,6 +15,7 @@ from pytest_workrail.agents.agent import (
     Agent,
     Call,
     Checkpoint,
+    Exchange,
     Prefer,
     Provide,
     Rebind,
@@ -25,9 +26,8 @@ from pytest_workrail.agents.agent import (
     Stop,
     Submit,
 )
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
-from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.reasons import (
     ContextBudgetExceeded,
@@ -41,8 +41,8 @@ from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.history import blocker_codes
-from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
+from pytest_workrail.run.start import project_sources
 from pytest_workrail.scenarios.drivers import (
     Fault,
     PlayedScenario,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, StartView, Submit
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName

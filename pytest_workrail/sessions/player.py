@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, ref_of

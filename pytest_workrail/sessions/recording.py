@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.engine.protocol.step_response import STEP_ID
 from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.run.project_sources import project_sources
+from pytest_workrail.run.start import project_sources
 from workrail_lint.base.files import read_bytes, read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json

@@ -10,8 +10,7 @@ from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.correct import correct_answer
+from pytest_workrail.agents.correct import Auto, correct_answer
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.catalog.catalog import load_core

@@ -8,7 +8,7 @@ import pytest
 from agent_workflows import by_artifact, decide, first_moment, loop, play, step, workflow
 from test_agent_auto import CONSEQUENCE, READINESS
 
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Erratic, Stubborn, behave, possible
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.agents.agent import Submit
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Fault, Lossy, fraction
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.run.result import Run

@@ -6,7 +6,7 @@ import pytest
 from agent_workflows import loop, play, step, workflow
 
 from pytest_workrail.agents.agent import Checkpoint, Prefer, Rehydrate, Resend, Rewind, Stop, Submit
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Behave, Recorded, Scripted, Turn, script_turns
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run

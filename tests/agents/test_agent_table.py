@@ -14,7 +14,7 @@ from agent_workflows import step, workflow
 from pytest_workrail import agents as room
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Agent, Submit
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Erratic, Fault, Lossy, Stubborn, Unsetting
 from pytest_workrail.agents.scripted import Prepared, Recorded, Scripted, Turn
 from pytest_workrail.run.bench import Setup

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail import lifecycle
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.prompts import PromptRenderer
 from pytest_workrail.engine.model.base import CorruptionReason

@@ -9,7 +9,7 @@ from agent_workflows import by_artifact, compiled, decide, loop, play, step, wor
 from test_agent_auto import CONSEQUENCE, READINESS
 
 from pytest_workrail.agents.agent import Call, Checkpoint, Prefer, Provide, Rehydrate, Resend, Restart, Rewind, Submit
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.reasons import StorageCorruption, UserOnlyDependency

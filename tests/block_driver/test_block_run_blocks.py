@@ -9,8 +9,7 @@ import pytest
 from block_runs import chain, codes, data, edge, node, run, types, workflow
 
 from pytest_workrail.engine.model.words import BlockerCode as CommonBlockerCode
-from pytest_workrail.scenarios.clock import SimulatedClock
-from pytest_workrail.scenarios.drivers import Fault
+from pytest_workrail.scenarios.drivers import Fault, SimulatedClock
 from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid
 from pytest_workrail.systems.blocks.run_state import Pool
 from pytest_workrail.systems.blocks.workspaces import Workspace

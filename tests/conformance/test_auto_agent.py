@@ -14,8 +14,8 @@ import pytest
 from msgspec import to_builtins
 from oracle import read_oracle, requires_oracle, shared_folder
 
-from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.agent import Transcript
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, compile_workflow

@@ -8,7 +8,7 @@ from typing import Any
 from oracle import apply_patch, load_base, read_jsonl, requires_oracle
 from tables import for_each
 
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive

@@ -9,7 +9,7 @@ from typing import Any
 
 from changed import replace
 
-from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit
+from pytest_workrail.agents.agent import Action, Agent, Prefer, Rewind, StartView, StepView, Stop, Submit, Transcript
 from pytest_workrail.agents.correct import (
     assessment_artifacts,
     contract_artifact,
@@ -20,12 +20,11 @@ from pytest_workrail.agents.correct import (
     start_context,
 )
 from pytest_workrail.agents.misbehaving import behave
-from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage.goals import (
     GapGoal,
 )
 from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point
-from pytest_workrail.coverage.refusals import UnsetVariables
+from pytest_workrail.coverage.reach import UnsetVariables
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Preferences

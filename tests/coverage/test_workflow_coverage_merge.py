@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail import api
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import KINDS
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.coverage.report import CoverageSession, Score, Tally, document, table

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail import api
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.coverage.goals import BlockerGoal, GapGoal, LoopGoal, goals
 from pytest_workrail.coverage.observe import Paths, observe
 from pytest_workrail.coverage.points import UNSET, Point

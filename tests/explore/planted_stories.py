@@ -6,7 +6,7 @@ A story that no longer shows its bug is searched for again: `make test-deep ARGS
 
 from __future__ import annotations
 
-from pytest_workrail.explore.hostile_run import Story
+from pytest_workrail.explore.hostile_search import Story
 
 STORIES: dict[str, tuple[str, Story]] = {
     "completed steps are forgotten": ("order", Story((), "reference", "guided")),

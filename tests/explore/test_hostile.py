@@ -16,10 +16,9 @@ from planted_stories import STORIES
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.explore import hostile_run
+from pytest_workrail.explore import hostile_search
 from pytest_workrail.explore.hostile_promises import PROMISES, Promises
-from pytest_workrail.explore.hostile_run import Story, play
-from pytest_workrail.explore.hostile_search import explore
+from pytest_workrail.explore.hostile_search import Story, explore, play
 from pytest_workrail.explore.hostile_turns import KINDS, describe, draw, simpler
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from workrail_lint import Ok, compile_workflow
@@ -118,7 +117,7 @@ def test_what_no_planted_bug_does_is_noticed_too(
 
     story = Story(turns, "reference", GUIDED)
     assert play(compiled("decision"), story).broken is None
-    monkeypatch.setattr(hostile_run, "Promises", Tampered)
+    monkeypatch.setattr(hostile_search, "Promises", Tampered)
     found = play(compiled("decision"), story).broken
     assert found is not None
     assert (found[0], broken[1] in found[1]) == (broken[0], True)

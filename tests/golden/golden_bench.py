@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.agents.agent import Exchange, Transcript
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store.home import in_memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.agents.agent import Exchange, Transcript
 
 HASH = "sha256:" + "0" * 64
 EMPTY_IR: dict[str, Any] = {"format": "workrail.ir/1", "steps": [], "contracts": [], "assessments": []}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
-from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
 from pytest_workrail.cli import main
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import golden_bytes, golden_value
 from pytest_workrail.golden.encoding import dumps, encode, fold, loads, same, says

@@ -22,7 +22,7 @@ CONFTEST = (
     golden_suite.CONFTEST
     + """
 from msgspec.structs import replace
-from pytest_workrail.agents.transcript import Attempt
+from pytest_workrail.agents.agent import Attempt
 from pytest_workrail.golden.plugin import check_inline
 from pytest_workrail.run.result import Ending, Run
 

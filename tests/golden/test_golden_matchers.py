@@ -11,7 +11,7 @@ import pytest
 from pytest_workrail import api
 from pytest_workrail.golden.document import folded_golden
 from pytest_workrail.golden.encoding import encode_file, loads
-from pytest_workrail.run.matchers import (
+from pytest_workrail.run.result import (
     Matcher,
     Matching,
     NoSuchMember,

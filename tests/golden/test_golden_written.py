@@ -9,7 +9,7 @@ import pytest
 from golden_made_up import HASH, made_up
 from msgspec.structs import replace
 
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import golden_bytes, golden_value, lifecycle_bytes
 from pytest_workrail.golden.encoding import dumps, encode, layout, loads, same, same_metadata

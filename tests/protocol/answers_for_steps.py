@@ -8,7 +8,7 @@ from typing import Any
 
 from protocol_bench import WORKSPACE
 
-from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.engine.protocol.engine import Engine
 
 _MAX_CALLS = 2000

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 from protocol_bench import Bench, quiet, step, workflow
 
-from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
 

@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from pytest_workrail.scenarios import drivers
-from pytest_workrail.scenarios.clock import SimulatedClock, parse_time
-from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument
+from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument, SimulatedClock, parse_time
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.base import resolved
 from workrail_lint.systems.builtin import known_systems, scenario_system

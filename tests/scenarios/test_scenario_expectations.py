@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_workrail import api
-from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import turn_expectation, unmet
 from workrail_lint.systems.workrail.scenario import Scenario

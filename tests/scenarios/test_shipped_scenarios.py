@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.agents.agent import Exchange, Transcript
 from pytest_workrail.engine.model.words import (
     BlockerCode,
     CapabilityMissing,

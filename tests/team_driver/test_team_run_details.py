@@ -63,7 +63,7 @@ def test_questions_without_an_answer_can_be_answered_by_a_function() -> None:
 
 
 def test_the_text_of_a_message(tmp_path: Path) -> None:
-    from pytest_workrail.scenarios.clock import SimulatedClock
+    from pytest_workrail.scenarios.drivers import SimulatedClock
     from pytest_workrail.systems.team.dispatch import message
     from pytest_workrail.systems.team.run_state import SessionState
     from workrail_lint.systems.team.scenario import Team

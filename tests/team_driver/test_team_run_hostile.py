@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_plays import APPROVED, SESSION, blockers, codes, folder, full, gates, played, resumed, status, tasks
 
-from pytest_workrail.scenarios.clock import SimulatedClock
+from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.team import run
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE
 from pytest_workrail.systems.team.session import FailingWrite, Store, with_task_status

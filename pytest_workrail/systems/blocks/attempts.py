@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_workrail.scenarios.clock import TICK_MS
+from pytest_workrail.scenarios.drivers import TICK_MS
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.run_state import Container, Stage, Step
 from pytest_workrail.systems.blocks.setup import Agent, Reply, Repo, completed_output, reply_of

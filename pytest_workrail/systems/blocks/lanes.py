@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_workrail.scenarios.clock import TICK_MS
+from pytest_workrail.scenarios.drivers import TICK_MS
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.attempts import Attempt, BlockOutcome, evaluate_block
 from pytest_workrail.systems.blocks.run_state import Container, Halt, SharedState, Stage, Step

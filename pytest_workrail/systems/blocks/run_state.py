@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pytest_workrail.scenarios.clock import SimulatedClock
-from pytest_workrail.scenarios.drivers import Fault
+from pytest_workrail.scenarios.drivers import Fault, SimulatedClock
 from pytest_workrail.systems.blocks.git import Repository
 from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Revise, Setup
 from pytest_workrail.systems.blocks.workspaces import Workspace

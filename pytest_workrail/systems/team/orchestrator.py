@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pytest_workrail.scenarios.clock import parse_time
+from pytest_workrail.scenarios.drivers import parse_time
 from pytest_workrail.systems.team.blockers import (
     Halt,
     TeamBlocker,

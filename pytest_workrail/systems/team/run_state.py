@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.scenarios.clock import SimulatedClock
+from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.kernel.run import EventLog, RunState
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_artifact, about_state, blocked
 from pytest_workrail.systems.team.minimal_outputs import status as first_status

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_workrail.scenarios.clock import SimulatedClock
+from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.kernel.run import Blocker, json_bytes, text_bytes
 from pytest_workrail.systems.team.blockers import invalid, missing
 from pytest_workrail.systems.team.questions import topic_of

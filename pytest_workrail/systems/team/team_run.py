@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
-from pytest_workrail.scenarios.clock import EPOCH, SimulatedClock, parse_time
-from pytest_workrail.scenarios.drivers import Fault
+from pytest_workrail.scenarios.drivers import EPOCH, Fault, SimulatedClock, parse_time
 from pytest_workrail.systems.kernel.run import Blocker, report, run_folder
 from pytest_workrail.systems.kernel.scenario import ABSOLUTE, TIME, Normalizer, finding_entry
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, unscripted
