@@ -103,8 +103,6 @@ def _write(stream: TextIO, text: str) -> None:
 
 def out_json(value: Any, indent: int | None = None) -> None:
     """A JSON value on stdout: readable if the encoding there has all its characters, else with JSON's escapes."""
-    import json
-
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(sys.stdout.encoding or "ascii")

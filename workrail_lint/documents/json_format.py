@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from workrail_lint.documents.scanner import read_string, skip_value
 from workrail_lint.documents.schema.walk import Schema, SchemaWalk
@@ -17,13 +16,18 @@ from workrail_lint.documents.schema.walk import Schema, SchemaWalk
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\[\]{}",:\s]++')
 
 
-class _Value(NamedTuple):
+class _Value:
     """A value with its place in the text. Members by name, elements in order; nothing for a scalar."""
 
-    start: int
-    end: int
-    members: list[tuple[str, _Value]] | None = None  # with the names as they are written
-    items: list[_Value] | None = None
+    __slots__ = ("end", "items", "members", "start")
+
+    def __init__(
+        self, start: int, end: int, members: list[tuple[str, _Value]] | None = None, items: list[_Value] | None = None
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.members = members  # with the names as they are written
+        self.items = items
 
 
 def ordered(text: str, walk: SchemaWalk) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -90,8 +91,6 @@ class SourceText:
             line = lines[mark] + text.count("\n", mark * _STRIDE, offset)
             last = text.rfind("\n", 0, offset) if line > 1 else -1
         else:
-            from bisect import bisect_right  # here, because few texts have such line ends
-
             line = bisect_right(self.line_starts, offset)
             last = self.line_starts[line - 1] - 1
         byte_offset = offset if self._bytes == [] else self._byte_offset(offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.canonical import canonical_bytes, canonical_record, digest, is_plain
 from workrail_lint.base.result import Err, Ok
@@ -61,13 +61,18 @@ class Executable:
         self.lookup = lookup
 
 
-class Passed(NamedTuple):
+class Passed:
     """What all passes make of a definition, and the errors of C1 to C6 and of C7 to C12."""
 
-    resolved: Resolved
-    executable: Executable
-    resolve_errors: list[Finding]
-    index_errors: list[Finding]
+    __slots__ = ("executable", "index_errors", "resolve_errors", "resolved")
+
+    def __init__(
+        self, resolved: Resolved, executable: Executable, resolve_errors: list[Finding], index_errors: list[Finding]
+    ) -> None:
+        self.resolved = resolved
+        self.executable = executable
+        self.resolve_errors = resolve_errors
+        self.index_errors = index_errors
 
 
 def run_passes(
@@ -340,7 +345,8 @@ def compile_definition(
     known.
     """
     overrides = overrides or {}
-    resolved, executable, errors, found = passed or run_passes(workflow, catalog, overrides)
+    passed = passed or run_passes(workflow, catalog, overrides)
+    resolved, executable, found = passed.resolved, passed.executable, passed.index_errors
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
@@ -350,7 +356,7 @@ def compile_definition(
         found = of_probes + found
     elif normalized:
         executable, found = index_steps(workflow, resolved, catalog)
-    errors = distinct(errors + found)
+    errors = distinct(passed.resolve_errors + found)
     if any(map(prevents_compiling, errors)):
         return Err(errors)
     return Ok(

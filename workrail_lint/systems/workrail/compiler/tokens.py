@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -175,21 +175,27 @@ _ENGINE_TOKEN = "{{wr.*}}"  # what the engine calls it
 _SPACED = Pattern(r"\{\{wr\.bindings\.[^{}]+\}\}")
 
 
-class _Cause(NamedTuple):
+class _Cause:
     """Which finding it is, its place in the source, and what to say about the token."""
 
-    name: str
-    pointer: str
-    reason: str
-    on_name: bool = False
+    __slots__ = ("name", "on_name", "pointer", "reason")
+
+    def __init__(self, name: str, pointer: str, reason: str, on_name: bool = False) -> None:
+        self.name = name
+        self.pointer = pointer
+        self.reason = reason
+        self.on_name = on_name
 
 
-class _Authored(NamedTuple):
+class _Authored:
     """A text that becomes part of the prompt; `kind` is string, part or name."""
 
-    text: str
-    pointer: str
-    kind: str
+    __slots__ = ("kind", "pointer", "text")
+
+    def __init__(self, text: str, pointer: str, kind: str) -> None:
+        self.text = text
+        self.pointer = pointer
+        self.kind = kind
 
 
 def scan_tokens(nodes: Nodes, workflow: Workflow, overrides: dict[str, str]) -> list[Finding]:
@@ -256,7 +262,7 @@ def _cause(node: Node, written: Step | None, slots: _Slots) -> _Cause | None:
 
 
 def _judge(authored: _Authored, slots: _Slots) -> _Cause | None:
-    text, pointer, kind = authored
+    text, pointer, kind = authored.text, authored.pointer, authored.kind
     if kind == "name":
         return _Cause("token-unresolved", pointer, "is in a member name, where it is never resolved", True)
     if kind == "part" and TOKEN.search(text):
