@@ -88,11 +88,11 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 def _joined(blocks: list[Match]) -> list[Match]:
     """The blocks with neighbours made one."""
-    found: list[Match] = []
+    result: list[Match] = []
     for block in blocks:
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if last is not None and block.size and (last.a + last.size, last.b + last.size) == (block.a, block.b):
-            found[-1] = Match(last.a, last.b, last.size + block.size)
+            result[-1] = Match(last.a, last.b, last.size + block.size)
         else:
-            found.append(block)
-    return found
+            result.append(block)
+    return result

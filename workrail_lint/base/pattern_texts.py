@@ -93,9 +93,9 @@ def _generate(program: Program, choices: _Choices) -> str | None:
 
 
 def _taken(stack: list[str], size: int) -> list[str]:
-    taken = stack[len(stack) - size :]
+    used = stack[len(stack) - size :]
     del stack[len(stack) - size :]
-    return taken
+    return used
 
 
 def _character(characters: Ranges) -> str:

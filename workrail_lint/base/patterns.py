@@ -22,10 +22,10 @@ class Pattern:
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
-        found = re.compile(self.source, self.flags)
+        result = re.compile(self.source, self.flags)
         # From now on the methods are those of the compiled pattern itself.
-        self.__dict__.update({name: getattr(found, name) for name in _METHODS})
-        return found
+        self.__dict__.update({name: getattr(result, name) for name in _METHODS})
+        return result
 
     def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         return self.compiled.search(text, start, end)

@@ -43,16 +43,16 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 def _one_edit_away(name: str) -> set[str]:
     """Everything that one edit makes of a name, with the letters ids are made of: looking those up beats comparing."""
     letters = {*_LETTERS, *name}
-    made: set[str] = set()
+    result: set[str] = set()
     for at in range(len(name) + 1):
         start, end = name[:at], name[at:]
-        made.update(start + letter + end for letter in letters)
+        result.update(start + letter + end for letter in letters)
         if end:
-            made.add(start + end[1:])
-            made.update(start + letter + end[1:] for letter in letters)
+            result.add(start + end[1:])
+            result.update(start + letter + end[1:] for letter in letters)
         if len(end) > 1:
-            made.add(start + end[1] + end[0] + end[2:])
-    return made
+            result.add(start + end[1] + end[0] + end[2:])
+    return result
 
 
 def hint(name: str, known: Collection[str], what: str = "known") -> str:
@@ -64,9 +64,9 @@ def hint(name: str, known: Collection[str], what: str = "known") -> str:
 def nearest_id(name: str, known: Iterable[str]) -> str | None:
     """Like `nearest`, but for dotted or hyphenated ids: also one that only lacks or mistakes its prefix."""
     candidates = list(known)
-    found = nearest(name, candidates, max(2, len(name) // 8))
-    if found is not None or len(candidates) > _MANY:
-        return found
+    suggestion = nearest(name, candidates, max(2, len(name) // 8))
+    if suggestion is not None or len(candidates) > _MANY:
+        return suggestion
     tail = _tail(name)
     same_tail = [candidate for candidate in candidates if _tail(candidate) == tail]
     return same_tail[0] if len(same_tail) == 1 else None

@@ -27,8 +27,8 @@ def one_line(text: str) -> str:
 
 def shown_path(path: str) -> str:
     """A path at the start of a line, where `::` would begin a workflow command."""
-    shown = one_line(path)
-    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+    text = one_line(path)
+    return f"./{text}" if text.lstrip().startswith("::") else text
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:

@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("canonical", "Print the canonical (RFC 8785) bytes of a JSON file.")
-    made.add_argument("file", metavar="FILE", help="any JSON file, or - for stdin")
-    made.add_argument("--hash", action="store_true", help="print the SHA-256 digest of the bytes instead")
-    return made
+    result = Parser("canonical", "Print the canonical (RFC 8785) bytes of a JSON file.")
+    result.add_argument("file", metavar="FILE", help="any JSON file, or - for stdin")
+    result.add_argument("--hash", action="store_true", help="print the SHA-256 digest of the bytes instead")
+    return result

@@ -43,11 +43,11 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser(
+    result = Parser(
         "catalog", "List, show, export or import the builtins: features, refs, templates, contract packs, capabilities."
     )
-    made.set_defaults(output_format="text")
-    added = made.add_actions(
+    result.set_defaults(output_format="text")
+    added = result.add_actions(
         {
             "list": "list all builtins",
             "show": "show one builtin",
@@ -68,7 +68,7 @@ def parser() -> Parser:
         added[name].add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
     for name in ("list", "show", "export"):
         add_inputs(added[name])
-    return made
+    return result
 
 
 def _import(args: argparse.Namespace) -> int:

@@ -201,12 +201,12 @@ def found_projects(args: Namespace) -> list[Project]:
     """The paths to check, grouped by the configuration that applies to them."""
     paths = args.paths or [os.curdir]
     fixed = configuration(args, paths[0]) if args.config or args.isolated else None
-    found = projects(paths, lambda path: fixed or configuration(args, path), document_suffixes, nested=fixed is None)
-    for project in found:
+    result = projects(paths, lambda path: fixed or configuration(args, path), document_suffixes, nested=fixed is None)
+    for project in result:
         for path, reason in project.problems:
             if path in paths:
                 raise UsageError(f"{printable(path)} {reason}")
-    return found
+    return result
 
 
 def _is_strict(args: Namespace, config: Config) -> bool:

@@ -46,32 +46,32 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser(
+    result = Parser(
         "compile",
         "Compile workflows. For a folder or several paths, print one line of JSON per workflow, with its hash.",
     )
-    made.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
-    made.add_argument(
+    result.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
+    result.add_argument(
         "--target", choices=("ir", "engine"), default="ir", help="our IR or the engine's snapshot (default: ir)"
     )
-    made.add_argument(
+    result.add_argument(
         "--emit", choices=("json", "canonical", "hash"), default="json", help="what to print (default: json)"
     )
-    made.add_argument("--explain", action="store_true", help="show the origin of each step and of each injected text")
-    made.add_argument("--json", action="store_true", help="with --explain: as JSON, with the parts of each prompt")
-    made.add_argument(
+    result.add_argument("--explain", action="store_true", help="show the origin of each step and of each injected text")
+    result.add_argument("--json", action="store_true", help="with --explain: as JSON, with the parts of each prompt")
+    result.add_argument(
         "--mode",
         choices=[mode.value for mode in HashMode],
         default=HashMode.PINNED.value,
         help="which snapshot of the engine (default: pinned)",
     )
-    made.add_argument(
+    result.add_argument(
         "--workspace", metavar="DIR", default=os.curdir, help="the base folder of references, in modes with refs"
     )
-    made.add_argument("--package-root", metavar="DIR", help="the base folder of references into the engine's package")
-    made.add_argument("--stdin-filename", metavar="NAME", default="-", help="the file name to assume for - (stdin)")
-    add_inputs(made)
-    return made
+    result.add_argument("--package-root", metavar="DIR", help="the base folder of references into the engine's package")
+    result.add_argument("--stdin-filename", metavar="NAME", default="-", help="the file name to assume for - (stdin)")
+    add_inputs(result)
+    return result
 
 
 def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> int:
@@ -227,5 +227,5 @@ def _origin(node: Node) -> str:
 
 
 def _short(line: str) -> str:
-    shown = printable(line)
-    return shown if len(shown) <= _WIDTH else shown[: _WIDTH - 1] + "…"
+    text = printable(line)
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"

@@ -52,9 +52,9 @@ def main(arguments: list[str]) -> int:
 
 def parser(program: Program = PROGRAM) -> Parser:
     usage = f"Print a completion script. In bash: source <({program.name} completion bash)"
-    made = Parser("completion", usage, program.name)
-    made.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
-    return made
+    result = Parser("completion", usage, program.name)
+    result.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
+    return result
 
 
 def write(shell: str, program: Program) -> int:

@@ -58,19 +58,19 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("diff", "Show how behaviour changed between two workflows, or since a git revision.")
-    made.add_argument(
+    result = Parser("diff", "Show how behaviour changed between two workflows, or since a git revision.")
+    result.add_argument(
         "paths", nargs="+", metavar="PATH", help="two workflows or IRs, OLD and NEW; with --git, files and folders"
     )
-    made.add_argument("--git", metavar="REV", help="compare with this git revision")
-    made.add_argument(
+    result.add_argument("--git", metavar="REV", help="compare with this git revision")
+    result.add_argument(
         "--output-format", choices=("text", "json"), default="text", help="format of the changes (default: text)"
     )
-    made.add_argument(
+    result.add_argument(
         "--json", action="store_const", const="json", dest="output_format", help="short for --output-format json"
     )
-    add_inputs(made)
-    return made
+    add_inputs(result)
+    return result
 
 
 # ----------------------------------------------------------------------------------------------- two workflows

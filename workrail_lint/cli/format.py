@@ -52,16 +52,16 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser(
+    result = Parser(
         "format",
         "Format workflow files: members in the order of the model, two spaces a level; every value keeps its spelling.",
     )
-    made.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
-    made.add_alternatives(
+    result.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
+    result.add_alternatives(
         {
             "--check": "write nothing; list files that differ and exit with 1",
             "--diff": "write nothing; show what would change and exit with 1",
         }
     )
-    add_inputs(made)
-    return made
+    add_inputs(result)
+    return result

@@ -75,14 +75,14 @@ def _page(checked: CheckedDocument, path: str) -> str:
 
 
 def parser() -> Parser:
-    made = Parser("graph", "Draw a workflow as a diagram: steps, conditions and loops; or print its analysis.")
-    made.add_argument("path", metavar="PATH", help="a workflow file")
-    made.add_argument(
+    result = Parser("graph", "Draw a workflow as a diagram: steps, conditions and loops; or print its analysis.")
+    result.add_argument("path", metavar="PATH", help="a workflow file")
+    result.add_argument(
         "--format",
         choices=_FORMATS,
         default="mermaid",
         help="output format (default: mermaid); json has the analysis and the drawing with its positions",
     )
-    made.add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
-    add_inputs(made)
-    return made
+    result.add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
+    add_inputs(result)
+    return result

@@ -50,8 +50,8 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("guide", "How to write a workflow: print a topic of the authoring guide, or list the topics.")
-    made.add_argument(
+    result = Parser("guide", "How to write a workflow: print a topic of the authoring guide, or list the topics.")
+    result.add_argument(
         "topic",
         nargs="?",
         metavar="TOPIC",
@@ -59,10 +59,10 @@ def parser() -> Parser:
         suggested=(*_topics(), _DENSE),
         help="what to read about (default: list all topics)",
     )
-    made.add_argument(
+    result.add_argument(
         "--example", metavar="NAME", help="print one workflow of the cookbook, ready to be saved, such as small_task"
     )
-    return made
+    return result
 
 
 def _page(name: str) -> str:

@@ -57,28 +57,28 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser(
+    result = Parser(
         "init",
         "Create a first workflow with a scenario, configuration, hooks, a CI job and editor settings. "
         "Existing files are kept.",
     )
-    made.add_argument(
+    result.add_argument(
         "directory", nargs="?", default=os.curdir, metavar="DIR", help="the folder of the project (default: .)"
     )
-    made.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
-    made.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
-    made.add_argument(
+    result.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
+    result.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
+    result.add_argument(
         "--ci",
         choices=(*scaffold.CI_SERVICES, "none"),
         default="github",
         help="the service that the CI job is for (default: github)",
     )
-    made.add_argument(
+    result.add_argument(
         "--generate",
         action="store_true",
         help="also run workrail-test generate, which writes scenarios for everything that the workflow can do",
     )
-    return made
+    return result
 
 
 def _catalog(directory: str) -> Catalog:

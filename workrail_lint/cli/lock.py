@@ -50,18 +50,20 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("lock", f"Pin the hashes of all workflows in {FILE_NAME}, or verify them.")
-    made.add_alternatives(
+    result = Parser("lock", f"Pin the hashes of all workflows in {FILE_NAME}, or verify them.")
+    result.add_alternatives(
         {
             "--update": "write the current hashes to the lockfile",
             "--check": "fail if a workflow differs from the lockfile",
         },
         required=True,
     )
-    made.add_argument("paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)")
-    made.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
-    add_inputs(made)
-    return made
+    result.add_argument(
+        "paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)"
+    )
+    result.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
+    add_inputs(result)
+    return result
 
 
 class _Scope:
@@ -105,7 +107,7 @@ def _baseline(config: Config) -> Baseline | None:
 
 
 def _compile(files: list[Workflow], active: Settings, root: str, baseline: Baseline | None) -> _Made:
-    made = _Made({}, set(), set())
+    result = _Made({}, set(), set())
     progress = Progress(len(files), "compiling")
     for done, file in enumerate(files, 1):
         key = _key(file.path, root)
@@ -113,20 +115,20 @@ def _compile(files: list[Workflow], active: Settings, root: str, baseline: Basel
         if checked.compiled is None:
             errors = refusals(checked, file.path)
             if baseline is not None and errors and not baseline.split(errors)[0]:
-                made.accepted.add(key)
+                result.accepted.add(key)
             else:
-                made.failed.add(key)
+                result.failed.add(key)
                 report_errors(errors)
         elif _has_hash(checked.compiled, file.path):
-            made.compiled[key] = checked.compiled
+            result.compiled[key] = checked.compiled
         else:
-            made.failed.add(key)
+            result.failed.add(key)
         progress.step(done)
     progress.close()
-    if made.accepted:
-        number = counted(len(made.accepted), "workflow")
+    if result.accepted:
+        number = counted(len(result.accepted), "workflow")
         err(f"workrail-lint: skipped {number} with compile errors that are in the baseline")
-    return made
+    return result
 
 
 def _has_hash(compiled: CompiledWorkflow, path: str) -> bool:

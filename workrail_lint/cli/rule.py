@@ -57,17 +57,17 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("rule", "Explain a rule, or list all rules.")
-    made.add_argument(
+    result = Parser("rule", "Explain a rule, or list all rules.")
+    result.add_argument(
         "code",
         nargs="?",
         metavar="CODE",
         help="the code or name of a rule, or the two letters of a family (default: list all rules)",
     )
-    made.add_argument(
+    result.add_argument(
         "--output-format", choices=("text", "json", "markdown"), default="text", help="output format (default: text)"
     )
-    return made
+    return result
 
 
 def _known_rules() -> KnownRules:

@@ -41,12 +41,12 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser(
+    result = Parser(
         "schema",
         "Print the JSON Schema of a document kind, or list the kinds. "
         "Where a workflow names a feature, ref, template or contract, the schema suggests those of the catalog.",
     )
-    made.add_argument(
+    result.add_argument(
         "kind",
         nargs="?",
         metavar="KIND",
@@ -54,5 +54,5 @@ def parser() -> Parser:
         suggested=sorted((*kinds(), *_SHARED)),
         help="the kind of document (default: list all kinds)",
     )
-    add_inputs(made)
-    return made
+    add_inputs(result)
+    return result

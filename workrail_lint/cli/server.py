@@ -38,9 +38,11 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("server", "The language server: diagnostics, fixes, completion, hover and more, on stdin and stdout.")
-    add_inputs(made)
-    return made
+    result = Parser(
+        "server", "The language server: diagnostics, fixes, completion, hover and more, on stdin and stdout."
+    )
+    add_inputs(result)
+    return result
 
 
 def open_project(args: argparse.Namespace, path: str) -> Project:

@@ -50,38 +50,42 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("studio", "Write one self-contained HTML page that shows a project: every workflow as a flow graph.")
-    made.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
-    made.add_argument("--output", metavar="FILE", default="studio.html", help="the page (default: studio.html)")
-    made.add_argument("--coverage", metavar="FILE", help="show coverage, from pytest --workrail-cov-json=FILE")
-    made.add_argument(
+    result = Parser(
+        "studio", "Write one self-contained HTML page that shows a project: every workflow as a flow graph."
+    )
+    result.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
+    result.add_argument("--output", metavar="FILE", default="studio.html", help="the page (default: studio.html)")
+    result.add_argument("--coverage", metavar="FILE", help="show coverage, from pytest --workrail-cov-json=FILE")
+    result.add_argument(
         "--goldens",
         metavar="PATH",
         action="append",
         default=[],
         help="goldens to show as runs (a folder), or pending changes (from workrail-test golden diff --json)",
     )
-    made.add_argument(
+    result.add_argument(
         "--runs", metavar="FILE", help="show the runs of a test suite, from pytest --workrail-runs-json=FILE"
     )
-    made.add_argument("--mutation", metavar="FILE", help="show surviving mutants, from workrail-test mutate --json")
-    made.add_argument(
+    result.add_argument("--mutation", metavar="FILE", help="show surviving mutants, from workrail-test mutate --json")
+    result.add_argument(
         "--sessions",
         metavar="FILE",
         action="append",
         default=[],
         help="count sessions (from workrail-test sessions stats --json), or play one (from sessions show --json)",
     )
-    made.add_argument("--cost", metavar="FILE", help="show what a run costs, from workrail-test generate --json")
-    made.add_argument("--locks", metavar="FILE", help="show locks, from pytest --workrail-lock-report")
-    made.add_argument("--git", metavar="REV", help="show what changed since this git revision")
-    made.add_argument("--title", metavar="TEXT", help="name of the project (default: its folder)")
-    made.add_argument(
+    result.add_argument("--cost", metavar="FILE", help="show what a run costs, from workrail-test generate --json")
+    result.add_argument("--locks", metavar="FILE", help="show locks, from pytest --workrail-lock-report")
+    result.add_argument("--git", metavar="REV", help="show what changed since this git revision")
+    result.add_argument("--title", metavar="TEXT", help="name of the project (default: its folder)")
+    result.add_argument(
         "--format", choices=("html", "json"), default="html", help="the page, or its data (default: html)"
     )
-    made.add_argument("--watch", action="store_true", help="build again after each change; an open page reloads itself")
-    add_inputs(made)
-    return made
+    result.add_argument(
+        "--watch", action="store_true", help="build again after each change; an open page reloads itself"
+    )
+    add_inputs(result)
+    return result
 
 
 def build(args: argparse.Namespace) -> int:

@@ -238,8 +238,8 @@ class Editor:
         if not has_lines:
             return label + self._written_at(outer.start, value)
         margin = _margin(self.document.text, outer.start)
-        shown = label + _dump_indented(value, margin + unit, unit, newline)
-        return f"{newline}{margin}{unit}{shown}{newline}{margin}"
+        text = label + _dump_indented(value, margin + unit, unit, newline)
+        return f"{newline}{margin}{unit}{text}{newline}{margin}"
 
     def _children(self, pointer: str) -> _Children:
         if pointer not in self._known:

@@ -207,11 +207,11 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
     keep = objects.append
 
     def members(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        result = dict(pairs)
+        if len(result) != len(pairs):
             raise _Unusual
-        keep(made)
-        return made
+        keep(result)
+        return result
 
     def fraction(lexeme: str) -> int | float:
         nonlocal odd, plain

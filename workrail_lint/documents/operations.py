@@ -19,8 +19,8 @@ class Operation:
     __match_args__: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"{type(self).__name__}({shown})"
+        text = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({text})"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -107,11 +107,11 @@ class _Scan:
         while True:
             self._skip(_SPACE)
             quoted = _STRING.match(self._text, self._at)
-            found = quoted or _BARE.match(self._text, self._at)
-            if found is None:
+            match = quoted or _BARE.match(self._text, self._at)
+            if match is None:
                 raise ValueError(self._at)
-            parts.append(_unquoted(found.group()) if quoted else found.group())
-            self._at = found.end()
+            parts.append(_unquoted(match.group()) if quoted else match.group())
+            self._at = match.end()
             self._skip(_SPACE)
             if not self._text.startswith(".", self._at):
                 return tuple(parts)
@@ -124,10 +124,10 @@ class _Scan:
             case "{":
                 self._inline(path)
             case _:
-                found = _STRING.match(self._text, self._at) or _SCALAR.match(self._text, self._at)
-                if found is None:
+                match = _STRING.match(self._text, self._at) or _SCALAR.match(self._text, self._at)
+                if match is None:
                     raise ValueError(self._at)
-                self._at = found.end()
+                self._at = match.end()
 
     def _items(self, path: Path) -> None:
         self._at += 1
@@ -155,8 +155,8 @@ class _Scan:
         self._at += 1
 
     def _skip(self, pattern: Pattern) -> None:
-        found = pattern.match(self._text, self._at)
-        self._at = self._at if found is None else found.end()
+        match = pattern.match(self._text, self._at)
+        self._at = self._at if match is None else match.end()
 
 
 def _unquoted(text: str) -> str:

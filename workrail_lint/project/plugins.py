@@ -64,7 +64,7 @@ class Plugins:
 
 def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Plugins:
     """Import the plugins and collect what they offer; `taken` are the rules that exist already."""
-    made = Plugins()
+    result = Plugins()
     known: list[Rule | RuleInfo] = list(taken)
     for name in names:
         try:
@@ -73,22 +73,22 @@ def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Plugins:
             brought: list[Rule | RuleInfo] = [*rules, *(info for system in systems for info in system.rules())]
         except ImportError as error:
             advice = "install it, or put its folder on PYTHONPATH"
-            made.problems.append(f"plugin {name!r} can't be imported: {error}; {advice}")
+            result.problems.append(f"plugin {name!r} can't be imported: {error}; {advice}")
         except _RefusedError as refused:
-            made.problems.append(f"plugin {name!r} {refused}")
+            result.problems.append(f"plugin {name!r} {refused}")
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # foreign code: whatever it raises is told, not shown as our crash
-            made.problems.append(f"plugin {name!r} failed while it was loaded: {_described(error)}")
+            result.problems.append(f"plugin {name!r} failed while it was loaded: {_described(error)}")
         else:
             clash = _nonsense(rules) or _clash(brought, known)
             if clash is not None:
-                made.problems.append(f"plugin {name!r}: {clash}")
+                result.problems.append(f"plugin {name!r}: {clash}")
                 continue
             known += brought
-            made.rules += [_guarded_rule(rule, name, made.problems) for rule in rules]
-            made.systems += [_guarded_system(system, name, made.problems) for system in systems]
-    return made
+            result.rules += [_guarded_rule(rule, name, result.problems) for rule in rules]
+            result.systems += [_guarded_system(system, name, result.problems) for system in systems]
+    return result
 
 
 # --------------------------------------------------------------------------------------------------------- importing

@@ -120,12 +120,12 @@ class Selection:
         """A sentence for each pattern that names no rule and each severity that does not exist."""
         patterns = [*(p for p in self._select if p != ALL), *self._extra, *self._ignore, *self._severity]
         patterns += [code for codes in self.per_file_ignores.values() for code in codes]
-        found = unknown_patterns(self.rules, patterns) if patterns else []
+        result = unknown_patterns(self.rules, patterns) if patterns else []
         levels = [level.value for level in Severity]
         for pattern, level in self._severity.items():
             if level not in levels:
-                found.append(f"the severity of {pattern!r} must be one of {', '.join(levels)}, not {level!r}")
-        return found
+                result.append(f"the severity of {pattern!r} must be one of {', '.join(levels)}, not {level!r}")
+        return result
 
     def applies(self, finding: Finding) -> bool:
         """Return whether a finding is reported; one about an unreadable text always is."""

@@ -16,12 +16,12 @@ _TOOL = "workrail-lint"
 
 
 def render(data: ReportData) -> str:
-    shown = data.shown
-    failures = sum(1 for item in shown if data.fails(item.finding))
-    suites = [_suite(path, list(items), data) for path, items in groupby(shown, lambda i: i.finding.path)]
+    text = data.shown
+    failures = sum(1 for item in text if data.fails(item.finding))
+    suites = [_suite(path, list(items), data) for path, items in groupby(text, lambda i: i.finding.path)]
     if not suites:
         suites = [_clean(data)]
-    total = len(shown) or 1
+    total = len(text) or 1
     head = f'<testsuites name="{_TOOL}" tests="{total}" failures="{failures}" errors="0">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>"]) + "\n"
 

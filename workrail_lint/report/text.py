@@ -54,10 +54,10 @@ def _notes(item: Reported, data: ReportData, explained: set[str]) -> Iterator[tu
 def _where(item: Reported, data: ReportData) -> str:
     finding = item.finding
     start = finding.span.start if finding.span is not None else None
-    shown = shown_path(finding.path) + (f":{start.line}:{start.column}" if start is not None else "")
-    shown = style_link(shown, data.link(finding.path)) if data.link is not None else shown
+    text = shown_path(finding.path) + (f":{start.line}:{start.column}" if start is not None else "")
+    text = style_link(text, data.link(finding.path)) if data.link is not None else text
     place = finding.details.get("place") or finding.pointer
-    return f"{shown} ({one_line(str(place))})" if place else shown
+    return f"{text} ({one_line(str(place))})" if place else text
 
 
 def style_link(text: str, address: str) -> str:

@@ -48,7 +48,7 @@ def text_on_disk(path: str) -> str:
 
 def actions(document: OpenDocument, start: int, end: int, text_of: Callable[[str], str] = text_on_disk) -> list[Action]:
     """Everything that can be done about the findings between two offsets; `text_of` reads another file."""
-    found: list[Action] = []
+    result: list[Action] = []
     editor: Editor | None = None
     for finding in document.checked.findings:
         span = finding.span
@@ -61,11 +61,11 @@ def actions(document: OpenDocument, start: int, end: int, text_of: Callable[[str
             safe = finding.fix.safety is Safety.SAFE
             title = f"{finding.code}: {finding.fix.title}{'' if safe else ' (may change meaning)'}"
             if edits:
-                found.append(Action(title, "quickfix", {document.path: list(edits)}, finding, safe))
-        found += _created(document, finding)
+                result.append(Action(title, "quickfix", {document.path: list(edits)}, finding, safe))
+        result += _created(document, finding)
         if document.kind != CONFIGURATION:
-            found += _accepted(document, finding, text_of)
-    return found
+            result += _accepted(document, finding, text_of)
+    return result
 
 
 def fix_all(document: OpenDocument) -> Edit | None:

@@ -68,7 +68,7 @@ async def run(arguments: list[str]) -> Ran:
 
 def coverage_of(data: Any) -> dict[str, tuple[int, int]]:
     """Return how many goals of each step scenarios show, and how many it has, from the report of `generate`."""
-    found: dict[str, tuple[int, int]] = {}
+    result: dict[str, tuple[int, int]] = {}
     for workflow in data.get("workflows", ()):
         known = list(workflow.get("known", ()))
         missing = [*workflow.get("new", ()), *(each["goal"] for each in workflow.get("uncovered", ()))]
@@ -77,6 +77,6 @@ def coverage_of(data: Any) -> dict[str, tuple[int, int]]:
                 parts = goal.split(":")
                 if len(parts) > 2:
                     step = parts[2].partition(".")[0].partition("__")[0]
-                    shown, total = found.get(step, (0, 0))
-                    found[step] = (shown + is_shown, total + 1)
-    return found
+                    shown, total = result.get(step, (0, 0))
+                    result[step] = (shown + is_shown, total + 1)
+    return result

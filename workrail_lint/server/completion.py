@@ -146,9 +146,9 @@ def _members(document: OpenDocument, known: OpenDocument, place: Place, offset: 
     walk = known.walk
     if walk is None:
         return
-    taken = _taken(document, place, offset)
+    used = _taken(document, place, offset)
     for member in walk.members(walk.at(place.tokens)):
-        if member.name not in taken:
+        if member.name not in used:
             detail = walk.description(member.schemas) or ("required" if member.required else "")
             yield _member(document, place, member.name, detail, _shape(member.schemas, walk))
 
@@ -193,9 +193,9 @@ def _named_members(
         for other in related(known, read):
             if other.is_workflow:
                 found = _variables(other) if last == "context" else ((ident, "step") for ident in step_ids(other))
-    taken = _taken(document, place, offset)
+    used = _taken(document, place, offset)
     for name, detail in found:
-        if name not in taken:
+        if name not in used:
             shape = "{$1}" if (known.kind == "bindings" and not tokens) or last == "outputs" else '"$1"'
             yield _member(document, place, name, detail, shape)
 

@@ -74,11 +74,11 @@ def is_valid(text: str) -> bool:
 def findings(path: str, text: str, project: Project) -> list[Finding]:
     """Return why a configuration can't be used, then what the last look at the project said about its entries."""
     source = SourceText(text)
-    found: list[Finding] = []
+    result: list[Finding] = []
 
     def add(message: str, start: int, end: int) -> None:
         span = source.span(start, end)
-        found.append(Finding(TABLE, "configuration-invalid", Severity.ERROR, message, path=path, span=span))
+        result.append(Finding(TABLE, "configuration-invalid", Severity.ERROR, message, path=path, span=span))
 
     try:
         data = tomllib.loads(text)
@@ -87,22 +87,22 @@ def findings(path: str, text: str, project: Project) -> list[Finding]:
         line = min(int(match[1]) if match else len(source.line_starts), len(source.line_starts))
         start = source.line_starts[line - 1]
         add(f"not valid TOML: {error}", start, start + len(source.line(line)))
-        return found
+        return result
     except RecursionError:
         add("not valid TOML: nested too deeply", 0, 0)
-        return found
+        return result
     table = our_table(path, data)
     if not isinstance(table, dict):
         add(f"[tool.{TABLE}] must be a table", 0, 0)
-        return found
+        return result
     own = list(_own_keys(path, text))
     keys = allowed_keys(table)
     if isinstance(keys, Err):
         add(keys.error, *_place_of(own, ("plugins",)))
-        return found
+        return result
     for key, problem in problems(table, keys.value):
         add(problem, *_place_of(own, (key,)))
-    if not found:
+    if not result:
         for problem, start, end in _rule_problems(own, text, project):
             add(problem, start, end)
         entries = parse_suppressions(table.get("suppress", []))
@@ -112,10 +112,10 @@ def findings(path: str, text: str, project: Project) -> list[Finding]:
             place = heads[min(number, len(heads)) - 1].name if heads else (0, 0)
             add(entries.error, *place)
     if project.config.path is not None and os.path.abspath(project.config.path) == os.path.abspath(path):
-        if project.problem is not None and not found:
+        if project.problem is not None and not result:
             add(project.problem.removeprefix(f"{project.config.path}: "), 0, 0)
-        found += shifted(project.about_configuration, project.configuration_text, text)
-    return found
+        result += shifted(project.about_configuration, project.configuration_text, text)
+    return result
 
 
 def _own_keys(path: str, text: str) -> Iterator[Key]:

@@ -169,12 +169,12 @@ def _is_step(tokens: tuple[str, ...]) -> bool:
 
 def step_at(document: OpenDocument, offset: int) -> str | None:
     """The id of the step that an offset is in, the inner one in a loop."""
-    found = None
+    result = None
     for tokens, step in steps(document):
         place = document.range_of(tokens)
         if place is not None and place[0] <= offset <= place[1] and isinstance(step.get("id"), str):
-            found = step["id"]
-    return found
+            result = step["id"]
+    return result
 
 
 # ------------------------------------------------------------------------------------------------------- mentions
@@ -431,8 +431,8 @@ def check_rename(document: OpenDocument, name: Name, new: str) -> None:
     if not re.fullmatch(pattern, new):
         raise CannotRename(f"{quoted(new)} can't be the name of a {name.kind}; use {allowed}")
     if new == name.text or not document.is_workflow:
-        taken = name.kind == ID and new != name.text and any(value == new for _, value in _strings(document.value, ()))
-        if taken:
+        used = name.kind == ID and new != name.text and any(value == new for _, value in _strings(document.value, ()))
+        if used:
             raise CannotRename(f"{quoted(new)} is already used in this document")
         return
     others = {

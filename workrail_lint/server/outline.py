@@ -54,7 +54,7 @@ def symbols(document: OpenDocument) -> list[Symbol]:
 def _steps(document: OpenDocument) -> list[Symbol]:
     if not isinstance(document.value, dict):
         return []
-    found: list[Symbol] = []
+    result: list[Symbol] = []
     for tokens, step in steps(document):
         place, name = document.range_of(tokens), document.range_of((*tokens, "id"))
         if place is None:
@@ -63,11 +63,11 @@ def _steps(document: OpenDocument) -> list[Symbol]:
         kind = "template" if "templateCall" in step else kind
         ident, title = printable(str(step.get("id") or "step")), printable(str(step.get("title", "")))
         made = Symbol(ident, title, kind, *place, *(name or place), ())
-        if len(tokens) == 4 and found:
-            found[-1] = found[-1]._replace(inner=(*found[-1].inner, made))
+        if len(tokens) == 4 and result:
+            result[-1] = result[-1]._replace(inner=(*result[-1].inner, made))
         else:
-            found.append(made)
-    return found
+            result.append(made)
+    return result
 
 
 def _parts(document: OpenDocument, tokens: tuple[str, ...], value: Any, depth: int) -> Iterator[Symbol]:
@@ -101,14 +101,14 @@ def _headings(document: OpenDocument) -> list[Symbol]:
 def _sections(text: str) -> list[tuple[int, str, int, int, int]]:
     """The headings: level, title, start, end of the line, end of the section."""
     document = read_markdown(text, max_bytes=None)
-    made = []
+    result = []
     for number, heading in enumerate(document.headings):
         later = (
             document.lines[each.first].start for each in document.headings[number + 1 :] if each.level <= heading.level
         )
         line = document.lines[heading.first]
-        made.append((heading.level, heading.title, line.start, line.end, next(later, len(text))))
-    return made
+        result.append((heading.level, heading.title, line.start, line.end, next(later, len(text))))
+    return result
 
 
 def _nested(found: list[tuple[int, Symbol]], at: int, level: int) -> tuple[list[tuple[Symbol, int]], int]:
@@ -219,7 +219,7 @@ def lenses(document: OpenDocument, coverage: dict[str, tuple[int, int]] | None) 
     if not document.is_workflow or document.compiled.compiled is None:
         return []
     path = document.path
-    found = [
+    result = [
         Lens(0, "Run with the automatic agent", "workrail.run", (path,)),
         Lens(0, "Generate scenarios", "workrail.generate", (path,)),
         Lens(0, "Coverage of each step", "workrail.coverage", (path,)),
@@ -229,5 +229,5 @@ def lenses(document: OpenDocument, coverage: dict[str, tuple[int, int]] | None) 
         place = document.range_of(tokens)
         if coverage is not None and place is not None and ident in coverage:
             shown, goals = coverage[ident]
-            found.append(Lens(place[0], f"{shown} of {goals} goals covered", "workrail.coverage", (path,)))
-    return found
+            result.append(Lens(place[0], f"{shown} of {goals} goals covered", "workrail.coverage", (path,)))
+    return result

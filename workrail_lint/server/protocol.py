@@ -348,19 +348,19 @@ def _add_navigation(server: Server) -> None:
     def mentioned(params: Any) -> list[tuple[lsp.Location, bool]]:
         document, _, offset = _at(server, params)
         name = names.name_at(document, document.place(offset), offset)
-        found: list[tuple[lsp.Location, bool]] = []
+        result: list[tuple[lsp.Location, bool]] = []
         for each, places in () if name is None else names.everywhere(document, name, server.read):
             ranges = server.positions(each)
-            found += [
+            result += [
                 (lsp.Location(uri_of(each.path), ranges.range(at.start, at.end)), at.is_definition) for at in places
             ]
-        return found
+        return result
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def defined(params: lsp.DefinitionParams) -> list[lsp.Location]:
-        found = [location for location, is_definition in mentioned(params) if is_definition]
-        if found:
-            return found
+        result = [location for location, is_definition in mentioned(params) if is_definition]
+        if result:
+            return result
         document, _, offset = _at(server, params)
         target = names.file_at(document, offset)
         other = None if target is None else server.read(target.path)
@@ -389,9 +389,9 @@ def _add_navigation(server: Server) -> None:
         name = names.name_at(document, document.place(offset), offset)
         if name is None:
             return None
-        found = list(names.everywhere(document, name, server.read))
+        result = list(names.everywhere(document, name, server.read))
         try:
-            for each, _ in found:
+            for each, _ in result:
                 names.check_rename(each, name, params.new_name)
         except names.CannotRename as reason:
             raise JsonRpcInvalidParams(str(reason)) from None
@@ -399,7 +399,7 @@ def _add_navigation(server: Server) -> None:
             uri_of(each.path): _text_edits(
                 (Edit(at.start, at.end, params.new_name) for at in places), server.positions(each)
             )
-            for each, places in found
+            for each, places in result
         }
         return lsp.WorkspaceEdit(changes)
 
@@ -418,13 +418,13 @@ def _add_writing(server: Server) -> None:
         places = server.positions(document)
         start, end = places.offset(params.range.start), places.offset(params.range.end)
         wanted = params.context.only
-        found: list[lsp.CodeAction] = []
+        result: list[lsp.CodeAction] = []
         if _is_wanted(lsp.CodeActionKind.QuickFix, wanted):
             for action in actions.actions(document, start, end, server.text_of):
                 diagnostics = [_diagnostic(action.finding, places)] if action.finding is not None else None
                 edit = _workspace_edit(server, action.edits)
                 kind = lsp.CodeActionKind.QuickFix
-                found.append(lsp.CodeAction(action.title, kind, diagnostics, action.is_preferred or None, edit=edit))
+                result.append(lsp.CodeAction(action.title, kind, diagnostics, action.is_preferred or None, edit=edit))
         if _is_wanted(lsp.CodeActionKind.SourceFixAll, wanted) and any(
             finding.fix is not None and finding.fix.safety.value == "safe" for finding in document.checked.findings
         ):
@@ -432,8 +432,8 @@ def _add_writing(server: Server) -> None:
                 "Fix all safe problems", lsp.CodeActionKind.SourceFixAll, data=params.text_document.uri
             )
             # An editor that fixes on save asks for this kind alone, and may not ask again for the edit.
-            found.append(resolved(action_of_all) if wanted else action_of_all)
-        return found
+            result.append(resolved(action_of_all) if wanted else action_of_all)
+        return result
 
     @server.feature(lsp.CODE_ACTION_RESOLVE)
     def resolved(action: lsp.CodeAction) -> lsp.CodeAction:

@@ -156,10 +156,10 @@ def catalog_data(catalog: Catalog, workflows: Sequence[Data]) -> list[Data]:
     for workflow in workflows:
         for ident in sorted(_used(workflow)):
             users.setdefault(ident, []).append(workflow["id"])
-    found: list[Data] = []
+    result: list[Data] = []
 
     def add(kind: str, ident: str, title: str, summary: str, **more: Any) -> None:
-        found.append(
+        result.append(
             {"kind": kind, "id": ident, "title": title, "summary": summary, **more, "usedBy": users.get(ident, [])}
         )
 
@@ -172,7 +172,7 @@ def catalog_data(catalog: Catalog, workflows: Sequence[Data]) -> list[Data]:
     for ident, routine in catalog.templates.items():
         about = routine.definition
         add("template", ident, about["name"], about["description"], steps=_steps(about, is_used=ident in users))
-    return found
+    return result
 
 
 def _steps(routine: Data, *, is_used: bool) -> list[Data]:

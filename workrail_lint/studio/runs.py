@@ -142,20 +142,20 @@ class _Story:
             return None
         if pending["prompt"] and all(isinstance(piece, list) and len(piece) == 2 for piece in pending["prompt"]):
             return [["engine" if slot else "authored", slot, str(text)] for slot, text in pending["prompt"]]
-        text, found, at = _joined(pending["prompt"]), [], 0
+        text, result, at = _joined(pending["prompt"]), [], 0
         texts = self._prompts.get(pending.get("stepId") or "", [])
         for match in _SLOT.finditer(text):
             if text[at : match.start()]:
-                found.append(["authored", None, text[at : match.start()]])
+                result.append(["authored", None, text[at : match.start()]])
             number = int(match[2] or 1) - 1
             if match[1] == "PROMPT" and number < len(texts):
-                found.append(["authored", None, texts[number]])
+                result.append(["authored", None, texts[number]])
             else:
-                found.append(["engine", match[1], _slot_words(match[1])])
+                result.append(["engine", match[1], _slot_words(match[1])])
             at = match.end()
         if text[at:]:
-            found.append(["authored", None, text[at:]])
-        return found
+            result.append(["authored", None, text[at:]])
+        return result
 
 
 def _slot_words(slot: str) -> str:

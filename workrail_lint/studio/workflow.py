@@ -154,10 +154,10 @@ def _flows(analysis: Analysis) -> tuple[dict[str, set[str]], dict[str, set[str]]
 
 
 def _variables(analysis: Analysis, reads: dict[str, set[str]], sets: dict[str, set[str]]) -> list[Data]:
-    found = []
+    result = []
     for name in sorted(analysis.by_name):
         domain = analysis.domain(name)
-        found.append(
+        result.append(
             {
                 "name": name,
                 "set": [step.id for step in analysis.steps if name in sets.get(step.id, ())],
@@ -166,37 +166,37 @@ def _variables(analysis: Analysis, reads: dict[str, set[str]], sets: dict[str, s
                 "given": analysis.is_given(name),
             }
         )
-    return found
+    return result
 
 
 def _samples(analysis: Analysis) -> dict[str, str]:
     """A value for every variable: the first that a text names, else the name itself as a placeholder."""
-    found = {}
+    result = {}
     for name in analysis.by_name:
         domain = analysis.domain(name)
-        found[name] = str(domain.values[0]) if domain is not None and domain.values else f"<{name}>"
-    return found
+        result[name] = str(domain.values[0]) if domain is not None and domain.values else f"<{name}>"
+    return result
 
 
 def _blockers(step: Data) -> list[str]:
     """The codes with which an engine can refuse an answer to this step, or stop before it, under either profile."""
     source: Data = step["loop"]["source"] if step["type"] == "loop" else {}
-    found = ["MISSING_CONTEXT_KEY"] if step.get("runCondition") or "variable" in source else []
+    result = ["MISSING_CONTEXT_KEY"] if step.get("runCondition") or "variable" in source else []
     if source:
-        return [*found, *(_ANSWER if source["kind"] == "artifact" else ()), "INVARIANT_VIOLATION"]
+        return [*result, *(_ANSWER if source["kind"] == "artifact" else ()), "INVARIANT_VIOLATION"]
     output = step.get("output", {})
     if "contract" in output:
-        found += _ANSWER if output["contract"]["required"] else _ANSWER[1:]
+        result += _ANSWER if output["contract"]["required"] else _ANSWER[1:]
     elif "assessments" in output:
-        found += _ANSWER[1:]
+        result += _ANSWER[1:]
     elif "criteria" in output:
-        found += _ANSWER
+        result += _ANSWER
     if "capability" in output.get("contract", {}):
-        found += ["REQUIRED_CAPABILITY_UNKNOWN", "REQUIRED_CAPABILITY_UNAVAILABLE"]
+        result += ["REQUIRED_CAPABILITY_UNKNOWN", "REQUIRED_CAPABILITY_UNAVAILABLE"]
     if step["notes"] == "required" and "contract" not in output:
-        found.append("MISSING_REQUIRED_NOTES")
+        result.append("MISSING_REQUIRED_NOTES")
     if output.get("assessments", {}).get("consequences"):
-        found.append("ASSESSMENT_FOLLOWUP_REQUIRED")
+        result.append("ASSESSMENT_FOLLOWUP_REQUIRED")
     if step["confirmation"]["kind"] != "never" and needs_person(step["confirmation"]):
-        found.append("USER_ONLY_DEPENDENCY")
-    return found
+        result.append("USER_ONLY_DEPENDENCY")
+    return result

@@ -164,12 +164,12 @@ def names(name_check: Check | None) -> Check | None:
         return None
 
     def check(value: Any) -> Found:
-        found: Found = None
+        result: Found = None
         for name in value if type(value) is dict else ():
             inner = name_check(name)
             if inner is not None:
-                found = joined(found, inner, name)
-        return found
+                result = joined(result, inner, name)
+        return result
 
     return check
 

@@ -262,9 +262,9 @@ class _Compiler:
 
         def check(value: Any) -> Found:
             for literal in literals:
-                found = literal(value) if literal is not None else None
-                if found is not None:
-                    return found
+                result = literal(value) if literal is not None else None
+                if result is not None:
+                    return result
             content = typed(value)
             if content is not None and content[0].keyword == "type" and not content[0].path:
                 return content
@@ -339,31 +339,31 @@ class _Compiler:
         def check(value: Any) -> Found:
             if type(value) is not dict:
                 return other(value)
-            found: Found = None
+            result: Found = None
             if not value.keys() >= least:
-                found = [Entry("required", name, part, value) for name in required if name not in value]
+                result = [Entry("required", name, part, value) for name in required if name not in value]
             for name, item in value.items():
                 if type(item) is str and len(item) <= longest_of(name, -1) and item:
                     continue
                 inner = members[name](item)
                 if inner is not None:
-                    found = joined(found, inner, name)
-            return found
+                    result = joined(result, inner, name)
+            return result
 
         def check_by_schema(value: Any) -> Found:
             """Declared members in declared order, missing ones among them; then the others."""
             if type(value) is not dict:
                 return other(value)
-            found: list[Entry] = []
+            result: list[Entry] = []
             for name in dict.fromkeys((*known, *required)):
                 if name not in value:
-                    found += [Entry("required", name, part, value)] if name in least else []
+                    result += [Entry("required", name, part, value)] if name in least else []
                 elif name in properties:
-                    found = joined(found, members[name](value[name]) or [], name)
+                    result = joined(result, members[name](value[name]) or [], name)
             for name in value:
                 if name not in properties and default is not None:
-                    found = joined(found, default(value[name]) or [], name)
-            return found or None
+                    result = joined(result, default(value[name]) or [], name)
+            return result or None
 
         return check_by_schema if self._by_schema else check
 
@@ -388,20 +388,20 @@ class _Compiler:
         def check(value: Any) -> Found:
             if type(value) is not list:
                 return other(value)
-            found: Found = None
+            result: Found = None
             if len(value) < low:
-                found = [Entry("minItems", low, part, value)]
+                result = [Entry("minItems", low, part, value)]
             elif high is not None and len(value) > high:
-                found = [Entry("maxItems", high, part, value)]
+                result = [Entry("maxItems", high, part, value)]
             if element is not None and not (bounds and are_strings(value, *bounds)):
                 for index, item in enumerate(value):
                     inner = element(item)
                     if inner is not None:
-                        found = joined(found, inner, index)
+                        result = joined(result, inner, index)
             if unique and len(value) > 1:
                 for later, first in dialect.duplicates(value):
-                    found = joined(found, [Entry("uniqueItems", first, part, value[later])], later)
-            return found
+                    result = joined(result, [Entry("uniqueItems", first, part, value[later])], later)
+            return result
 
         return check
 
@@ -428,10 +428,10 @@ class _Compiler:
             test = search if matches is None else lambda text: matches(pattern, text)
 
             def check_by_schema(value: Any) -> Found:
-                found = bounded(value)
+                result = bounded(value)
                 if type(value) is not str or test(value):
-                    return found
-                return [*(found or ()), Entry("pattern", pattern, part, value)]
+                    return result
+                return [*(result or ()), Entry("pattern", pattern, part, value)]
 
             return check_by_schema
         is_plain = dialect.plain_text(pattern)

@@ -33,10 +33,10 @@ class SchemaWalk:
 
     def at(self, tokens: Iterable[str]) -> list[Schema]:
         """The schemas of the place that a pointer leads to."""
-        found = self.expanded([self._root])
+        result = self.expanded([self._root])
         for token in tokens:
-            found = self._below(found, token)
-        return found
+            result = self._below(result, token)
+        return result
 
     def below(self, schemas: list[Schema]) -> list[Schema]:
         """The schemas of the elements of a list."""
@@ -94,13 +94,13 @@ class SchemaWalk:
     @staticmethod
     def choices(schemas: list[Schema]) -> list[Any]:
         """The values of closed sets, and true and false where they fit."""
-        found: list[Any] = []
+        result: list[Any] = []
         for schema in schemas:
             values = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
             if schema.get("type") == "boolean" and not values:
                 values = [True, False]
-            found += [value for value in values if not any(value is each or value == each for each in found)]
-        return found
+            result += [value for value in values if not any(value is each or value == each for each in result)]
+        return result
 
     @staticmethod
     def description(schemas: list[Schema]) -> str:
@@ -108,8 +108,8 @@ class SchemaWalk:
 
     @staticmethod
     def types(schemas: list[Schema]) -> set[str]:
-        found: set[str] = set()
+        result: set[str] = set()
         for schema in schemas:
             kind = schema.get("type")
-            found.update([kind] if isinstance(kind, str) else kind or ())
-        return found
+            result.update([kind] if isinstance(kind, str) else kind or ())
+        return result

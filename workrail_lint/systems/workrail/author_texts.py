@@ -39,10 +39,10 @@ def text_of(group: Group, number: int, pointer: str) -> Text:
 
 def strings_of(groups: list[Group]) -> list[str]:
     """The strings of some groups."""
-    found: list[str] = []
+    result: list[str] = []
     for group in groups:
-        found += group[0]
-    return found
+        result += group[0]
+    return result
 
 
 def texts_of(groups: list[Group], pointer: str) -> list[Text]:
@@ -52,26 +52,26 @@ def texts_of(groups: list[Group], pointer: str) -> list[Text]:
 
 def step_groups(step: Step) -> list[Group]:
     """Every author text of a step, prompt parts and configuration blocks included."""
-    found: list[Group] = []
-    _add_members(step, "", _STEP_FIELDS, found)
+    result: list[Group] = []
+    _add_members(step, "", _STEP_FIELDS, result)
     if step.kind == "standard":
         if step.prompt_blocks is not None:
-            _add_block_texts(step.prompt_blocks, found)
+            _add_block_texts(step.prompt_blocks, result)
         if step.guidance:
-            _add_values(step.guidance, "/guidance/", "guidance", found)
+            _add_values(step.guidance, "/guidance/", "guidance", result)
         for fragment in step.prompt_fragments:
-            _add_members(fragment, f"/{fragment.key}", _FRAGMENT_FIELDS, found)
+            _add_members(fragment, f"/{fragment.key}", _FRAGMENT_FIELDS, result)
         if step.verification is not None:
-            _add_members(step.verification, "/verification", _VERIFICATION_FIELDS, found)
+            _add_members(step.verification, "/verification", _VERIFICATION_FIELDS, result)
         if step.audit is not None:
-            _add_members(step.audit, "/audit", _AUDIT_FIELDS, found)
-            _add_values(step.audit.rubric, "/audit/rubric/", "rubric", found)
+            _add_members(step.audit, "/audit", _AUDIT_FIELDS, result)
+            _add_values(step.audit.rubric, "/audit/rubric/", "rubric", result)
     elif step.kind == "parallel":
         if step.synthesis is not None:
-            _add_members(step.synthesis, "/synthesis", _SYNTHESIS_FIELDS, found)
+            _add_members(step.synthesis, "/synthesis", _SYNTHESIS_FIELDS, result)
         for delegation in step.parallel_delegations:
-            _add_members(delegation, f"/{delegation.key}", _DELEGATION_FIELDS, found)
-    return found
+            _add_members(delegation, f"/{delegation.key}", _DELEGATION_FIELDS, result)
+    return result
 
 
 # Attribute, member and field of the single texts of a node.
@@ -135,10 +135,10 @@ ARGUMENT = "argument"
 
 def top_groups(workflow: Workflow) -> list[Group]:
     """The author texts outside the steps."""
-    found: list[Group] = []
-    _add_members(workflow, "", _TOP_FIELDS, found)
-    _add_values(workflow.meta_guidance, "/metaGuidance/", "metaGuidance", found)
-    _add_values(workflow.preconditions, "/preconditions/", "preconditions", found)
-    _add_values(workflow.clarification_prompts, "/clarificationPrompts/", "clarificationPrompts", found)
-    _add_values(workflow.examples, "/examples/", "examples", found)
-    return found
+    result: list[Group] = []
+    _add_members(workflow, "", _TOP_FIELDS, result)
+    _add_values(workflow.meta_guidance, "/metaGuidance/", "metaGuidance", result)
+    _add_values(workflow.preconditions, "/preconditions/", "preconditions", result)
+    _add_values(workflow.clarification_prompts, "/clarificationPrompts/", "clarificationPrompts", result)
+    _add_values(workflow.examples, "/examples/", "examples", result)
+    return result

@@ -95,5 +95,5 @@ def _matches(value: object, pattern: object) -> bool | None:
     compiled = compile_pattern(js.text(pattern), "i")
     if isinstance(compiled, Err):
         return False
-    found = compiled.value.search(js.trim("" if value is None else js.text(value)), DEFAULT_TIMEOUT)
-    return None if isinstance(found, Err) else found.value
+    match = compiled.value.search(js.trim("" if value is None else js.text(value)), DEFAULT_TIMEOUT)
+    return None if isinstance(match, Err) else match.value

@@ -163,21 +163,21 @@ def _origins(old: list[StepOutline], new: list[StepOutline]) -> dict[str, str]:
     """
     known = {step.key for step in old}
     origin = {step.key: step.key for step in new if step.key in known}
-    taken = set(origin.values())
+    used = set(origin.values())
     inside_old, inside_new = _by_parent(old), _by_parent(new)
     for content in (_ident, _content, _content_but_title):
-        gone = _by_content([step for step in old if step.key not in taken], inside_old, content)
+        gone = _by_content([step for step in old if step.key not in used], inside_old, content)
         come = _by_content([step for step in new if step.key not in origin and step.facets], inside_new, content)
         for key, steps in come.items():
             if len(steps) == 1 and len(gone.get(key, ())) == 1:
                 now, was = steps[0], gone[key][0]
                 origin[now.key] = was.key
-                taken.add(was.key)
+                used.add(was.key)
                 if not now.parent and not was.parent:
                     pairs = _same_ids(inside_new.get(now.id, ()), inside_old.get(was.id, ()))
-                    bodies = {key: before for key, before in pairs if before not in taken}
+                    bodies = {key: before for key, before in pairs if before not in used}
                     origin |= bodies
-                    taken.update(bodies.values())
+                    used.update(bodies.values())
     return origin
 
 
@@ -185,11 +185,11 @@ _Inside = dict[str, list[StepOutline]]  # the steps of each loop, by its id
 
 
 def _by_parent(steps: list[StepOutline]) -> _Inside:
-    found: _Inside = {}
+    result: _Inside = {}
     for step in steps:
         if step.parent:
-            found.setdefault(step.parent, []).append(step)
-    return found
+            result.setdefault(step.parent, []).append(step)
+    return result
 
 
 def _same_ids(new: Iterable[StepOutline], old: Iterable[StepOutline]) -> list[tuple[str, str]]:
@@ -201,10 +201,10 @@ def _same_ids(new: Iterable[StepOutline], old: Iterable[StepOutline]) -> list[tu
 def _by_content(
     steps: list[StepOutline], inside: _Inside, content: Callable[[StepOutline, _Inside], str]
 ) -> dict[str, list[StepOutline]]:
-    found: dict[str, list[StepOutline]] = {}
+    result: dict[str, list[StepOutline]] = {}
     for step in steps:
-        found.setdefault(content(step, inside), []).append(step)
-    return found
+        result.setdefault(content(step, inside), []).append(step)
+    return result
 
 
 def _ident(step: StepOutline, inside: _Inside) -> str:
@@ -325,8 +325,8 @@ def _whole_step(change: Change) -> str:
 
 
 def _shown(value: Any) -> str:
-    shown = _plain(value)
-    return f": {shown}" if not is_digest(value) and len(shown) <= 80 else ""
+    text = _plain(value)
+    return f": {text}" if not is_digest(value) and len(text) <= 80 else ""
 
 
 def _plain(value: Any) -> str:

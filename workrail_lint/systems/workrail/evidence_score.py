@@ -272,13 +272,13 @@ class EvidenceJudgement:
 
     @property
     def verdicts(self) -> list[EvidenceVerdict]:
-        found = [] if self.main is None else [self.main]
+        result = [] if self.main is None else [self.main]
         counted = self.counted
         if len(self.leaves) == 1 and counted and counted[0].leaf_class in (LeafClass.KEYWORD, LeafClass.STRUCTURE):
-            found.append(EvidenceVerdict.SINGLE_CHECK)
+            result.append(EvidenceVerdict.SINGLE_CHECK)
         if self.score >= 3 and not self.has_floor:
-            found.append(EvidenceVerdict.NO_FLOOR)
-        return found
+            result.append(EvidenceVerdict.NO_FLOOR)
+        return result
 
 
 class _Node:

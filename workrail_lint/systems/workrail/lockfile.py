@@ -129,18 +129,18 @@ def _validator() -> Validator:
 
 def differences(lock: Lockfile, compiled: dict[str, CompiledWorkflow], asked: set[str] | None) -> list[Difference]:
     """Return what no longer is as it was pinned, by path. `asked` restricts the look to some paths."""
-    found: list[Difference] = []
+    result: list[Difference] = []
     for path in sorted(compiled.keys() | lock.workflows.keys()):
         if asked is not None and path not in asked:
             continue
         entry, now = lock.workflows.get(path), compiled.get(path)
         if entry is None and now is not None:
-            found.append(Difference(path, "new", (), None, now.hash))
+            result.append(Difference(path, "new", (), None, now.hash))
         elif now is None and entry is not None:
-            found.append(Difference(path, "missing", (), entry["hash"], None))
+            result.append(Difference(path, "missing", (), entry["hash"], None))
         elif entry is not None and now is not None and (difference := _difference(path, entry, now)):
-            found.append(difference)
-    return found
+            result.append(difference)
+    return result
 
 
 def _difference(path: str, entry: dict[str, Any], now: CompiledWorkflow) -> Difference | None:

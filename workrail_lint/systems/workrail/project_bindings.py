@@ -69,9 +69,9 @@ def check_bindings_text(
     if fatal is None:
         return document, check_bindings(document.value, workflow_ids, pinned)
     message = f"invalid JSON, so the engine ignores the whole file: {fatal.message}"
-    found = _finding("bindings-file-invalid", "", message)
-    found.span = document.source.span(fatal.start, fatal.end)
-    return document, [found]
+    finding = _finding("bindings-file-invalid", "", message)
+    finding.span = document.source.span(fatal.start, fatal.end)
+    return document, [finding]
 
 
 def _is_fatal(problem: Problem) -> bool:
@@ -88,11 +88,11 @@ def check_bindings(content: object, workflow_ids: Collection[str] = (), pinned: 
     """
     if not isinstance(content, dict):
         return [_finding("bindings-file-invalid", "", _NO_OBJECT)]
-    found = [finding for name, value in content.items() for finding in _member(name, value, workflow_ids)]
-    found += _format(content, workflow_ids)
+    findings = [finding for name, value in content.items() for finding in _member(name, value, workflow_ids)]
+    findings += _format(content, workflow_ids)
     for workflow_id, overrides in (pinned or {}).items():
-        found += _drift(content, workflow_id, overrides)
-    return found
+        findings += _drift(content, workflow_id, overrides)
+    return findings
 
 
 def _is_workflow(name: str, workflow_ids: Collection[str]) -> bool:
@@ -147,9 +147,9 @@ def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[
 
 def _empty(slot: str, pointer: str, what: str) -> Finding:
     message = f"{what} {quoted(slot)} is set to an empty string; remove the entry to use the default"
-    found = _finding("binding-override-empty", pointer, message)
-    found.fix = unsafe("remove the entry", Remove(pointer))
-    return found
+    finding = _finding("binding-override-empty", pointer, message)
+    finding.fix = unsafe("remove the entry", Remove(pointer))
+    return finding
 
 
 def sections_of(content: object) -> dict[str, list[str]]:
@@ -160,7 +160,7 @@ def sections_of(content: object) -> dict[str, list[str]]:
 
 def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Collection[str]]) -> list[Finding]:
     """The entries of a bindings file for slots that their workflow does not have, for workflows in `declared`."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for workflow_id, slots in sections.items():
         known = declared.get(workflow_id)
         for slot in slots if known is not None else ():
@@ -175,8 +175,8 @@ def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Coll
             )
             unknown.phase, unknown.on_name = Phase.REGISTRY, True
             unknown.fix = unsafe("remove the entry", Remove(pointer))
-            found.append(unknown)
-    return found
+            findings.append(unknown)
+    return findings
 
 
 def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str]) -> Iterator[Finding]:

@@ -27,16 +27,16 @@ def pieces(node: Node) -> list[Piece]:
         return []
     kind, ident = _writer(node)
     cuts = sorted({0, len(prompt), *(cut for item in node.injections for cut in (item.start, item.end))})
-    found: list[Piece] = []
+    result: list[Piece] = []
     for start, end in pairwise(cuts):
         inside = [item for item in node.injections if item.start <= start and end <= item.end]
         # The shortest is the innermost.
         owner = min(inside, key=lambda item: item.end - item.start, default=None)
         made = Piece(start, end, kind, ident) if owner is None else Piece(start, end, owner.kind, owner.id)
-        if found and (found[-1].kind, found[-1].id) == (made.kind, made.id):
-            made = made._replace(start=found.pop().start)
-        found.append(made)
-    return found
+        if result and (result[-1].kind, result[-1].id) == (made.kind, made.id):
+            made = made._replace(start=result.pop().start)
+        result.append(made)
+    return result
 
 
 def _writer(node: Node) -> tuple[str, str | None]:

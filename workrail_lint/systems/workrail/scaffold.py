@@ -66,12 +66,12 @@ def ci_file(service: str) -> NewFile:
 
 def editor_files(catalog: Catalog) -> list[NewFile]:
     """JSON Schemas that complete and describe, made from the catalog, and the settings that use them."""
-    made = [NewFile(".vscode/settings.json", _EDITOR, "makes VS Code use the schemas below")]
+    result = [NewFile(".vscode/settings.json", _EDITOR, "makes VS Code use the schemas below")]
     for kind in ("workflow", "scenario", "bindings"):
         text = schema_text(kind, catalog) if kind in KINDS else _json(load_schema(kind))
         purpose = f"completion in your editor; to renew it: workrail-lint schema {kind}"
-        made.append(NewFile(f".workrail/schemas/{kind}.json", text, purpose))
-    return made
+        result.append(NewFile(f".workrail/schemas/{kind}.json", text, purpose))
+    return result
 
 
 def lockfile(ident: str, name: str) -> list[NewFile]:

@@ -68,7 +68,7 @@ def _findings(
         if each.description.on_name
     }
     compositions = {pointers.parent(each.violation.pointer) for each in items if _is_composition(each.violation)}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for violation, place, name, code, description in items:
         # A misspelled member is missing under its right name, and a composition lacks what only rules have.
         is_covered = (violation.pointer, violation.expected) in covered or violation.pointer in compositions
@@ -77,7 +77,7 @@ def _findings(
         details: dict[str, object] = {"engine": True}
         if description.suggestion is not None:
             details["suggestion"] = description.suggestion
-        found.append(
+        findings.append(
             Finding(
                 code,
                 name,
@@ -90,7 +90,7 @@ def _findings(
                 on_name=description.on_name,
             )
         )
-    return found
+    return findings
 
 
 def _described(violation: Violation, definition: dict[str, Any], extra: tuple[WorkflowRule, ...]) -> _Described:

@@ -42,20 +42,20 @@ _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIG
 
 def structural_findings(workflow: Workflow) -> list[Finding]:
     """Every cross-field violation of a workflow, whatever shape it is in."""
-    found = [*_check_ids(workflow)]
+    findings = [*_check_ids(workflow)]
     for step in workflow.all_steps:
         if step.kind == "standard":
-            found += _check_standard(step)
+            findings += _check_standard(step)
         elif step.kind == "parallel":
-            found += _check_synthesis(step)
-    found += _check_loops(workflow)
-    found += _check_slots(workflow)
+            findings += _check_synthesis(step)
+    findings += _check_loops(workflow)
+    findings += _check_slots(workflow)
     for reference, first in _repeated(workflow.references, "id"):
         message = f"reference id {quoted(reference.id)} is already used by reference number {first}; rename one of them"
-        found.append(_finding("reference-id-duplicate", reference.at("id"), message))
-    found += _check_assessments(workflow)
-    found += _check_functions(workflow)
-    return found
+        findings.append(_finding("reference-id-duplicate", reference.at("id"), message))
+    findings += _check_assessments(workflow)
+    findings += _check_functions(workflow)
+    return findings
 
 
 def start_findings(workflow: Workflow) -> list[Finding]:

@@ -98,11 +98,11 @@ def registry_findings(
     only then the engine's registry validation would say the same.
     """
     registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, complete)
-    found: dict[str, list[Finding]] = {}
+    findings: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path
-        found.setdefault(path, []).append(finding)
-    return found
+        findings.setdefault(path, []).append(finding)
+    return findings
 
 
 def with_free_ids(found: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
@@ -111,15 +111,15 @@ def with_free_ids(found: list[Finding], entries: Iterable[Entry]) -> list[Findin
     Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
     """
     by_path = {entry.path: entry for entry in entries}
-    taken: dict[str, set[str]] = {}
+    used: dict[str, set[str]] = {}
     for entry in by_path.values():
-        taken.setdefault(entry.node[0], set()).add(entry.id)
+        used.setdefault(entry.node[0], set()).add(entry.id)
     given: dict[_Node, str | None] = {}
     changed: dict[int, Finding] = {}
     renames = [finding for finding in found if finding.name in RENAMES and finding.path in by_path]
     for finding in sorted(renames, key=lambda finding: finding.path):
         entry = by_path[finding.path]
-        ids = taken[entry.node[0]]
+        ids = used[entry.node[0]]
         if entry.node not in given:
             plain = entry.id.removeprefix(f"{identity.RESERVED_NAMESPACE}.")
             given[entry.node] = new = identity.suggest(plain, entry.source_kind, ids)
@@ -134,10 +134,10 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
         return finding
     from copy import copy
 
-    told = copy(finding)  # what the file's own check said may be kept for the next run
-    told.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
-    told.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
-    return told
+    result = copy(finding)  # what the file's own check said may be kept for the next run
+    result.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
+    result.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
+    return result
 
 
 class _Registry:
@@ -330,8 +330,8 @@ def _clashes(rivals: list[Entry]) -> Iterator[tuple[Entry, str]]:
 
 
 def _listed(paths: list[str], count: int) -> str:
-    shown = ", ".join(quoted(path) for path in paths[:_SHOWN])
-    return shown if count <= _SHOWN else f"{shown} and {count - _SHOWN} more"
+    text = ", ".join(quoted(path) for path in paths[:_SHOWN])
+    return text if count <= _SHOWN else f"{text} and {count - _SHOWN} more"
 
 
 def _other_source(root: str) -> str | None:

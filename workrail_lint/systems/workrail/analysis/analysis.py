@@ -88,22 +88,22 @@ class Analysis:
     @cached_property
     def uses_of_decision(self) -> dict[str, list[Use]]:
         """The comparisons of each condition, by the pointer of the whole."""
-        found: dict[str, list[Use]] = {}
+        result: dict[str, list[Use]] = {}
         for use in self.uses:
             if use.leaf is not None:
-                found.setdefault(use.root, []).append(use)
-        return found
+                result.setdefault(use.root, []).append(use)
+        return result
 
     @cached_property
     def by_name(self) -> dict[str, list[Use]]:
         """The uses of each variable whose name can be one; others are left to the rules about names."""
-        found: dict[str, list[Use]] = {}
+        result: dict[str, list[Use]] = {}
         for use in self.uses:
-            if use.name in found:
-                found[use.name].append(use)
+            if use.name in result:
+                result[use.name].append(use)
             elif is_identifier(use.name):
-                found[use.name] = [use]
-        return found
+                result[use.name] = [use]
+        return result
 
     @cached_property
     def scanner(self) -> Scanner:
@@ -143,21 +143,21 @@ class Analysis:
         return self._of(name).setter(0) is not None
 
     def _of(self, name: str) -> Said:
-        found = self._said.get(name)
-        if found is None:
-            found = self._said[name] = self.scanner.said(name)
-        return found
+        result = self._said.get(name)
+        if result is None:
+            result = self._said[name] = self.scanner.said(name)
+        return result
 
     @cached_property
     def _loop_definitions(self) -> dict[str, list[Definition]]:
-        found: dict[str, list[Definition]] = {}
+        result: dict[str, list[Definition]] = {}
         for facts in self.loops.values():
             pointer = f"{self.steps[facts.step].pointer}/loop"
             for name, kind in facts.variables.items():
                 origin = _tuple(Origin, (pointer, AUTHORED))
                 made = _tuple(Definition, (name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin))
-                found.setdefault(name, []).append(made)
-        return found
+                result.setdefault(name, []).append(made)
+        return result
 
     def is_given(self, name: str) -> bool:
         """Return whether the engine or a known caller sets the variable."""
@@ -201,14 +201,14 @@ class Analysis:
 
     def values(self, names: Iterable[str], surely_set: frozenset[str] = frozenset()) -> dict[str, Values]:
         """Return what the variables may hold by what the texts say."""
-        found: dict[str, Values] = {}
+        result: dict[str, Values] = {}
         for name in names:
             known = self.domain(name)
             if known is not None:
-                found[name] = Values(known.values, True, name not in surely_set)
+                result[name] = Values(known.values, True, name not in surely_set)
             elif name in surely_set:
-                found[name] = Values((), False, False)
-        return found
+                result[name] = Values((), False, False)
+        return result
 
     def satisfy(
         self,

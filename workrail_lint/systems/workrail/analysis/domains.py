@@ -109,25 +109,25 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
             at = match.end()
             following = rest[at:].lstrip()
     first = following[:1]
-    found: Statement | None = None
+    result: Statement | None = None
     if first in _LEADING:
         lead = _LEAD.match(rest, at)
         if lead is not None:
-            found = _statement(rest, lead.end(), lead[0].strip())
+            result = _statement(rest, lead.end(), lead[0].strip())
     elif first == "!" and following.startswith("!="):
         return _single(rest, len(rest) - len(following[2:].lstrip()))
-    if found is None and first in _ONE_OF_STARTS and rest[at] == " " and has_any(following, _ONE_OF_WORDS):
+    if result is None and first in _ONE_OF_STARTS and rest[at] == " " and has_any(following, _ONE_OF_WORDS):
         one_of = _ONE_OF.match(rest, at)
         if one_of is not None:
-            found = _listed(rest, one_of.end(), ONE_OF)
-    if found is None:
+            result = _listed(rest, one_of.end(), ONE_OF)
+    if result is None:
         if stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
             sentence = sentence_at(text, start, end)
             if sentence.endswith(":") and _SETS.search(sentence):
                 return _bullets(text, stop + 1)
-    elif found.closed and found.kind != BOOLEAN and role() == CONDITION:
-        return Statement(found.kind, found.values, False)
-    return found
+    elif result.closed and result.kind != BOOLEAN and role() == CONDITION:
+        return Statement(result.kind, result.values, False)
+    return result
 
 
 def _statement(rest: str, at: int, lead: str) -> Statement | None:
@@ -145,9 +145,9 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
         (_has(said, _NUMBER_WORDS) or _may_begin_with_number(said)) and _NUMBER.match(rest, at)
     ):
         return _A_NUMBER
-    found = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
-    if found is not None:
-        return found
+    result = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
+    if result is not None:
+        return result
     if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
         return _single(rest, at, bare=lead in ("=", ":=", "=="))
     return None

@@ -17,19 +17,19 @@ _KINDS = {"fragment": "fragment", "gate": "gate", "delegation": "delegation"}
 
 def examples(analysis: Analysis) -> list[Example]:
     """The first assignment found for each, with the values in the order in which the texts name them."""
-    found = [_example(analysis, step.origin.pointer, "step", step.conditions) for step in analysis.steps]
+    result = [_example(analysis, step.origin.pointer, "step", step.conditions) for step in analysis.steps]
     for decision in analysis.decisions:
         step = analysis.steps[decision.step]
         if decision.origin.via == AUTHORED and decision.kind in _KINDS:
             conditions = (decision.condition, *step.conditions)
-            found.append(_example(analysis, decision.pointer, _KINDS[decision.kind], conditions))
+            result.append(_example(analysis, decision.pointer, _KINDS[decision.kind], conditions))
     for facts in analysis.loops.values():
         if facts.condition is None:
             continue
         # A while loop ends when its condition fails, an until loop when it holds.
         holds, fails = ((facts.condition,), ()) if facts.kind == "until" else ((), (facts.condition,))
-        found.append(_example(analysis, facts.condition.pointer, "loop exit", holds, fails))
-    return found
+        result.append(_example(analysis, facts.condition.pointer, "loop exit", holds, fails))
+    return result
 
 
 def _example(

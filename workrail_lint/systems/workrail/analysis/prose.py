@@ -139,8 +139,8 @@ def sentence_at(text: str, start: int, end: int) -> str:
     after = text[end : min(line_end if line_end >= 0 else len(text), end + WINDOW)]
     if before.endswith("context."):
         before = before[:-8]
-    found = _SENTENCE_END.search(after)
-    stop = len(after) if found is None else found.start() + 1
+    match = _SENTENCE_END.search(after)
+    stop = len(after) if match is None else match.start() + 1
     return (before[_sentence_start(before) :] + text[start:end] + after[:stop]).strip()
 
 

@@ -131,12 +131,12 @@ class Said:
 
     def _read_statements(self) -> list[Domain]:
         name, size = self._name, len(self._name)
-        found: list[Domain] = []
+        result: list[Domain] = []
         for text in self._keys:
             # No sentence sets a key, so that bullets below it are not its values.
             said = read_domain(f"{name}: {text.text}", 0, size, lambda: LISTED)
             if said is not None:
-                found.append(Domain(name, said.values, said.closed, said.kind, text.pointer, (0, 0), text.text))
+                result.append(Domain(name, said.values, said.closed, said.kind, text.pointer, (0, 0), text.text))
         is_word = is_plain_word(name)
         for number, (text, start, is_token) in enumerate(self._places):
             if is_token or (is_word and self._role(number) is None):
@@ -145,8 +145,8 @@ class Said:
             if said is not None:
                 kind, values, closed = said
                 span = (start, start + size)
-                found.append(_tuple(Domain, (name, values, closed, kind, text.pointer, span, text.text)))
-        return found
+                result.append(_tuple(Domain, (name, values, closed, kind, text.pointer, span, text.text)))
+        return result
 
 
 class Scanner:
@@ -203,14 +203,14 @@ class Scanner:
     def _hits(self, name: str) -> list[int]:
         """Where the name is a word of its own."""
         whole, size = self.whole, len(name)
-        found: list[int] = []
+        result: list[int] = []
         for at in self._places(name):
             before, after = whole[at - 1 : at], whole[at + size : at + size + 1]
             if before.isalnum() or after.isalnum() or before in _IN_NAMES or after in _IN_NAMES:
                 continue
             if before != "." or whole.endswith("context.", 0, at):
-                found.append(at)
-        return found
+                result.append(at)
+        return result
 
     def _places(self, name: str) -> list[int]:
         """Where the name is, or a word that it is a part of."""
@@ -219,19 +219,19 @@ class Scanner:
         if self._searches > _FEW_NAMES:
             first = _WORD.match(name)
             return [at for at in self._words.get(first[0], ()) if whole.startswith(name, at)] if first else []
-        found: list[int] = []
+        result: list[int] = []
         at = whole.find(name)
         while at >= 0:
-            found.append(at)
+            result.append(at)
             at = whole.find(name, at + len(name))
-        return found
+        return result
 
     @cached_property
     def _words(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        result: dict[str, list[int]] = {}
         for match in _WORD.finditer(self.whole):
-            found.setdefault(match[0], []).append(match.start())
-        return found
+            result.setdefault(match[0], []).append(match.start())
+        return result
 
 
 def _places_of(word: str, text: str) -> Iterator[int]:

@@ -156,8 +156,8 @@ class Texts:
             delivered = field in CALLER_FIELDS
         elif via == AUTHORED and field in _BLOCK_OF:
             step, via = self._shown_by(step, field), VIRTUAL
-        made = self._made[number] = _tuple(Text, (place or pointer, step, field, delivered, when, via, text))
-        return made
+        result = self._made[number] = _tuple(Text, (place or pointer, step, field, delivered, when, via, text))
+        return result
 
     def _shown_by(self, step: int, field: str) -> int:
         """The step made from a verification, audit or synthesis shows its prompt."""
@@ -170,42 +170,42 @@ class Texts:
 
     def having(self, part: str) -> list[Text]:
         """The texts that contain a string."""
-        found: list[Text] = []
+        result: list[Text] = []
         at = self.whole.find(part) if part[0] in self.whole else -1  # one character is found, or not, far faster
         while at >= 0:
             number = bisect_right(self._starts, at)
-            found.append(self[number - 1])
+            result.append(self[number - 1])
             at = self.whole.find(part, self._starts[number])
-        return found
+        return result
 
     @cached_property
     def outputs(self) -> dict[str, list[int]]:
         """The texts of `outputRequired` by their keys."""
-        found: dict[str, list[int]] = {}
+        result: dict[str, list[int]] = {}
         for (_, field, _, names), first in zip(self._groups, self._firsts, strict=False):
             if field == _OUTPUT:
                 for number, name in enumerate(names, first):
-                    found.setdefault(name, []).append(number)
-        return found
+                    result.setdefault(name, []).append(number)
+        return result
 
     @cached_property
     def read(self) -> list[str]:
         """Return what agents and callers read."""
-        found: list[str] = []
+        result: list[str] = []
         for (strings, field, _, _), source in zip(self._groups, self._sources, strict=True):
             if field in CALLER_FIELDS if source[0] is None else field != _GUIDANCE:
-                found += strings
-        return found
+                result += strings
+        return result
 
     @cached_property
     def read_in_step(self) -> dict[int, list[str]]:
         """Return what agents read, by step."""
-        found: dict[int, list[str]] = {}
+        result: dict[int, list[str]] = {}
         for (strings, field, _, _), (step, _, via, _, _) in zip(self._groups, self._sources, strict=True):
             if step is not None and field != _GUIDANCE:
                 shown = self._shown_by(step, field) if via == AUTHORED and field in _BLOCK_OF else step
-                found.setdefault(shown, []).extend(strings)
-        return found
+                result.setdefault(shown, []).extend(strings)
+        return result
 
 
 def _fragment_condition(step: Step | None, pointer: str) -> Condition | None:
@@ -226,7 +226,7 @@ def _ref_texts(blocks: PromptBlocks, catalog: Catalog) -> list[Group]:
 
 
 def _feature_texts(workflow: Workflow, catalog: Catalog) -> list[Group]:
-    found: list[Group] = []
+    result: list[Group] = []
     for index, ident in numbered(workflow.features):
         feature = catalog.features.get(ident)
         if feature is None:
@@ -235,8 +235,8 @@ def _feature_texts(workflow: Workflow, catalog: Catalog) -> list[Group]:
             for value in getattr(feature, section):
                 text = value if isinstance(value, str) else _joined(value, catalog)
                 if _may_name_variables(text):
-                    found.append(([text], section, f"/features/{index}", ()))
-    return found
+                    result.append(([text], section, f"/features/{index}", ()))
+    return result
 
 
 @lru_cache(maxsize=512)
@@ -286,7 +286,7 @@ _KINDS: dict[Role, str] = {
 
 def build_decisions(flow: Flow) -> list[Decision]:
     """Every condition that decides something; one that several steps share is there once."""
-    found: list[Decision] = []
+    result: list[Decision] = []
     seen: set[str] = set()
     for index, (step, node) in enumerate(zip(flow.steps, flow.nodes, strict=True)):
         via = step.origin.via
@@ -307,28 +307,28 @@ def build_decisions(flow: Flow) -> list[Decision]:
                 pointer, origin = step.origin.pointer, step.origin
             if pointer not in seen or origin.via in FOREIGN:
                 seen.add(pointer)
-                found.append(_tuple(Decision, (pointer, kind, index, condition, origin)))
-    return found
+                result.append(_tuple(Decision, (pointer, kind, index, condition, origin)))
+    return result
 
 
 def build_uses(flow: Flow, decisions: list[Decision], texts: Texts) -> list[Use]:
     """Every place that reads a variable, conditions first."""
-    found: list[Use] = []
+    result: list[Use] = []
     for pointer, kind, index, condition, origin in decisions:
         for leaf in leaves_of(condition):
             if leaf.var:
                 at = leaf.at("var") if origin.via == AUTHORED else pointer
-                found.append(_tuple(Use, (leaf.var, "", index, at, kind, leaf, None, pointer, origin, "")))
+                result.append(_tuple(Use, (leaf.var, "", index, at, kind, leaf, None, pointer, origin, "")))
     for index, step in enumerate(flow.steps):
         model = flow.nodes[index].model
         if step.damaged:
             continue
         if model.kind == "loop":
-            found += _loop_uses(model.loop, index)
+            result += _loop_uses(model.loop, index)
         elif model.kind == "parallel":
-            found += _mappings(model, index)
-    found += _tokens(flow, texts)
-    return found
+            result += _mappings(model, index)
+    result += _tokens(flow, texts)
+    return result
 
 
 def _called_condition(flow: Flow, index: int, run: Condition) -> tuple[str, Origin]:

@@ -67,20 +67,20 @@ def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Ite
 
 def collect_routines(routines: PathLike | Mapping[str, Any] | Iterable[object]) -> Routines:
     """Read and admit routines; the later of two with the same template id wins."""
-    found = Routines({}, [], {})
-    for source, definition in _load(routines, found.findings):
+    result = Routines({}, [], {})
+    for source, definition in _load(routines, result.findings):
         match admit(definition):
             case Err(refusal):
-                found.findings.append(_refused(refusal, source))
+                result.findings.append(_refused(refusal, source))
                 if refusal.step_id is not None:
-                    found.recursive[template_id_of(definition["id"])] = (definition["id"], refusal.step_id)
+                    result.recursive[template_id_of(definition["id"])] = (definition["id"], refusal.step_id)
             case Ok(admitted):
                 template_id = template_id_of(admitted["id"])
-                if template_id in found.definitions:
-                    loser = found.definitions.pop(template_id)
-                    found.findings.append(_collision(template_id, loser, admitted, source))
-                found.definitions[template_id] = admitted
-    return found
+                if template_id in result.definitions:
+                    loser = result.definitions.pop(template_id)
+                    result.findings.append(_collision(template_id, loser, admitted, source))
+                result.definitions[template_id] = admitted
+    return result
 
 
 def routine_entries(definitions: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:

@@ -107,7 +107,7 @@ def _arguments(catalog: Catalog, engine: bool) -> Iterator[Schema]:
             values = {
                 name: {"enum": routine.arg_values[name]} for name in routine.required_args if name in routine.arg_values
             }
-            taken = {
+            used = {
                 name: {"type": ["string", "number", "boolean"], **values.get(name, {})}
                 for name in routine.required_args
             }
@@ -115,6 +115,6 @@ def _arguments(catalog: Catalog, engine: bool) -> Iterator[Schema]:
                 "if": {"properties": {"templateId": {"const": routine.template_id}}, "required": ["templateId"]},
                 "then": {
                     "required": ["args"],
-                    "properties": {"args": {"required": list(routine.required_args), "properties": taken}},
+                    "properties": {"args": {"required": list(routine.required_args), "properties": used}},
                 },
             }

@@ -109,7 +109,7 @@ def _contracts(steps: list[RawStep], catalog: Catalog) -> list[dict[str, Any]]:
 
 def _common(node: Node, kind: str) -> RawStep:
     model = node.model
-    made: RawStep = {
+    result: RawStep = {
         "id": node.id,
         "title": model.title,
         "confirmation": _confirmation(model.require_confirmation),
@@ -118,8 +118,8 @@ def _common(node: Node, kind: str) -> RawStep:
         "type": kind,
     }
     if model.run_condition is not None:
-        made["runCondition"] = model.run_condition.raw
-    return made
+        result["runCondition"] = model.run_condition.raw
+    return result
 
 
 def _provenance(node: Node) -> dict[str, Any]:
@@ -175,15 +175,15 @@ def _step(node: Node) -> RawStep:
     step, model = node.step, node.model
     if model.kind != "standard":
         return {**_common(node, "parallel"), "delegations": step["parallelDelegations"]}
-    made = _common(node, "step")
-    made["prompt"] = model.prompt
-    made["output"] = _output(model, node.origin.capability if node.origin else None)
+    result = _common(node, "step")
+    result["prompt"] = model.prompt
+    result["output"] = _output(model, node.origin.capability if node.origin else None)
     for name, member in _STEP_LISTS.items():
-        made[name] = step.get(member, [])
+        result[name] = step.get(member, [])
     for name in CARRIED:
         if name in step:
-            made[name] = step[name]
-    return made
+            result[name] = step[name]
+    return result
 
 
 def _output(step: StandardStep, capability: str | None) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _loop(loop: Loop) -> RawStep:
     if kind == "forEach":
         variables["item"] = config.item_var or "currentItem"
         variables["index"] = config.index_var or "currentIndex"
-    made = {
+    result = {
         **_common(loop.node, "loop"),
         "loop": {
             "kind": kind,
@@ -224,8 +224,8 @@ def _loop(loop: Loop) -> RawStep:
     if loop.body and not loop.node.body:
         # The public engine treats such a body differently, also depending on where the step is.
         places = [pointers.sort_key(node.pointer) for node in (loop.body[0], loop.node)]
-        made["bodyRef"] = "earlier" if places[0] < places[1] else "later"
-    return made
+        result["bodyRef"] = "earlier" if places[0] < places[1] else "later"
+    return result
 
 
 def _source(config: LoopConfig, source: dict[str, Any] | None) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def _source(config: LoopConfig, source: dict[str, Any] | None) -> dict[str, Any]
             "condition": source["condition"],
             "derived": source.get("derived", "source"),
         }
-    made = {"kind": "artifact", "contractRef": source["contractRef"]}
+    result = {"kind": "artifact", "contractRef": source["contractRef"]}
     if "loopId" in source:
-        made["loopId"] = source["loopId"]
-    return made
+        result["loopId"] = source["loopId"]
+    return result

@@ -195,8 +195,8 @@ def name_hint(suggestion: str | None, what: str, known: Collection[object]) -> s
 
 def did_you_mean(name: str, known: Iterable[object]) -> tuple[str, dict[str, object]]:
     """Return how a message about an unknown name ends if a known id is similar, and the details that suggest it."""
-    found = nearest_id(name, map(str, known))
-    return (f"; did you mean {quoted(found)}?", {"suggestion": found}) if found is not None else ("", {})
+    suggestion = nearest_id(name, map(str, known))
+    return (f"; did you mean {quoted(suggestion)}?", {"suggestion": suggestion}) if suggestion is not None else ("", {})
 
 
 def catalog_hint(name: str, known: Collection[str]) -> tuple[str, dict[str, object]]:

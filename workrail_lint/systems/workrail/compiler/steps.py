@@ -204,8 +204,8 @@ def _consequence_problems(
 
 
 def _hint(name: str, what: str, known: Collection[str]) -> tuple[str, dict[str, object]]:
-    found = nearest_id(name, known)
-    return name_hint(found, what, known), {} if found is None else {"suggestion": found}
+    suggestion = nearest_id(name, known)
+    return name_hint(suggestion, what, known), {} if suggestion is None else {"suggestion": suggestion}
 
 
 # C7: verification, audit and synthesis blocks become separate steps.

@@ -148,15 +148,15 @@ def _resolve_blocks(blocks: PromptBlocks, resolve: _Resolve) -> RawStep:
 
 def _unknown(node: Node, unknown: _UnknownSlot, declared: dict[str, str]) -> Finding:
     slot = unknown.slot
-    found = nearest_id(slot, declared)
-    details: dict[str, object] = {} if found is None else {"suggestion": found}
+    suggestion = nearest_id(slot, declared)
+    details: dict[str, object] = {} if suggestion is None else {"suggestion": suggestion}
     from_template = node.origin is not None and node.origin.source == "template"
     return compile_error(
         "UNKNOWN_BINDING_SLOT",
         "binding-slot-undeclared",
         "C2",
         node,
-        f"{step_label(node)}: unknown binding slot {quoted(slot)}{name_hint(found, 'declared slots', declared)}",
+        f"{step_label(node)}: unknown binding slot {quoted(slot)}{name_hint(suggestion, 'declared slots', declared)}",
         node.place if from_template else f"{node.pointer}/{unknown.part}",
         details={"slot": slot, **details},
     )

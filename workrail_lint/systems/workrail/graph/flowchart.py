@@ -137,8 +137,8 @@ def dot(blocks: Sequence[Block], name: str) -> str:
     for source, target, words, is_back in chart.edges:
         options = [f"label={_quoted(_lines((words,)))}"] if words else []
         options += ["style=dashed", "constraint=false"] if is_back else []
-        shown = f" [{', '.join(options)}]" if options else ""
-        lines.append(f"  {source} -> {target}{shown};")
+        text = f" [{', '.join(options)}]" if options else ""
+        lines.append(f"  {source} -> {target}{text};")
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -150,7 +150,7 @@ def _operand(condition: Condition, depth: int, siblings: int) -> str:
 
 def conjuncts(condition: Condition | None) -> list[Condition]:
     """The conditions that all have to hold, from left to right."""
-    found: list[Condition] = []
+    result: list[Condition] = []
     pending = [condition]
     while pending:
         part = pending.pop()
@@ -159,8 +159,8 @@ def conjuncts(condition: Condition | None) -> list[Condition]:
         if "var" not in part and "and" in part:
             pending.extend(reversed(part["and"]))
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def variables(*conditions: Condition) -> set[str]:
@@ -191,21 +191,21 @@ class Note(NamedTuple):
 
 def notes(step: dict[str, Any]) -> list[Note]:
     """The notes of a step, its condition left out: drawings show it as a branch."""
-    found = []
+    result = []
     confirmation = step["confirmation"]
     if confirmation["kind"] != "never":
         who = "a person" if needs_person(confirmation) else "the coordinator"
         when = f" if {condition_text(confirmation['condition'])}" if "condition" in confirmation else ""
-        found.append(Note("gate", f"confirmed by {who}{when}"))
+        result.append(Note("gate", f"confirmed by {who}{when}"))
     output = step.get("output", {})
     if "contract" in output:
-        found.append(Note("contract", f"submits {output['contract']['ref']}"))
+        result.append(Note("contract", f"submits {output['contract']['ref']}"))
     if "assessments" in output:
-        found.append(Note("assessment", f"assessed: {', '.join(output['assessments']['refs'])}"))
+        result.append(Note("assessment", f"assessed: {', '.join(output['assessments']['refs'])}"))
     if step.get("fragments"):
         count = len(step["fragments"])
-        found.append(Note("fragments", f"{count} conditional {'text' if count == 1 else 'texts'}"))
-    return found
+        result.append(Note("fragments", f"{count} conditional {'text' if count == 1 else 'texts'}"))
+    return result
 
 
 def needs_person(confirmation: dict[str, Any]) -> bool:

@@ -121,12 +121,12 @@ class _Builder:
 
     def _calls(self, items: list[_Item]) -> list[_Item]:
         """Neighbours that come from one template call become one item."""
-        found: list[_Item] = []
+        result: list[_Item] = []
         at = 0
         while at < len(items):
             call = _call(items[at])
             if call is None:
-                found.append(items[at])
+                result.append(items[at])
                 at += 1
                 continue
             end = at
@@ -137,9 +137,9 @@ class _Builder:
             _leave_out(run, shared)
             name, template = call
             group = Group(name, "template", name, template.removeprefix("wr.templates."), None, self._blocks(run, 1))
-            found.append(_Item(group, shared, frozenset().union(*(item.sets for item in run))))
+            result.append(_Item(group, shared, frozenset().union(*(item.sets for item in run))))
             at = end
-        return found
+        return result
 
     def _blocks(self, items: list[_Item], depth: int) -> tuple[Block, ...]:
         """Items without a condition stand alone; runs of neighbours that share one become a branch."""
@@ -224,18 +224,18 @@ def variables_set(analysis: Analysis) -> dict[str, frozenset[str]]:
 
 def cards(blocks: Sequence[Block]) -> list[Card]:
     """The cards of a drawing, in the order of reading."""
-    found: list[Card] = []
+    result: list[Card] = []
     pending = [*reversed(blocks)]
     while pending:
         block = pending.pop()
         match block:
             case Card():
-                found.append(block)
+                result.append(block)
             case Switch():
                 pending.extend(reversed(block.lanes))
             case _:
                 pending.extend(reversed(block.items))
-    return found
+    return result
 
 
 def loop_text(loop: dict[str, Any]) -> str:

@@ -79,11 +79,11 @@ class WorkflowNode(Node):
     @cached_property
     def all_steps(self) -> list[Step]:
         """Top level and inline bodies, in order."""
-        found: list[Step] = []
+        result: list[Step] = []
         for step in self.steps:
-            found.append(step)
-            found += step.body_steps
-        return found
+            result.append(step)
+            result += step.body_steps
+        return result
 
 
 class StepNode(Node):

@@ -116,9 +116,9 @@ def candidates(comparisons: Sequence[Comparison]) -> Iterator[Any]:
         yield from (lowered, lowered.replace("infinity", "Infinity"))
     numbers |= {number for number in map(js.to_number, strings) if not math.isnan(number)}
     yield from map(_plain, _around({0.0, *numbers}))
-    taken = {normal_text(text) for text in (*strings, *TRUE_WORDS, *FALSE_WORDS)}
+    used = {normal_text(text) for text in (*strings, *TRUE_WORDS, *FALSE_WORDS)}
     for number in sorted(numbers):
-        yield from _spellings(number, taken)
+        yield from _spellings(number, used)
     if any(_DECIMAL.issuperset(part) for part in parts):
         yield from _written_with(parts, numbers)
     yield []

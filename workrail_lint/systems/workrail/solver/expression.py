@@ -304,21 +304,21 @@ def _all_values(demands: list[tuple[Comparison, bool]], allowed: Values) -> tupl
     """One value for each class that has to be tried, where that is known; None stands for a missing value."""
     if allowed.closed:
         return (*allowed.values, None) if allowed.may_be_unset else allowed.values
-    found: tuple[Any, ...] | None = None
+    result: tuple[Any, ...] | None = None
     for (_, _, operator, operand), wanted in demands:
         if operator == "contains":
             return None
-        if found is None and operator in ("equals", "not_equals") and wanted is (operator == "equals"):
-            found = _equal_values(operand)
-        elif found is None and operator == "in" and wanted:
-            found = ()
+        if result is None and operator in ("equals", "not_equals") and wanted is (operator == "equals"):
+            result = _equal_values(operand)
+        elif result is None and operator == "in" and wanted:
+            result = ()
             for item in operand:
                 equal = _equal_values(item)
                 if equal is None:
-                    found = None
+                    result = None
                     break
-                found += equal
-    return found
+                result += equal
+    return result
 
 
 def _equal_values(operand: Any) -> tuple[Any, ...] | None:

@@ -184,22 +184,22 @@ class _Variable(NamedTuple):
 
     def options(self, solver: Solver, *, exhaustive: bool = False) -> dict[_Vector, Any]:
         """The classes of its values, its current one first. With `exhaustive`, those that are hard to read as well."""
-        found: dict[_Vector, Any] = {}
+        result: dict[_Vector, Any] = {}
         if self.current is not UNSET or self.allowed.may_be_unset:
-            found[_vector(self.leaves, self.current)] = self.current
+            result[_vector(self.leaves, self.current)] = self.current
         for value in self.allowed.values:
-            found.setdefault(_vector(self.leaves, value), value)
+            result.setdefault(_vector(self.leaves, value), value)
         if self.allowed.closed:
             if self.allowed.may_be_unset:
-                found.setdefault(_vector(self.leaves, UNSET), UNSET)
-            return found
+                result.setdefault(_vector(self.leaves, UNSET), UNSET)
+            return result
         may_be_unset = self.allowed.may_be_unset
         for vector, value in solver.vectors(self.name, self.leaves, may_be_unset=may_be_unset).items():
-            found.setdefault(vector, value)
+            result.setdefault(vector, value)
         if exhaustive:
             for value in self._all_texts():
-                found.setdefault(_vector(self.leaves, value), value)
-        return found
+                result.setdefault(_vector(self.leaves, value), value)
+        return result
 
     def _all_texts(self) -> Iterable[Any]:
         texts = distinct_texts(self.parts, self._named())
@@ -213,25 +213,25 @@ class _Variable(NamedTuple):
 
     def _named(self) -> list[str]:
         """The strings that are told apart from all others."""
-        found: list[str] = []
+        result: list[str] = []
         for leaf in self.leaves:
             for operand in leaf.operand if leaf.operator == "in" else [leaf.operand]:
                 if isinstance(operand, str) and leaf.operator in ("equals", "not_equals", "in"):
-                    found.append(operand)
+                    result.append(operand)
                 elif isinstance(operand, bool):
-                    found += [*TRUE_WORDS, *FALSE_WORDS]
-        return found
+                    result += [*TRUE_WORDS, *FALSE_WORDS]
+        return result
 
     @property
     def open_leaves(self) -> list[int]:
         """The comparisons that can have answers for which no value is known."""
         if self.allowed.closed:
             return []
-        found = [at for at, leaf in enumerate(self.leaves) if is_open(leaf, self.leaves)]
+        result = [at for at, leaf in enumerate(self.leaves) if is_open(leaf, self.leaves)]
         # Too many classes of strings for all of them to be listed.
         if self.parts and distinct_texts(self.parts, self._named()) is None:
-            found = [at for at, leaf in enumerate(self.leaves) if at in found or leaf.operator in TEXTUAL]
-        return found
+            result = [at for at, leaf in enumerate(self.leaves) if at in result or leaf.operator in TEXTUAL]
+        return result
 
     def relaxed(self, solver: Solver, options: Mapping[_Vector, Any], loose: Collection[int]) -> dict[_Vector, Any]:
         """The options, where comparisons say both for values of which not every class is known.
@@ -243,17 +243,17 @@ class _Variable(NamedTuple):
         patterns = [at for at in loose if self.leaves[at].operator == "matches"]
         by_part = [at for at in loose if at not in patterns]
         of_numbers = [at for at in loose if is_open_for_numbers(self.leaves[at])]
-        found: dict[_Vector, Any] = {}
+        result: dict[_Vector, Any] = {}
         is_complete = by_part and distinct_texts(self.parts, self._named()) is not None
         for vector, value in options.items():
             blurred = patterns if is_complete else loose
-            found.setdefault(tuple(None if at in blurred else truth for at, truth in enumerate(vector)), value)
+            result.setdefault(tuple(None if at in blurred else truth for at, truth in enumerate(vector)), value)
         for value in candidates(self.leaves) if is_complete else ():
             if is_numeric(value):
                 vector = _vector(self.leaves, value)
                 blurred = loose if isinstance(value, str) else [at for at in loose if at in of_numbers]
-                found.setdefault(tuple(None if at in blurred else truth for at, truth in enumerate(vector)), value)
-        return found
+                result.setdefault(tuple(None if at in blurred else truth for at, truth in enumerate(vector)), value)
+        return result
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -389,14 +389,14 @@ class _Group:
             return {} if all(self._fits(part, {}, True) for part in self._parts) else None
         if not all(self._options.values()):
             return None
-        found = self._run(len(self._variables))
-        if found is None:
+        result = self._run(len(self._variables))
+        if result is None:
             return None
-        for limit in range(self._changes(found)):
+        for limit in range(self._changes(result)):
             fewer = self._run(limit)
             if fewer is not None:
                 return fewer
-        return found
+        return result
 
     def _run(self, limit: int) -> dict[str, Any] | None:
         self._truths, self._values, self._tries = {}, {}, 0
