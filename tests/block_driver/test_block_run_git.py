@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from block_runs import data, edge, group, node, run, workflow
 
-from pytest_workrail.systems.blocks import ScenarioInvalid, git
+from pytest_workrail.systems.blocks import ScenarioInvalid
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.git import Repository
+from pytest_workrail.systems.blocks.workspaces import Repository, is_git_installed
 from pytest_workrail.systems.kernel.run import remove_tree
 
 LANES = [f"lane{number:02}" for number in range(20)]
@@ -183,7 +183,7 @@ def test_a_worktree_that_was_damaged_is_removed_too(tmp_path: Path) -> None:
 
 def test_git_is_there() -> None:
     """Without it these tests would show nothing."""
-    assert git.is_installed()
+    assert is_git_installed()
 
 
 def test_without_git_a_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.blocks.environment import previous_block
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan, node_runs, nodes_of
+from workrail_lint.systems.blocks.prompts import previous_block
 from workrail_lint.systems.blocks.vocabulary import NodeStatus
 
 KINDS = ("always", "on_success", "on_failure", "expression")

@@ -10,7 +10,7 @@ import pytest
 from block_runs import chain, codes, data, edge, group, lanes_of, node, run, types, workflow
 
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from workrail_lint.systems.blocks.environment import BLOCK_SCOPE, NAMES
+from workrail_lint.systems.blocks.prompts import BLOCK_SCOPE, NAMES
 
 FILES = {"src/p.py": "p\n", "src/a.py": "a\n"}
 

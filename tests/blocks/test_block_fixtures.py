@@ -13,8 +13,8 @@ from block_checks import check_paths
 from tools.models.blocks.packs import packs
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.blocks.documents import BlockKind, detect
-from workrail_lint.systems.blocks.environment import NAMES
 from workrail_lint.systems.blocks.ir import compile_definition
+from workrail_lint.systems.blocks.prompts import NAMES
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.vocabulary import BLOCK_TYPE_OF, EXPECTED_KIND
 from workrail_lint.systems.builtin import manifests

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.systems.blocks.merging import (
+from workrail_lint.systems.blocks.outputs import (
     PathConflict,
     completion_order,
     created_collisions,

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.blocks.environment import previous_block, restrictions_text
 from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.plan import Lanes, cycles_through_groups, isolation, make_plan, node_runs, nodes_of
+from workrail_lint.systems.blocks.prompts import previous_block, restrictions_text
 from workrail_lint.systems.blocks.rules.samples import control, edge, group, node, workflow
 from workrail_lint.systems.blocks.vocabulary import (
     BLOCK_TYPE_OF,

@@ -19,7 +19,6 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.check import check_unit
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.options import BlockOptions
-from workrail_lint.systems.blocks.records import record_of
 from workrail_lint.systems.blocks.rules import samples
 from workrail_lint.systems.blocks.rules.folder import CHAIN, without
 from workrail_lint.systems.blocks.rules.samples import (
@@ -36,7 +35,7 @@ from workrail_lint.systems.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.systems.blocks.system import BlockSystem
-from workrail_lint.systems.blocks.units import Folder, Unit
+from workrail_lint.systems.blocks.units import Folder, Unit, record_of
 
 GAP = without(output_path("b"))
 

@@ -13,14 +13,12 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.systems.blocks.check import check_trace
-from workrail_lint.systems.blocks.environment import Run, environment, previous_block
 from workrail_lint.systems.blocks.ir import compile_definition
-from workrail_lint.systems.blocks.merging import merge
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
-from workrail_lint.systems.blocks.outputs import node_status, synthetic_output, validate_output
+from workrail_lint.systems.blocks.outputs import merge, node_status, synthetic_output, validate_output
 from workrail_lint.systems.blocks.plan import Plan, make_plan, node_runs
-from workrail_lint.systems.blocks.prompts import assemble
+from workrail_lint.systems.blocks.prompts import Run, assemble, environment, previous_block
 from workrail_lint.systems.blocks.rules.samples import edge, fan_in, group, lane, mount, node, output, workflow
 from workrail_lint.systems.blocks.rules.samples import environment as env_record
 from workrail_lint.systems.blocks.system import BlockSystem

@@ -93,7 +93,7 @@ def one_variable_is_missing(original):
     return environment
 
 
-@breaks("block-previous-chain", at="workrail_lint.systems.blocks.environment:previous_block")
+@breaks("block-previous-chain", at="workrail_lint.systems.blocks.prompts:previous_block")
 def the_first_block_is_everybodys_previous_one(original):
     """Every block is pointed at the first one that ran."""
     return lambda definition, plan, node, ran: next(iter(ran), "") if original(definition, plan, node, ran) else ""

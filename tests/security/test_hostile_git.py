@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.systems.blocks.git import Repository
+from pytest_workrail.systems.blocks.workspaces import Repository
 from workrail_lint.cli import main
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 

@@ -17,8 +17,7 @@ from pytest_workrail.systems.team import run
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE
 from pytest_workrail.systems.team.session import FailingWrite, Store, with_task_status
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team.scenario_words import WriteFault
-from workrail_lint.systems.team.vocabulary import TaskStatus, WorkflowState
+from workrail_lint.systems.team.vocabulary import TaskStatus, WorkflowState, WriteFault
 
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a, *a]\n" + "".join(f"c{n}: &c{n} [*b, *b]\n" for n in range(50)) + "tasks: *b\n"
 

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from pytest_workrail.systems.team import TeamRun, run
-from pytest_workrail.systems.team.blockers import TeamBlocker
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE
 from pytest_workrail.systems.team.scenario import unmet
+from pytest_workrail.systems.team.session import TeamBlocker
 from workrail_lint.systems.builtin import scenario_system
-from workrail_lint.systems.team.scenario_words import ReplyFault, WriteFault
 from workrail_lint.systems.team.state_machine import CORRECTORS, GATES
 from workrail_lint.systems.team.trace import EVENTS
 from workrail_lint.systems.team.vocabulary import (
@@ -23,7 +22,9 @@ from workrail_lint.systems.team.vocabulary import (
     CorrectionStatus,
     DecisionStatus,
     FixLoop,
+    ReplyFault,
     WorkflowState,
+    WriteFault,
 )
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings

@@ -23,7 +23,7 @@ from team_plays import (
 )
 
 from pytest_workrail.systems.team import TeamRun
-from pytest_workrail.systems.team.blockers import COMMON
+from pytest_workrail.systems.team.session import COMMON
 
 GATE = "UD-APPROVE-DESIGN"
 E3_EVENTS: list[dict[str, Any]] = [

@@ -20,10 +20,8 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
 from workrail_lint.systems.blocks.documents import MOUNT_FILE, BlockKind
-from workrail_lint.systems.blocks.environment import environment
-from workrail_lint.systems.blocks.merging import reported
 from workrail_lint.systems.blocks.model.documents import Node
-from workrail_lint.systems.blocks.outputs import Rejection, node_status, synthetic_output, validate_output
+from workrail_lint.systems.blocks.outputs import Rejection, node_status, reported, synthetic_output, validate_output
 from workrail_lint.systems.blocks.paths import (
     OUTPUT_FOLDER,
     RUN_FOLDER,
@@ -33,11 +31,10 @@ from workrail_lint.systems.blocks.paths import (
     normalized,
     output_name,
 )
-from workrail_lint.systems.blocks.prompts import assemble
-from workrail_lint.systems.blocks.records import record_of
+from workrail_lint.systems.blocks.prompts import assemble, environment
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.run_vocabulary import Enforcement, EventType
-from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.units import Unit, record_of
 from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synthetic, time_limit_ms
 from workrail_lint.systems.blocks.wording import shown
 

@@ -13,8 +13,14 @@ from typing import Any
 from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.blocks.driver import drive
-from pytest_workrail.systems.blocks.lock_evidence import EVIDENCE, RunEvidence
-from pytest_workrail.systems.blocks.records import findings_of, golden_of, trace_of, write_records
+from pytest_workrail.systems.blocks.records import (
+    EVIDENCE,
+    RunEvidence,
+    findings_of,
+    golden_of,
+    trace_of,
+    write_records,
+)
 from pytest_workrail.systems.blocks.run_state import WORKSPACE, SharedState
 from pytest_workrail.systems.blocks.setup import Agent, Setup, load_setup
 from pytest_workrail.systems.blocks.workspaces import copy_tree

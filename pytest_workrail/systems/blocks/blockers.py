@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pytest_workrail.systems.kernel.run import Blocker, blocker
 from workrail_lint.findings import Finding
-from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.model.documents import ParallelGroup, StudioWorkflow, Transition
+from workrail_lint.systems.blocks.outputs import MANUAL, PathConflict
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, output_name
 from workrail_lint.systems.blocks.plan import Cycle
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode

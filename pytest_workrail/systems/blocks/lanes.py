@@ -15,8 +15,8 @@ from pytest_workrail.systems.blocks.run_state import Container, Halt, SharedStat
 from pytest_workrail.systems.blocks.setup import Reply
 from pytest_workrail.systems.blocks.workspaces import Watch, Workspace
 from pytest_workrail.systems.kernel.run import remove_tree, text_bytes
-from workrail_lint.systems.blocks.merging import MANUAL, Merge, PathConflict, merge, reported
 from workrail_lint.systems.blocks.model.documents import Node
+from workrail_lint.systems.blocks.outputs import MANUAL, Merge, PathConflict, merge, reported
 from workrail_lint.systems.blocks.paths import is_agents_path
 from workrail_lint.systems.blocks.plan import Lanes, isolation, node_runs
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, EventType

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.scenarios.drivers import Fault, SimulatedClock
-from pytest_workrail.systems.blocks.git import Repository
 from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Revise, Setup
-from pytest_workrail.systems.blocks.workspaces import Workspace
+from pytest_workrail.systems.blocks.workspaces import Repository, Workspace
 from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, RunState, text_bytes
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.blocks.environment import Run
-from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
+from workrail_lint.systems.blocks.outputs import MANUAL, PathConflict
 from workrail_lint.systems.blocks.plan import Plan
+from workrail_lint.systems.blocks.prompts import Run
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, Containers, EventType, GitState
 from workrail_lint.systems.blocks.vocabulary import (
     MAX_CONTAINERS,

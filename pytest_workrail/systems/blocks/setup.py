@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from pytest_workrail.scenarios.drivers import errors
-from pytest_workrail.systems.blocks import git
-from pytest_workrail.systems.blocks.workspaces import Changes
+from pytest_workrail.systems.blocks.workspaces import Changes, is_git_installed
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
@@ -241,7 +240,7 @@ _MEMBERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def _without_git(block: Mapping[str, Any]) -> list[Finding]:
     """Return a finding if a scenario needs a repository and git is not installed."""
     wanted = block.get("repo", {}).get("git", GitState.NONE.value)
-    if wanted == GitState.NONE.value or git.is_installed():
+    if wanted == GitState.NONE.value or is_git_installed():
         return []
     text = f"a {wanted} repository needs git, which is not installed"
     return [Finding("git-missing", "git-missing", Severity.ERROR, text, "/block/repo/git")]

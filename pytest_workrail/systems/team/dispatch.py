@@ -8,17 +8,22 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pytest_workrail.systems.kernel.run import Blocker, json_bytes
-from pytest_workrail.systems.team.blockers import (
+from pytest_workrail.systems.team.run_state import SessionState, Status
+from pytest_workrail.systems.team.session import (
+    REPO,
+    STATUS,
+    TASKS,
     Halt,
+    Task,
     TeamBlocker,
     about_agent,
     about_artifact,
     about_state,
     about_task,
     blocked,
+    is_unusable,
+    without_advice,
 )
-from pytest_workrail.systems.team.run_state import SessionState, Status
-from pytest_workrail.systems.team.session import REPO, STATUS, TASKS, Task, is_unusable, without_advice
 from pytest_workrail.systems.team.simulated_agents import AgentOutput, Call, File, Reaction
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding

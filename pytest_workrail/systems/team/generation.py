@@ -22,9 +22,9 @@ from pydantic import ValidationError
 
 from pytest_workrail.scenarios.variations import Content, generated
 from pytest_workrail.systems.kernel.generation import DriverSubject, merged
-from pytest_workrail.systems.team.blockers import TeamBlocker
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
 from pytest_workrail.systems.team.scenario import unmet
+from pytest_workrail.systems.team.session import TeamBlocker
 from pytest_workrail.systems.team.team_run import TeamRun, run
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

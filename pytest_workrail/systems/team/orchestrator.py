@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_workrail.scenarios.drivers import parse_time
-from pytest_workrail.systems.team.blockers import (
+from pytest_workrail.systems.team.dispatch import dispatch
+from pytest_workrail.systems.team.questions import Kind
+from pytest_workrail.systems.team.run_state import SessionState, Status
+from pytest_workrail.systems.team.session import (
+    STATUS,
     Halt,
     TeamBlocker,
     about_artifact,
@@ -15,10 +19,6 @@ from pytest_workrail.systems.team.blockers import (
     missing,
     unscripted,
 )
-from pytest_workrail.systems.team.dispatch import dispatch
-from pytest_workrail.systems.team.questions import Kind
-from pytest_workrail.systems.team.run_state import SessionState, Status
-from pytest_workrail.systems.team.session import STATUS
 from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.states import (
     GateOutcome,

@@ -12,19 +12,29 @@ from typing import Any
 
 from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.kernel.run import EventLog, RunState
-from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_artifact, about_state, blocked
 from pytest_workrail.systems.team.minimal_outputs import status as first_status
-from pytest_workrail.systems.team.session import FailingWrite, SessionLinter, Store, Task
+from pytest_workrail.systems.team.session import (
+    FailingWrite,
+    Halt,
+    SessionLinter,
+    Store,
+    Task,
+    TeamBlocker,
+    about_artifact,
+    about_state,
+    blocked,
+)
 from pytest_workrail.systems.team.simulated_agents import Answer, SimulatedAgents, SimulatedUser
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Flags, Request, Team
-from workrail_lint.systems.team.scenario_words import CheckResult, Defaults
 from workrail_lint.systems.team.vocabulary import (
     KNOWN_TOOLS,
     AgentName,
     BlockerSlug,
+    CheckResult,
     CiStatus,
+    Defaults,
     FixLoop,
     Mode,
     Strategy,

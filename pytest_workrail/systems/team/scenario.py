@@ -7,9 +7,9 @@ from typing import Any
 
 from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument, ScenarioFailure, errors
 from pytest_workrail.systems.kernel.scenario import Driver, Expectation, by_name, in_order, played_scenario
-from pytest_workrail.systems.team.blockers import COMMON
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.team.run_state import FOR_RULES
+from pytest_workrail.systems.team.session import COMMON
 from pytest_workrail.systems.team.team_run import PACK, TeamRun, run
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child

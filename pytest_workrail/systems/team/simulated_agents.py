@@ -10,16 +10,25 @@ from typing import Any, NamedTuple, TypeAlias
 from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.kernel.run import Answers, Replies, json_bytes
 from pytest_workrail.systems.team import minimal_outputs as minimal
-from pytest_workrail.systems.team.blockers import Halt, unscripted
-from pytest_workrail.systems.team.session import REPO, STATUS, TASKS, Store, content_bytes, with_task_status
+from pytest_workrail.systems.team.session import (
+    REPO,
+    STATUS,
+    TASKS,
+    Halt,
+    Store,
+    content_bytes,
+    unscripted,
+    with_task_status,
+)
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.scenario import Moot, Refusal, Reply
-from workrail_lint.systems.team.scenario_words import Defaults, ReplyFault
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
+    Defaults,
     Mode,
     OutputStatus,
+    ReplyFault,
     TaskStatus,
     WorkflowState,
     is_member,

@@ -7,17 +7,24 @@ from typing import Any, TypeAlias
 
 from pytest_workrail.systems.kernel.run import Blocker, json_bytes
 from pytest_workrail.systems.team import minimal_outputs as minimal
-from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, about_task, blocked, missing
 from pytest_workrail.systems.team.dispatch import dispatch, leaves_lean
 from pytest_workrail.systems.team.questions import Effect, Question, exhausted, info, notes, security
 from pytest_workrail.systems.team.run_state import SessionState
-from pytest_workrail.systems.team.session import TASKS, Task
+from pytest_workrail.systems.team.session import (
+    TASKS,
+    Halt,
+    Task,
+    TeamBlocker,
+    about_state,
+    about_task,
+    blocked,
+    missing,
+)
 from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.user_gate import QuestionOutcome, ask, ask_gate, set_correction
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.roles import review_verdict
-from workrail_lint.systems.team.scenario_words import CheckResult
 from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
@@ -25,6 +32,7 @@ from workrail_lint.systems.team.vocabulary import (
     REVIEW_STRATEGY_ID,
     AgentName,
     BlockerSlug,
+    CheckResult,
     CiStatus,
     CorrectionStatus,
     FindingSeverity,

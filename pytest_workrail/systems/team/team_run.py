@@ -16,11 +16,18 @@ from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.scenarios.drivers import EPOCH, Fault, SimulatedClock, parse_time
 from pytest_workrail.systems.kernel.run import Blocker, report, run_folder
 from pytest_workrail.systems.kernel.scenario import ABSOLUTE, TIME, Normalizer, finding_entry
-from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, unscripted
 from pytest_workrail.systems.team.lock_evidence import EVIDENCE, RunEvidence
 from pytest_workrail.systems.team.orchestrator import orchestrate
 from pytest_workrail.systems.team.run_state import FOR_RULES, SessionState
-from pytest_workrail.systems.team.session import HISTORY, STATUS, content_bytes
+from pytest_workrail.systems.team.session import (
+    HISTORY,
+    STATUS,
+    Halt,
+    TeamBlocker,
+    about_state,
+    content_bytes,
+    unscripted,
+)
 from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.files import read_bytes
 from workrail_lint.documents.json_reader import read_json
@@ -33,10 +40,11 @@ from workrail_lint.project.run import order
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.scenario import Resume, Team, TeamScenario
-from workrail_lint.systems.team.scenario_words import DEFAULT_SESSION, CheckResult
 from workrail_lint.systems.team.session import leads_out, list_files, plan_tasks
 from workrail_lint.systems.team.vocabulary import (
+    DEFAULT_SESSION,
     TIMESTAMP,
+    CheckResult,
     DecisionStatus,
     Mode,
     WorkflowState,

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_workrail.systems.kernel.run import json_bytes
-from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
 from pytest_workrail.systems.team.run_state import SessionState, Status, persistence_failed
-from pytest_workrail.systems.team.session import HISTORY, STATUS
+from pytest_workrail.systems.team.session import HISTORY, STATUS, Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine

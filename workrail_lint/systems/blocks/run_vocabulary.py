@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workrail_lint.systems.blocks.merging import CONFLICT_EVENT
+from workrail_lint.systems.blocks.outputs import CONFLICT_EVENT
 
 
 class GitState(str, Enum):

@@ -14,9 +14,9 @@ from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.blocks.check import check_document, read_document
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.expressions import parse_expression
-from workrail_lint.systems.blocks.merging import MANUAL
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions, block_options
+from workrail_lint.systems.blocks.outputs import MANUAL
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.definition_graph import expressions

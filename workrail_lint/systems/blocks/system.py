@@ -50,8 +50,7 @@ class BlockSystem(System):
     def _checked(self, path: str, data: bytes | str, kind: str, settings: RunSettings, *, alone: bool) -> FileResult:
         from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
         from workrail_lint.systems.blocks.options import block_options
-        from workrail_lint.systems.blocks.records import record_of
-        from workrail_lint.systems.blocks.units import Unit
+        from workrail_lint.systems.blocks.units import Unit, record_of
 
         options = block_options(settings.options)
         document = read_document(path, data, BlockKind(kind), options)

@@ -21,8 +21,7 @@ from workrail_lint.systems.blocks.documents import (
 )
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, RUN_FOLDER, glob_matches
-from workrail_lint.systems.blocks.records import record_of
-from workrail_lint.systems.blocks.units import Folder, Unit
+from workrail_lint.systems.blocks.units import Folder, Unit, record_of
 
 # Files times patterns: in a workspace larger than this nothing is said about patterns without a file.
 _MOST_LOOKS = 500_000

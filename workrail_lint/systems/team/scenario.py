@@ -22,16 +22,19 @@ from workrail_lint.documents.models import (
     OneOf,
     Text,
 )
-from workrail_lint.systems.team.scenario_words import CheckResult, Defaults, ReplyFault, WriteFault
 from workrail_lint.systems.team.vocabulary import (
     SESSION_NAME,
     AgentName,
+    CheckResult,
     CiStatus,
     DecisionStatus,
+    Defaults,
     Mode,
     ProjectType,
+    ReplyFault,
     TaskStatus,
     WorkflowState,
+    WriteFault,
 )
 
 Count = Annotated[int, Number(1, whole=True)]

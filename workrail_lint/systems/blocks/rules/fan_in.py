@@ -12,16 +12,6 @@ from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.documents import BlockKind
-from workrail_lint.systems.blocks.merging import (
-    PathConflict,
-    completion_order,
-    created,
-    created_collisions,
-    givers,
-    modified,
-    path_conflicts,
-    reported,
-)
 from workrail_lint.systems.blocks.model.build import conflict_violations
 from workrail_lint.systems.blocks.model.documents import (
     BlockOutput,
@@ -30,6 +20,16 @@ from workrail_lint.systems.blocks.model.documents import (
     ParallelGroup,
     UnresolvedConflict,
     UserResolved,
+)
+from workrail_lint.systems.blocks.outputs import (
+    PathConflict,
+    completion_order,
+    created,
+    created_collisions,
+    givers,
+    modified,
+    path_conflicts,
+    reported,
 )
 from workrail_lint.systems.blocks.paths import is_rel_path, normalized
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule

@@ -10,10 +10,8 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.documents import BlockKind
-from workrail_lint.systems.blocks.environment import previous_block
-from workrail_lint.systems.blocks.merging import created, reported
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow, Transition
-from workrail_lint.systems.blocks.outputs import discrepancy
+from workrail_lint.systems.blocks.outputs import created, discrepancy, reported
 from workrail_lint.systems.blocks.paths import (
     REJECTED_SUFFIX,
     is_allowed,
@@ -22,6 +20,7 @@ from workrail_lint.systems.blocks.paths import (
     output_name,
 )
 from workrail_lint.systems.blocks.plan import Lanes, Plan, nodes_of
+from workrail_lint.systems.blocks.prompts import previous_block
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.outputs import listed_paths
 from workrail_lint.systems.blocks.rules.run_records import patterns_in

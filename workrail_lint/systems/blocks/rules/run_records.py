@@ -13,9 +13,18 @@ from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
-from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
 from workrail_lint.systems.blocks.model.documents import LocalMount, StudioWorkflow
-from workrail_lint.systems.blocks.prompts import Section, difference, joined, sections, without_revision
+from workrail_lint.systems.blocks.prompts import (
+    NAMES,
+    RUN_SCOPE,
+    Section,
+    difference,
+    joined,
+    previous_block,
+    restrictions_text,
+    sections,
+    without_revision,
+)
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.definition_shape import written
 from workrail_lint.systems.blocks.rules.samples import (

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.blocks import comparison, traces
+from workrail_lint.systems.blocks import traces
 from workrail_lint.systems.blocks.documents import BlockKind
-from workrail_lint.systems.blocks.merging import CONFLICT_EVENT
+from workrail_lint.systems.blocks.outputs import CONFLICT_EVENT
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import TRACE_PATH, conflict, environment, fan_in, lane, output
 
@@ -104,7 +104,7 @@ class MemoryDependence(TraceRule):
     origin = CONTRACT
     summary = "A run with warm containers gives a different result than one with cold containers."
     why = "A block relies on something it remembers, which is gone when an engine starts it afresh."
-    problems = comparison.memory_dependence
+    problems = traces.memory_dependence
 
     def examples(self) -> Iterator[Example]:
         def trace(warm: str) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class OrderDependence(TraceRule):
         "For given outputs and order a merge is fixed; a file that only one lane touches must not change with the "
         "order."
     )
-    problems = comparison.order_dependence
+    problems = traces.order_dependence
 
     def examples(self) -> Iterator[Example]:
         def golden(contested: str, other: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
@@ -16,7 +16,6 @@ from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.team.agent_files import AgentFile, SampleOutput
 from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 from workrail_lint.systems.team.options import TeamOptions
-from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
     DECIDED,
@@ -29,7 +28,7 @@ from workrail_lint.systems.team.rules.base import (
     TeamRule,
 )
 from workrail_lint.systems.team.sections import Sections
-from workrail_lint.systems.team.vocabulary import Profile
+from workrail_lint.systems.team.vocabulary import Profile, items_of, members_of
 from workrail_lint.systems.team.wording import tidy_message
 
 if TYPE_CHECKING:
@@ -37,6 +36,22 @@ if TYPE_CHECKING:
     from workrail_lint.findings import Finding
     from workrail_lint.systems.team.trace import Trace
     from workrail_lint.systems.team.unit import Unit
+
+
+def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
+    """The places that a pattern names; `*` matches every member or element."""
+    found: list[tuple[str, Any]] = [("", root)]
+    for token in pattern.split("/")[1:]:
+        below: list[tuple[str, Any]] = []
+        for pointer, value in found:
+            if token == "*":
+                entries = value.items() if type(value) is dict else enumerate(items_of(value))
+                below += [(child(pointer, name), item) for name, item in entries]
+            elif token in members_of(value):
+                below.append((child(pointer, token), value[token]))
+        found = below
+    return found
+
 
 K = TeamKind
 _LEGACY_INFO = ("TC304", "TC702", "TC709")
