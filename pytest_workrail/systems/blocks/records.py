@@ -1,4 +1,4 @@
-"""What is kept of a run: its trace, records beside the output folder, findings, golden, and the locks it demonstrates."""
+"""What is kept of a run: its trace, records beside the output folder, findings, golden, and the locks it shows."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _Conflict = Annotated[
 class FanInResult(ExtendedFanInResult):
     """How the lanes of a parallel group came together."""
 
-    block_outputs: Listed[BlockOutput] = Field(description="The lanes' outputs, in lane order.")  # type: ignore[assignment]
+    block_outputs: Listed[BlockOutput] = Field(description="The lanes' outputs, in lane order.")
     conflicts: Listed[_Conflict] = Field(description="The conflicts, by path.")  # type: ignore[assignment]
 
 

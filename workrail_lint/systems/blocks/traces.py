@@ -3,8 +3,8 @@
 A trace is the golden of a run (plan, steps, fan-ins, events, output folder) with what only a driver can see: `copies`
 and `accesses` say which file was touched after which event, `content` of a fan-in holds hashes before and after the
 merge, `limits` the retries that were allowed, and `cold`, `warm` and `permutations` whole goldens to compare. Every
-function takes a trace as plain data and yields pointers and messages; any part can be missing. Goldens are compared side
-by side: a result must not depend on warm containers or on which lane finishes first.
+function takes a trace as plain data and yields pointers and messages; any part can be missing. Goldens are compared: a
+result must not depend on warm containers or on which lane finishes first.
 """
 
 from __future__ import annotations
