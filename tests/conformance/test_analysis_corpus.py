@@ -14,10 +14,11 @@ from oracle import requires_oracle, shared_folder
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.analysis_rules import AnalysisRule
 
 pytestmark = requires_oracle
 
-NAMES = {info.name for info in RULES.infos if info.module == "analysis_rules"}
+NAMES = {rule.name for rule in RULES.rules_in("analysis_rules") if isinstance(rule, AnalysisRule)}
 # Of the many mutants, every so many.
 _EVERY = 7
 # Read by hand: the only shown findings on these files, confirmations aside.

@@ -15,7 +15,10 @@ from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, w
 RULES: list[type[WorkflowRule]] = [
     cls
     for cls in vars(analysis_rules).values()
-    if isinstance(cls, type) and issubclass(cls, WorkflowRule) and hasattr(cls, "code") and cls.default_on
+    if isinstance(cls, type)
+    and issubclass(cls, analysis_rules.AnalysisRule)
+    and hasattr(cls, "code")
+    and cls.default_on
 ]
 LARGE = {"var": "size", "equals": "large"}
 SETTER = step("setter", "Measure it and set `size`.")

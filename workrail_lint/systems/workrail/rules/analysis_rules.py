@@ -192,8 +192,7 @@ class LoopNeverEntered(AnalysisRule):
         yield Example(bad=retry("Load the rows."), good=retry("Load the rows. Set `failedRows`."))
 
 
-class _ValueRule(AnalysisRule):
-    needs = frozenset({CONDITIONS})
+_LEVELS = "Set `impactLevel` to exactly one of: `minor`, `major`, `critical`."
 
 
 def _when(asks: str, *conditions: dict[str, Any]) -> dict[str, Any]:
@@ -202,7 +201,14 @@ def _when(asks: str, *conditions: dict[str, Any]) -> dict[str, Any]:
     return workflow(step("triage", asks), *steps)
 
 
-_LEVELS = "Set `impactLevel` to exactly one of: `minor`, `major`, `critical`."
+class _ValueRule(AnalysisRule):
+    """A rule about the values of a variable; a part of an example has the conditions of steps."""
+
+    needs = frozenset({CONDITIONS})
+    asks: ClassVar[str] = _LEVELS
+
+    def document(self, part: Any) -> Any:
+        return _when(self.asks, *part)
 
 
 class ValueOutsideDomain(_ValueRule):
@@ -215,12 +221,8 @@ class ValueOutsideDomain(_ValueRule):
         "A prompt lists all values of the variable, and this one is not among them, so the comparison is never true. "
         "It is an error if the value is clearly misspelled and the step therefore never runs."
     )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=_when(_LEVELS, {"var": "impactLevel", "equals": "critcal"}),
-            good=_when(_LEVELS, {"var": "impactLevel", "equals": "critical"}),
-        )
+    bad = [{"var": "impactLevel", "equals": "critcal"}]
+    good = [{"var": "impactLevel", "equals": "critical"}]
 
 
 class ValueSpelledDifferently(_ValueRule):
@@ -233,13 +235,9 @@ class ValueSpelledDifferently(_ValueRule):
         "The agent writes what the prompts say. Conditions ignore case, but not hyphens, underscores or missing "
         "letters, so the comparison is never true."
     )
-
-    def examples(self) -> Iterable[Example]:
-        asks = "Read the request and set `scope` accordingly, for instance whole-codebase."
-        yield Example(
-            bad=_when(asks, {"var": "scope", "equals": "whole_codebase"}),
-            good=_when(asks, {"var": "scope", "equals": "whole-codebase"}),
-        )
+    asks = "Read the request and set `scope` accordingly, for instance whole-codebase."
+    bad = [{"var": "scope", "equals": "whole_codebase"}]
+    good = [{"var": "scope", "equals": "whole-codebase"}]
 
 
 class ComparisonType(_ValueRule):
@@ -296,10 +294,8 @@ class ConditionAlwaysTrue(_ValueRule):
     origin = "product"
     summary = "A condition is always true, at all or in its place."
     why = "It looks like a decision, but it has no effect. Without it the workflow does the same and is clearer."
-
-    def examples(self) -> Iterable[Example]:
-        major, other = {"var": "impactLevel", "equals": "major"}, {"var": "impactLevel", "not_equals": "major"}
-        yield Example(bad=_when(_LEVELS, {"or": [major, other]}), good=_when(_LEVELS, other))
+    bad = [{"or": [{"var": "impactLevel", "equals": "major"}, {"var": "impactLevel", "not_equals": "major"}]}]
+    good = [{"var": "impactLevel", "not_equals": "major"}]
 
 
 class ConditionOnlyTestsUnset(_ValueRule):
@@ -312,12 +308,9 @@ class ConditionOnlyTestsUnset(_ValueRule):
         "It is false only if nothing sets the variable. Test that with `not_equals: null`, or compare with the "
         "intended value."
     )
-
-    def examples(self) -> Iterable[Example]:
-        asks = "Set `retryCount` to the number of retries."
-        yield Example(
-            bad=_when(asks, {"var": "retryCount", "gte": 0}), good=_when(asks, {"var": "retryCount", "gt": 0})
-        )
+    asks = "Set `retryCount` to the number of retries."
+    bad = [{"var": "retryCount", "gte": 0}]
+    good = [{"var": "retryCount", "gt": 0}]
 
 
 class BranchValueUnhandled(_ValueRule):
@@ -327,12 +320,8 @@ class BranchValueUnhandled(_ValueRule):
     origin = "product"
     summary = "Steps branch on the values of a variable and leave some out."
     why = "If the variable has one of those values, the run skips all branches."
-
-    def examples(self) -> Iterable[Example]:
-        def branches(*values: str) -> dict[str, Any]:
-            return _when(_LEVELS, *({"var": "impactLevel", "equals": value} for value in values))
-
-        yield Example(bad=branches("minor", "major"), good=branches("minor", "major", "critical"))
+    bad = [{"var": "impactLevel", "equals": value} for value in ("minor", "major")]
+    good = [*bad, {"var": "impactLevel", "equals": "critical"}]
 
 
 _WHEN = {"var": "goal", "contains": "review"}

@@ -367,13 +367,13 @@ def _names(contract: object, word: str, *, required: bool = False) -> list[str]:
     stack: list[tuple[object, bool]] = [(contract, False)]
     while stack:
         value, relevant = stack.pop()
-        if isinstance(value, dict):
-            for name, item in value.items():
-                if required and "optional" in name.lower():
-                    continue
-                stack.append((item, relevant or word in name.lower()))
-        elif isinstance(value, list) and relevant:
-            names.update((item, None) for item in value if isinstance(item, str))
+        match value:
+            case dict():
+                for name, item in value.items():
+                    if not (required and "optional" in name.lower()):
+                        stack.append((item, relevant or word in name.lower()))
+            case list() if relevant:
+                names.update((item, None) for item in value if isinstance(item, str))
     return list(names)
 
 

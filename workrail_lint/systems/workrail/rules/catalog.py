@@ -19,6 +19,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, digest_of, load_core
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
+from workrail_lint.systems.workrail.condition_logic import is_structure
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
@@ -229,7 +230,7 @@ class CapabilityUnknown(WorkflowRule):
             return
         for name, allowed in routine.arg_values.items():
             value = call.args.get(name)
-            if value is None or isinstance(value, list | dict) or value in allowed:
+            if value is None or is_structure(value) or value in allowed:
                 continue  # missing or of a wrong type (which compiling reports), or valid
             given = js.text(value)
             hint, _ = did_you_mean(given, allowed)

@@ -435,16 +435,18 @@ class CriteriaRegexBacktracking(_PatternRule):
         stack: list[tuple[object, str]] = [(schema, pointer)]
         while stack:
             value, place = stack.pop()
-            if isinstance(value, list):
-                stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
-            elif isinstance(value, dict):
-                for name, item in value.items():
-                    at = child(place, name)
-                    if name == "pattern" and isinstance(item, str):
-                        yield item, at, False
-                    elif name == "patternProperties" and isinstance(item, dict):
-                        yield from ((pattern, child(at, pattern), True) for pattern in item)
-                    stack.append((item, at))
+            match value:
+                case list():
+                    stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
+                case dict():
+                    for name, item in value.items():
+                        at = child(place, name)
+                        stack.append((item, at))
+                        match name, item:
+                            case "pattern", str():
+                                yield item, at, False
+                            case "patternProperties", dict():
+                                yield from ((pattern, child(at, pattern), True) for pattern in item)
 
 
 class CriteriaRegexUntranslatable(_PatternRule):

@@ -85,15 +85,15 @@ class ExampleViolatesContract(WorkflowRule):
             yield from self._artifacts_in(value)
 
     @staticmethod
-    def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
-        if isinstance(value, dict) and isinstance(value.get("kind"), str):
-            yield value
-            return
-        inner = value.get("output", value) if isinstance(value, dict) else value
-        items = inner.get("artifacts") if isinstance(inner, dict) else inner
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, dict) and isinstance(item.get("kind"), str):
-                yield item
+    def _artifacts_in(value: Any) -> Iterator[dict[str, Any]]:
+        match value:
+            case {"kind": str()}:
+                yield value
+            case {"output": {"artifacts": [*items]} | [*items]} | {"artifacts": [*items]} | [*items]:
+                for item in items:
+                    match item:
+                        case {"kind": str()}:
+                            yield item
 
     def _problems(self, pack: Contract, artifact: dict[str, Any]) -> list[str]:
         """Return why the pack rejects an example, apart from placeholders that the agent fills in."""
@@ -115,9 +115,13 @@ class ExampleViolatesContract(WorkflowRule):
         stack = [value]
         while stack:
             item = stack.pop()
-            if isinstance(item, str) and (not item or _PLACEHOLDER.search(item)):
-                return True
-            stack.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+            match item:
+                case str() if not item or _PLACEHOLDER.search(item):
+                    return True
+                case dict():
+                    stack.extend(item.values())
+                case list():
+                    stack.extend(item)
         return False
 
     @staticmethod

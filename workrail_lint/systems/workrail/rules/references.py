@@ -225,10 +225,12 @@ class ReferencePackageScope(WorkflowRule):
             described = loads(read.value)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(described, dict):
-            return None
-        files = described.get("files")
-        return _Package(root, [item for item in files if isinstance(item, str)] if isinstance(files, list) else None)
+        match described:
+            case {"files": [*files]}:
+                return _Package(root, [item for item in files if isinstance(item, str)])
+            case dict():
+                return _Package(root, None)
+        return None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(references=[_reference("api", "docs/api.md")])

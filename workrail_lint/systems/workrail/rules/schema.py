@@ -22,7 +22,6 @@ from workrail_lint.documents.schema.messages import did_you_mean, message_of, ne
 from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
-from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.workflow_facts import ODD_NUMBERS
@@ -31,14 +30,21 @@ from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace, el
 _LONGEST_SHOWN = 40
 
 
-def _text(old: str = "", new: str = "") -> str:
-    """Return a valid workflow as text, with one part replaced by another that need not be JSON."""
-    condition = {"var": "round", "equals": 3}
-    text = json.dumps(samples.workflow(samples.step(), samples.step("last-step", runCondition=condition)), indent=2)
-    return text.replace(old, new) + "\n"
+class _FileRule(WorkflowRule):
+    """A rule about the text of a file; a part of an example is the text, or what is replaced in a valid one."""
+
+    def document(self, part: Any) -> Any:
+        if not isinstance(part, dict):
+            return part
+        condition = {"var": "round", "equals": 3}
+        steps = [{}, {"id": "last-step", "runCondition": condition}]
+        text = json.dumps(super().document({"steps": steps}), indent=2) + "\n"
+        for old, new in part.items():
+            text = text.replace(old, new)
+        return text
 
 
-class FileNotReadable(WorkflowRule):
+class FileNotReadable(_FileRule):
     code = "SY001"
     name = "file-not-readable"
     severity = Severity.ERROR
@@ -47,10 +53,11 @@ class FileNotReadable(WorkflowRule):
     why = "The engine silently skips a file that it can't read, so the workflow is missing at run time."
 
     def examples(self) -> Iterator[Example]:
-        yield Example(_text(), _text(), options={"missing": True})
+        text = self.document({})
+        yield Example(text, text, options={"missing": True})
 
 
-class FileTooLarge(WorkflowRule):
+class FileTooLarge(_FileRule):
     code = "SY002"
     name = "file-too-large"
     severity = Severity.ERROR
@@ -59,34 +66,31 @@ class FileTooLarge(WorkflowRule):
     why = "The engine silently skips larger files, so the workflow can't be found by its id."
 
     def examples(self) -> Iterator[Example]:
-        yield Example(_text() + " " * MAX_BYTES, _text())
+        text = self.document({})
+        yield Example(text + " " * MAX_BYTES, text)
 
 
-class FileEmpty(WorkflowRule):
+class FileEmpty(_FileRule):
     code = "SY003"
     name = "file-empty"
     severity = Severity.ERROR
     origin = "load"
     summary = "The file is empty or contains only white space."
     why = "It contains no workflow; usually an editor or a script was interrupted while writing it."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(" \n", _text())
+    bad = " \n"
 
 
-class JsonSyntax(WorkflowRule):
+class JsonSyntax(_FileRule):
     code = "SY004"
     name = "json-syntax"
     severity = Severity.ERROR
     origin = "load"
     summary = "The file is not valid JSON."
     why = "The engine can't use any part of the file. The message says what was expected and where."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(_text('"demo.example"', "demo"), _text())
+    bad = {'"demo.example"': "demo"}
 
 
-class JsonBom(WorkflowRule):
+class JsonBom(_FileRule):
     code = "SY005"
     name = "json-bom"
     severity = Severity.ERROR
@@ -95,12 +99,10 @@ class JsonBom(WorkflowRule):
     why = "JSON does not allow one; the engine rejects the file with an error that no editor shows."
     fix = "Remove the mark."
     fix_safety = "safe"
-
-    def examples(self) -> Iterator[Example]:
-        yield Example("\ufeff" + _text(), _text(), _text())
+    bad = {'{\n  "id"': '\ufeff{\n  "id"'}
 
 
-class JsonInvalidUtf8(WorkflowRule):
+class JsonInvalidUtf8(_FileRule):
     code = "SY006"
     name = "json-invalid-utf8"
     severity = Severity.ERROR
@@ -109,10 +111,11 @@ class JsonInvalidUtf8(WorkflowRule):
     why = "The engine silently replaces what it can't decode with U+FFFD, so the agent reads a damaged prompt."
 
     def examples(self) -> Iterator[Example]:
-        yield Example(_text().encode().replace(b"A step", b"A st\xffep"), _text())
+        text = self.document({})
+        yield Example(text.encode().replace(b"A step", b"A st\xffep"), text)
 
 
-class JsonComment(WorkflowRule):
+class JsonComment(_FileRule):
     code = "SY007"
     name = "json-comment"
     severity = Severity.ERROR
@@ -121,16 +124,11 @@ class JsonComment(WorkflowRule):
     why = "JSON has no comments; the engine rejects the whole file."
     fix = "Remove the comment, unless that would join two words or numbers."
     fix_safety = "safe"
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            _text('"version": "1.0.0",', '"version": "1.0.0", /* bump me */'),
-            _text(),
-            _text('"version": "1.0.0",', '"version": "1.0.0", '),
-        )
+    bad = {'"version": "1.0.0",': '"version": "1.0.0", /* bump me */'}
+    fixed = {'"version": "1.0.0",': '"version": "1.0.0", '}
 
 
-class JsonTrailingComma(WorkflowRule):
+class JsonTrailingComma(_FileRule):
     code = "SY008"
     name = "json-trailing-comma"
     severity = Severity.ERROR
@@ -139,24 +137,20 @@ class JsonTrailingComma(WorkflowRule):
     why = "JSON does not allow a trailing comma; the engine rejects the whole file."
     fix = "Remove the comma."
     fix_safety = "safe"
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(_text('"equals": 3', '"equals": 3,'), _text(), _text())
+    bad = {'"equals": 3': '"equals": 3,'}
 
 
-class JsonNonFiniteLiteral(WorkflowRule):
+class JsonNonFiniteLiteral(_FileRule):
     code = "SY009"
     name = "json-non-finite-literal"
     severity = Severity.ERROR
     origin = "load"
     summary = "A value is NaN or Infinity, which JSON does not have."
     why = "JSON has finite numbers only. Some serializers write these words anyway; the engine rejects the file."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(_text('"equals": 3', '"equals": NaN'), _text())
+    bad = {'"equals": 3': '"equals": NaN'}
 
 
-class JsonDuplicateKey(WorkflowRule):
+class JsonDuplicateKey(_FileRule):
     code = "SY010"
     name = "json-duplicate-key"
     severity = Severity.ERROR
@@ -165,38 +159,30 @@ class JsonDuplicateKey(WorkflowRule):
     why = "The last one silently wins: what the author reads first is not what runs."
     fix = "Remove the members without effect, unless their position decides an order that the agent sees."
     fix_safety = "safe"
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            _text('"name": "Example workflow"', '"name": "Old name",\n  "name": "Example workflow"'), _text(), _text()
-        )
+    bad = {'"name": "Example workflow"': '"name": "Old name",\n  "name": "Example workflow"'}
 
 
-class JsonTooDeep(WorkflowRule):
+class JsonTooDeep(_FileRule):
     code = "SY011"
     name = "json-too-deep"
     severity = Severity.ERROR
     origin = "product"
     summary = f"Values are nested more than {MAX_DEPTH} levels deep."
     why = "No workflow needs that, and tools that read it recursively run out of stack; the engine does a bit later."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(_text('"equals": 3', f'"equals": {"[" * MAX_DEPTH}{"]" * MAX_DEPTH}'), _text())
+    bad = {'"equals": 3': '"equals": ' + "[" * MAX_DEPTH + "]" * MAX_DEPTH}
 
 
-class JsonRootNotObject(WorkflowRule):
+class JsonRootNotObject(_FileRule):
     code = "SY012"
     name = "json-root-not-object"
     severity = Severity.ERROR
     origin = "load"
     summary = "The document is a list or a plain value instead of an object."
     why = "A file holds one workflow, which is an object. Several workflows need several files."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example("[]\n", _text())
+    bad = "[]\n"
 
 
-class NumberPrecisionLoss(WorkflowRule):
+class NumberPrecisionLoss(_FileRule):
     code = "SY013"
     name = "number-precision-loss"
     severity = Severity.WARNING
@@ -206,6 +192,8 @@ class NumberPrecisionLoss(WorkflowRule):
     fix = "Write the value that the engine uses."
     fix_safety = "unsafe"
     needs = frozenset({ODD_NUMBERS})
+    bad = {'"equals": 3': '"equals": 9007199254740993'}
+    good = {'"equals": 3': '"equals": 9007199254740992'}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.document.odd_numbers
@@ -218,12 +206,8 @@ class NumberPrecisionLoss(WorkflowRule):
                 message = f"{_shown(number)} can't be represented exactly; the engine uses {used}"
                 report(number.pointer, message, fix=fix)
 
-    def examples(self) -> Iterator[Example]:
-        exact = _text('"equals": 3', '"equals": 9007199254740992')
-        yield Example(_text('"equals": 3', '"equals": 9007199254740993'), exact, exact)
 
-
-class NumberNotFinite(WorkflowRule):
+class NumberNotFinite(_FileRule):
     code = "SY014"
     name = "number-not-finite"
     severity = Severity.ERROR
@@ -231,6 +215,8 @@ class NumberNotFinite(WorkflowRule):
     summary = "A number is too large for a double and becomes infinity."
     why = "Infinity has no canonical form, so the workflow can't be hashed and a run can't be pinned to it."
     needs = frozenset({ODD_NUMBERS})
+    bad = {'"equals": 3': '"equals": 1e400'}
+    good = {'"equals": 3': '"equals": 1e+40'}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.document.odd_numbers
@@ -243,11 +229,8 @@ class NumberNotFinite(WorkflowRule):
                 message = f"{_shown(number)} is too large for a double, so the workflow can't be hashed; reduce it"
                 report(number.pointer, message)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(_text('"equals": 3', '"equals": 1e400'), _text('"equals": 3', '"equals": 1e+40'))
 
-
-class NumberNoncanonical(WorkflowRule):
+class NumberNoncanonical(_FileRule):
     code = "SY015"
     name = "number-noncanonical"
     severity = Severity.INFO
@@ -257,6 +240,8 @@ class NumberNoncanonical(WorkflowRule):
     fix = "Write the canonical spelling."
     fix_safety = "safe"
     needs = frozenset({ODD_NUMBERS})
+    bad = {'"equals": 3': '"equals": 1e3'}
+    good = {'"equals": 3': '"equals": 1000'}
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.document.odd_numbers
@@ -269,10 +254,6 @@ class NumberNoncanonical(WorkflowRule):
             if canonical != number.lexeme:
                 fix = safe(f"write {canonical}", Respell(number.start, number.end, canonical))
                 report(number.pointer, f"{_shown(number)} is not canonical JSON; write {canonical}", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
-        plain = _text('"equals": 3', '"equals": 1000')
-        yield Example(_text('"equals": 3', '"equals": 1e3'), plain, plain)
 
 
 def loses_precision(number: NumberLexeme) -> bool:

@@ -88,12 +88,15 @@ def _is_taken(text: str, pointer: str, is_name: bool, root: object) -> bool:
     """Return whether a member, an item or the id of an element beside it already has that name."""
     place = pointers.parent(pointer)
     beside = value_at(root, place)
-    if is_name:
-        return isinstance(beside, dict) and text in beside
-    if isinstance(beside, list):
-        return text in beside
-    elements = value_at(root, pointers.parent(place)) if pointer.endswith("/id") else None
-    return isinstance(elements, list) and any(isinstance(item, dict) and item.get("id") == text for item in elements)
+    match beside:
+        case dict() if is_name:
+            return text in beside
+        case [*items]:
+            return text in items
+    match value_at(root, pointers.parent(place)) if pointer.endswith("/id") else None:
+        case [*elements]:
+            return any(value_at(element, "/id") == text for element in elements)
+    return False
 
 
 def _is_writable(text: str) -> bool:
