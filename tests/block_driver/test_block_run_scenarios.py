@@ -63,7 +63,9 @@ def all_runs() -> list[BlockRun]:
     return [run_of(path) for path in FILES]
 
 
+@pytest.mark.deep
 def test_they_pass_with_their_goldens(pytester: pytest.Pytester) -> None:
+    """A run of the whole suite collects them as tests too."""
     installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
     options = [] if installed else ["-p", PLUGIN]
     result = pytester.runpytest_inprocess(*options, "-p", "no:cacheprovider", f"--rootdir={ROOT}", str(FOLDER), "-q")

@@ -47,10 +47,10 @@ def test_verdicts_of_raw_texts(catalog: Catalog) -> None:
 def test_what_the_engine_rejects_never_passes_a_plain_check(catalog: Catalog) -> None:
     """The default target is the engine: without any option or configuration its verdict is ours too.
 
-    Every day has a few mutants of each kind; all of them are checked with engine parity below.
+    Every day has a few mutants of each kind, the deep ring has all.
     """
     passed = []
-    for ident, path, data, verdict in documents(of_each_kind=times(4, deep=1_000)):
+    for ident, path, data, verdict in documents(of_each_kind=times(3, deep=1_000)):
         if verdict != "valid" and check_text(data, path, catalog=catalog).ok:
             passed.append((ident, verdict))
     assert passed == []
@@ -77,22 +77,24 @@ def test_what_the_engine_accepts_compiles_and_what_it_rejects_has_no_engine_hash
 
 
 def documents(of_each_kind: int = 1_000) -> Iterator[tuple[str, str, bytes, str]]:
-    """Yield everything the engine gave a verdict on: a name, the path, the text, the verdict.
-
-    Of mutants only so many of each kind: the same operator and the same verdict.
-    """
+    """Yield everything the engine gave a verdict on: a name, the path, the text, the verdict."""
     for path, row in read_oracle("verdicts.json").items():
         yield path, path, base_path(path).read_bytes(), row["verdict"]
     for row in read_jsonl("rawtext.jsonl"):
         yield row["name"], "workflows/raw.json", base64.b64decode(row["b64"]), row["verdict"]
+    for row in mutants(of_each_kind):
+        document = apply_patch(load_base(row["base"]), row["patch"])
+        yield row["id"], row["base"], json.dumps(document).encode(), row["verdict"]
+
+
+def mutants(of_each_kind: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of so many mutants of each kind: made by the same operator, with the same verdict."""
     kinds: Counter[tuple[str, str]] = Counter()
     for row in read_jsonl("mutants.jsonl"):
         kind = row["operator"], row["verdict"]
         kinds[kind] += 1
-        if kinds[kind] > of_each_kind:
-            continue
-        document = apply_patch(load_base(row["base"]), row["patch"])
-        yield row["id"], row["base"], json.dumps(document).encode(), row["verdict"]
+        if kinds[kind] <= of_each_kind:
+            yield row
 
 
 def near(pointer: str, patched: str) -> bool:
@@ -102,10 +104,11 @@ def near(pointer: str, patched: str) -> bool:
     return pointer.startswith(f"{patched}/")
 
 
+@pytest.mark.search
 def test_verdicts_and_places_of_mutants(catalog: Catalog) -> None:
     wrong: list[Any] = []
     placed = total = 0
-    for row in read_jsonl("mutants.jsonl"):
+    for row in mutants(times(5, deep=1_000)):
         document = apply_patch(load_base(row["base"]), row["patch"])
         found = errors(json.dumps(document), row["base"], catalog)
         if bool(found) is not (row["verdict"] != "valid"):
@@ -115,4 +118,4 @@ def test_verdicts_and_places_of_mutants(catalog: Catalog) -> None:
             patched = row["patch"][0]["path"].removesuffix("/-")
             placed += any(near(finding.pointer, patched) for finding in found)
     assert wrong == []
-    assert placed / total >= 0.98, (placed, total)
+    assert 100 * placed / total >= times(96, deep=98), (placed, total)  # a sample has more of the rare kinds

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from forks import shared
 
 from pytest_workrail.golden.records import BUILD_MACHINE
@@ -183,6 +184,7 @@ def test_a_hostile_configuration(text: str, shown: Callable[..., str]) -> None:
         assert acts(shown(*command)) == []
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("kind", ["workrail.lock.json", "baseline.json", "catalog.json"])
 def test_hostile_companions(kind: str, shown: Callable[..., str]) -> None:
     put("sound.json", WORKFLOW)
@@ -195,7 +197,7 @@ def test_hostile_companions(kind: str, shown: Callable[..., str]) -> None:
         "baseline.json": ["check", "--no-cache", "--baseline", kind, "sound.json"],
         "catalog.json": ["check", "--no-cache", "--catalog", kind, "sound.json"],
     }[kind]
-    for at in list(places(document))[:: max(1, len(list(places(document))) // 25)]:
+    for at in list(places(document))[:: max(1, len(list(places(document))) // times(12, deep=25))]:
         put(kind, poisoned(document, at))
         assert acts(shown(*command)) == [], at
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from effort import times
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import for_each
@@ -27,7 +28,8 @@ DOCUMENTS = [
     (f"{rule.code}-{number}-{kind}", as_bytes(content), example)
     for rule in RULES.rules()
     for number, example in enumerate(rule.examples(), 1)
-    for kind, content in (("bad", example.bad), ("good", example.good))
+    # What laziness could lose is a finding, and a good example has none of its rule.
+    for kind, content in (("bad", example.bad), ("good", example.good))[: times(1, deep=2)]
 ]
 
 
