@@ -11,9 +11,9 @@ from cli_types import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.documents.json_format import ordered
+from workrail_lint.documents.json_format import ordered, restyled
 from workrail_lint.documents.schema.walk import SchemaWalk
-from workrail_lint.systems.workrail.formatting import format_workflow
+from workrail_lint.systems.schemas import schema_walk
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow
 
 GOOD = workflow(step("first"), controlled_loop())
@@ -53,7 +53,7 @@ def test_no_workflow_and_no_file(run: Run, tmp_path: Path) -> None:
 
 def test_texts_and_spellings_are_left_alone() -> None:
     text = '{"name": "\\u00e4 \\/ x", "id": "demo.x", "n": 1.50e1, "steps": []}'
-    made = format_workflow(text)
+    made = restyled(text, schema_walk("workflow"))
     assert made is not None
     for literal in ('"\\u00e4 \\/ x"', "1.50e1"):
         assert literal in made

@@ -11,7 +11,8 @@ import pytest
 from oracle import requires_oracle, shared_folder
 
 from workrail_lint import Ok, canonical_bytes, compile_workflow
-from workrail_lint.systems.workrail.formatting import format_workflow
+from workrail_lint.documents.json_format import restyled
+from workrail_lint.systems.schemas import schema_walk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 from opened import arguments
@@ -29,11 +30,11 @@ def test_formatting_keeps_the_canonical_bytes_and_is_done_once() -> None:
     count = 0
     for path in _corpus():
         text = path.read_text(encoding="utf-8")
-        made = format_workflow(text)
+        made = restyled(text, schema_walk("workflow"))
         if made is None:
             continue  # not sound JSON, or not an object
         assert canonical_bytes(json.loads(made)) == canonical_bytes(json.loads(text)), path.name
-        assert format_workflow(made) == made, path.name
+        assert restyled(made, schema_walk("workflow")) == made, path.name
         count += 1
     assert count > 100
 
@@ -41,7 +42,7 @@ def test_formatting_keeps_the_canonical_bytes_and_is_done_once() -> None:
 def test_formatting_keeps_the_hash() -> None:
     count = 0
     for path in _corpus("workflows"):
-        made = format_workflow(path.read_text(encoding="utf-8"))
+        made = restyled(path.read_text(encoding="utf-8"), schema_walk("workflow"))
         before, after = compile_workflow(path), compile_workflow(made or "")
         if isinstance(before, Ok) and isinstance(after, Ok):
             assert after.value.hash == before.value.hash, path.name

@@ -17,14 +17,15 @@ from pytest_workrail.mcp.tools import AuthoringTools, EngineTools
 from tests.fuzz.engines import SAMPLE, START, new_engine
 from tests.fuzz.target import BETWEEN, Target, json_of, smallest
 from workrail_lint import compile_workflow
+from workrail_lint.documents.json_format import restyled
 from workrail_lint.studio.inputs import Inputs, read_data, read_runs
 from workrail_lint.studio.page import page
 from workrail_lint.studio.project import project_data
 from workrail_lint.studio.workflow import Source
+from workrail_lint.systems.schemas import schema_walk
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling
-from workrail_lint.systems.workrail.formatting import format_workflow
 from workrail_lint.systems.workrail.graph import drawing_data, render
 from workrail_lint.systems.workrail.settings import Settings
 
@@ -202,9 +203,9 @@ _CALLS = (
 
 
 def _formatting(data: bytes) -> None:
-    made = format_workflow(data.decode("utf-8", "replace"))
+    made = restyled(data.decode("utf-8", "replace"), schema_walk("workflow"))
     if made is not None:
-        assert format_workflow(made) == made
+        assert restyled(made, schema_walk("workflow")) == made
 
 
 def _drawing(data: bytes) -> None:

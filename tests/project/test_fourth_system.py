@@ -21,7 +21,7 @@ from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.locate import locate
 from workrail_lint.rules.table import info_of
 from workrail_lint.systems.base import FileResult, ScenarioKind, Setting, System
-from workrail_lint.systems.scenario_findings import scenario_finding
+from workrail_lint.systems.base import scenario_finding
 
 SCHEMA = {
     "type": "object",

@@ -15,7 +15,6 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.check import entry_of
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.identity import source_kind_of
-from workrail_lint.systems.workrail.listing import SourceKind
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.workflow_registry import (
@@ -294,30 +293,27 @@ def test_the_engine_s_own_folder_is_known_by_its_routines(tmp_path: Path) -> Non
     routines.mkdir(parents=True)
     (routines / "a.json").touch()
     path = str(tmp_path / "workflows" / "x.json")
-    assert source_kind_of(path, lambda: BUNDLED[:0]) == SourceKind.PROJECT
-    assert source_kind_of(path, lambda: [*BUNDLED, "demo.x"]) == SourceKind.PROJECT, "one of three is a coincidence"
+    assert source_kind_of(path, lambda: BUNDLED[:0]) == "project"
+    assert source_kind_of(path, lambda: [*BUNDLED, "demo.x"]) == "project", "one of three is a coincidence"
     (routines / "b.json").touch()
     other = [*BUNDLED, "demo.y"]  # what was seen once is remembered for the run
-    assert source_kind_of(path, lambda: other) == SourceKind.BUNDLED
-    assert source_kind_of(str(routines / "a.json"), lambda: other) == SourceKind.BUNDLED
+    assert source_kind_of(path, lambda: other) == "bundled"
+    assert source_kind_of(str(routines / "a.json"), lambda: other) == "bundled"
 
 
 def test_other_folders(tmp_path: Path) -> None:
-    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), lambda: BUNDLED) == SourceKind.CUSTOM
-    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), lambda: BUNDLED) == SourceKind.PROJECT
-    assert source_kind_of(str(tmp_path / "x.json"), lambda: BUNDLED) == SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), lambda: BUNDLED) == "custom"
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), lambda: BUNDLED) == "project"
+    assert source_kind_of(str(tmp_path / "x.json"), lambda: BUNDLED) == "project"
 
 
 def test_the_home_folder_has_the_workflows_of_its_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     source = tmp_path / ".workrail" / "workflows"
-    assert source_kind_of(str(source / "deep" / "x.json"), lambda: BUNDLED) == SourceKind.USER
-    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), lambda: BUNDLED) == SourceKind.PROJECT
-    assert (
-        source_kind_of(str(tmp_path / "repo" / ".workrail" / "workflows" / "x.json"), lambda: BUNDLED)
-        == SourceKind.CUSTOM
-    )
+    assert source_kind_of(str(source / "deep" / "x.json"), lambda: BUNDLED) == "user"
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), lambda: BUNDLED) == "project"
+    assert source_kind_of(str(tmp_path / "repo" / ".workrail" / "workflows" / "x.json"), lambda: BUNDLED) == "custom"
     text = json.dumps(workflow(id="my-flow"))
     (finding,) = check_text(text, str(source / "my-flow.json"), select=["workflow-id-legacy"]).findings
     assert "rename it to 'user.my_flow'" in finding.message

@@ -1,4 +1,4 @@
-"""Ids, kinds, variants, sources and listings."""
+"""Ids, kinds, variants and sources."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from tools.models.workrail.workflow import WORKFLOW_ID
 from workrail_lint.documents.schema.dialect import python_pattern
-from workrail_lint.systems.workrail import identity, listing
-from workrail_lint.systems.workrail.identity import IdStatus, IdVerdict, Variant, WorkflowId
-from workrail_lint.systems.workrail.listing import ResolutionKind, SourceKind, Staleness
+from workrail_lint.systems.workrail import identity
+from workrail_lint.systems.workrail.identity import IdVerdict, Variant, WorkflowId
 
-KINDS = [kind.value for kind in SourceKind]
+KINDS = ["bundled", "user", "project", "custom", "git", "remote", "plugin"]
 OTHERS = [kind for kind in KINDS if kind != "bundled"]
 LEGACY = st.text("abcxyz019_-", min_size=1, max_size=80)
 
@@ -70,21 +69,6 @@ def test_only_bundled_sources_may_use_the_reserved_namespace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("demo.flow", "demo.flow"),
-        ("Demo_1", "Demo_1"),
-        ("a\x00b", None),
-        ("a b", None),
-        ("", None),
-        ("caf\u0065\u0301", None),
-    ],
-)
-def test_lookups_are_sanitized(text: str, found: str | None) -> None:
-    assert identity.lookup_form(text) == found
-
-
-@pytest.mark.parametrize(
     ("ident", "kind", "suggestion"),
     [
         ("my-flow", "project", "project.my_flow"),
@@ -110,7 +94,7 @@ def test_a_taken_suggestion_gets_a_suffix_that_depends_on_source_and_id_only() -
     assert re.fullmatch(r"project\.my_flow_[0-9a-f]{4}", first)
     assert identity.suggest("my_flow", "project", {"project.my_flow"}) != first
     assert identity.suggest("my-flow", "custom", {"project.my_flow"}) != first
-    assert identity.suggest("my-flow", SourceKind.PROJECT, {"project.my_flow"}) == first
+    assert identity.suggest("my-flow", "project", {"project.my_flow"}) == first
 
 
 def test_a_namespace_can_be_configured() -> None:
@@ -184,78 +168,3 @@ def test_hidden_files(path: str, word: str | None) -> None:
     reason = identity.hidden_because(path)
     assert (reason is None) == (word is None)
     assert word is None or word in str(reason)
-
-
-@pytest.mark.parametrize(
-    ("paths", "flags", "chosen"),
-    [
-        (["a.json", "a.v2.json"], [], "a.json"),
-        (["a.json", "a.v2.json"], ["v2Tools"], "a.v2.json"),
-        (["a.json", "a.v2.json", "a.lean.json"], ["v2Tools", "leanWorkflows"], "a.lean.json"),
-        (["a.v2.json", "a.agentic.json"], [], "a.v2.json"),
-        (["a.agentic.json", "a.json"], ["agenticRoutines"], "a.agentic.json"),
-        (["b.json", "a.json"], [], "a.json"),
-    ],
-)
-def test_variant_selection(paths: list[str], flags: list[str], chosen: str) -> None:
-    assert identity.select_variant(paths, flags) == chosen
-
-
-def test_source_precedence() -> None:
-    assert listing.resolve("demo.x", ["user"]).kind is ResolutionKind.UNIQUE
-    won = listing.resolve("demo.x", ["project", "bundled", "git"])
-    assert (won.kind, won.winner) == (ResolutionKind.SOURCE_PRIORITY, SourceKind.PROJECT)
-    assert won.others == (SourceKind.BUNDLED, SourceKind.GIT)
-    kept = listing.resolve("wr.x", ["project", "bundled"])
-    assert (kept.kind, kept.winner) == (ResolutionKind.BUNDLED_PROTECTED, SourceKind.BUNDLED)
-    assert kept.others == (SourceKind.PROJECT,)
-
-
-def test_every_source_kind_has_a_rank_and_a_durable_form() -> None:
-    assert set(listing.PRECEDENCE) == set(SourceKind)
-    assert {listing.durable_source(kind).value for kind in KINDS} == {"bundled", "user", "project", "remote", "plugin"}
-
-
-@pytest.mark.parametrize(
-    ("ident", "validated", "staleness"),
-    [
-        ("demo.x", 3, Staleness.NONE),
-        ("demo.x", 2, Staleness.LIKELY),
-        ("demo.x", 4, Staleness.LIKELY),
-        ("demo.x", None, Staleness.POSSIBLE),
-        ("test-x", None, None),
-    ],
-)
-def test_staleness(ident: str, validated: int | None, staleness: Staleness | None) -> None:
-    assert listing.staleness(ident, validated, 3) is staleness
-
-
-def record(ident: str, path: str = "workflows/a.json") -> listing.Record:
-    return listing.record_of({"id": ident, "name": "N", "description": "D", "version": "1.0.0"}, path, "project", 3)
-
-
-def test_records() -> None:
-    made = record("my-flow")
-    assert made.id_status is IdStatus.LEGACY
-    assert made.as_json() == {
-        "id": "my-flow",
-        "kind": "workflow",
-        "idStatus": "legacy",
-        "suggestedId": "project.my_flow",
-        "sourceKind": "project",
-        "name": "N",
-        "description": "D",
-        "version": "1.0.0",
-        "staleness": "possible",
-    }
-    assert "suggestedId" not in record("demo.x").as_json()
-    assert record("wr.routine-a").kind == record("demo.x", "workflows/routines/a.json").kind == "routine"
-
-
-def test_listings_are_sorted_by_namespace_kind_and_id() -> None:
-    records = [record(ident) for ident in ("wr.routine-a", "wr.z", "zz", "demo.b", "demo.a", "aa")]
-    assert [r.id for r in sorted(records, key=listing.listing_key)] == [
-        *("aa", "zz", "demo.a", "demo.b", "wr.z", "wr.routine-a")
-    ]
-    by_id = sorted(records, key=lambda r: listing.listing_key(r, engine=True))
-    assert [r.id for r in by_id] == sorted(r.id for r in records)

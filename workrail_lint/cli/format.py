@@ -11,7 +11,8 @@ from workrail_lint.cli import FINDINGS, NOTHING, OK
 from workrail_lint.cli.arguments import configuration, workflow_files
 from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.systems.workrail.formatting import format_workflow
+from workrail_lint.documents.json_format import restyled
+from workrail_lint.systems.schemas import schema_walk
 
 
 def main(arguments: list[str]) -> int:
@@ -27,7 +28,7 @@ def main(arguments: list[str]) -> int:
     changed = broken = 0
     for file in files:
         text = file.data.decode("utf-8", "replace")
-        made = format_workflow(text) if "�" not in text or text.encode() == file.data else None
+        made = restyled(text, schema_walk("workflow")) if "�" not in text or text.encode() == file.data else None
         if made is None:
             err(f"workrail-lint: {printable(file.path)} is not valid JSON; workrail-lint check says why")
             broken += 1

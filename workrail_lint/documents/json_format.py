@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.scanner import read_string, skip_value
 from workrail_lint.documents.schema.walk import Schema, SchemaWalk
 
@@ -28,6 +29,17 @@ class _Value:
         self.end = end
         self.members = members  # with the names as they are written
         self.items = items
+
+
+def restyled(text: str, walk: SchemaWalk) -> str | None:
+    """Return an object in the one style: members in the order of its schema, two spaces for each level.
+
+    None for a text that is not sound JSON, or that repeats a member.
+    """
+    document = read_json(text, max_bytes=None)
+    if not document.readable or document.problems or not isinstance(document.value, dict):
+        return None
+    return formatted(ordered(text, walk))
 
 
 def ordered(text: str, walk: SchemaWalk) -> str:

@@ -36,7 +36,6 @@ from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, System
 
 GROUP = "workrail_lint.plugins"
-_Check = Callable[[object], bool]
 hookspec = pluggy.HookspecMarker("workrail_lint")
 hookimpl = pluggy.HookimplMarker("workrail_lint")
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_edit import Editor, difference
+from workrail_lint.documents.json_format import restyled
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, read_json
 from workrail_lint.documents.operations import Insert
 from workrail_lint.documents.pointer import decode, relative_to
@@ -21,7 +22,7 @@ from workrail_lint.project.fixing import fix_text
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import step_ids
 from workrail_lint.systems.base import UNSET_VARIABLE
-from workrail_lint.systems.workrail.formatting import format_workflow
+from workrail_lint.systems.schemas import schema_walk
 
 _BASELINE = "workrail-baseline.json"
 _REASON = "Say why this is meant."
@@ -79,7 +80,7 @@ def fix_all(document: OpenDocument) -> Edit | None:
 
 def format_edit(document: OpenDocument) -> Edit | None:
     """One edit that brings a workflow into the canonical style, as small as it can be."""
-    made = format_workflow(document.text) if document.is_workflow else None
+    made = restyled(document.text, schema_walk("workflow")) if document.is_workflow else None
     return None if made is None else difference(document.text, made)
 
 

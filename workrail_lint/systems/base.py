@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.scanner import loads
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from workrail_lint.base.js import Json
@@ -318,3 +318,12 @@ class LazySystem(System):
 
     def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
         return self.system.compile(path, data, kind, settings)
+
+
+_SCENARIO_WARNINGS = ("scenario-checks-little",)
+
+
+def scenario_finding(name: str, pointer: str, message: str) -> Finding:
+    """Return a finding about a scenario under the name of its rule; the scenario system gives it the rule's code."""
+    severity = Severity.WARNING if name in _SCENARIO_WARNINGS else Severity.ERROR
+    return Finding(name, name, severity, message, pointer)

@@ -5,7 +5,6 @@ from enum import Enum
 import pytest
 
 from tools.models.workrail import vocabulary as enums
-from workrail_lint.systems.workrail.listing import SourceKind
 
 CLOSED_SETS = {
     enums.StepType: "loop parallel template_call",
@@ -30,7 +29,6 @@ CLOSED_SETS = {
     enums.DivergenceReason: (
         "missing_user_context capability_unavailable efficiency_skip safety_stop policy_constraint"
     ),
-    SourceKind: "bundled user project custom git remote plugin",
 }
 
 
@@ -41,4 +39,4 @@ def test_closed_sets(closed_set: type[Enum], members: str) -> None:
 
 def test_none_is_missing() -> None:
     defined = {value for value in vars(enums).values() if isinstance(value, type) and issubclass(value, Enum)}
-    assert defined - {Enum} == CLOSED_SETS.keys() - {SourceKind}
+    assert defined - {Enum} == CLOSED_SETS.keys()

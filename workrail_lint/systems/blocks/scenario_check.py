@@ -10,7 +10,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.base import RunSettings
+from workrail_lint.systems.base import RunSettings, scenario_finding
 from workrail_lint.systems.blocks.check import check_document, read_document
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.expressions import parse_expression
@@ -23,7 +23,6 @@ from workrail_lint.systems.blocks.rules.definition_graph import expressions
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode, Profile, RunProfile
 from workrail_lint.systems.blocks.vocabulary import PERMUTED_LANES, BlockProfile, ControlType, FailureMode, members
 from workrail_lint.systems.blocks.wording import shown
-from workrail_lint.systems.scenario_findings import scenario_finding
 
 # A definition with a cycle can be run: that is how a scenario shows its blocker.
 _CYCLES = ("BC312", "BC334", "BC335")

@@ -10,8 +10,7 @@ from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.rules.locate import reader_finding
-from workrail_lint.systems.base import ScenarioKind, resolved
-from workrail_lint.systems.scenario_findings import scenario_finding
+from workrail_lint.systems.base import ScenarioKind, resolved, scenario_finding
 from workrail_lint.systems.schemas import load_schema
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.systems.base import RunSettings
-from workrail_lint.systems.scenario_findings import scenario_finding
+from workrail_lint.systems.base import RunSettings, scenario_finding
 from workrail_lint.systems.team.state_machine import CORRECTORS, FULL_PATH, GATES, LEAN_PATH, NOT_RETURNABLE
 from workrail_lint.systems.team.vocabulary import (
     AgentName,

@@ -7,7 +7,7 @@ expressions and without the models.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,7 +20,6 @@ RESERVED_NAMESPACE = "wr"
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _ID_CHARACTERS = f"{_LETTERS}0123456789_-"
-_LOOKUP_CHARACTERS = f"{_ID_CHARACTERS}{_LETTERS.upper()}."
 # The namespace that goes with a source. Bundled workflows have theirs already.
 _NAMESPACES = {
     "user": "user",
@@ -86,15 +85,6 @@ def is_reserved(ident: str) -> bool:
 def is_test(ident: str) -> bool:
     """Workflows that exist for tests are not judged by how they are kept up to date."""
     return ident.startswith("test-")
-
-
-def lookup_form(text: str) -> str | None:
-    """An id as it is looked up, normalized; None for text that is never looked up."""
-    if not text.isascii():
-        import unicodedata
-
-        text = unicodedata.normalize("NFC", text)
-    return text if _consists_of(text, _LOOKUP_CHARACTERS) else None
 
 
 class IdVerdict(str, Enum):
@@ -205,16 +195,6 @@ def hidden_because(path: str) -> str | None:
         flag = next(flag for marked, flag in _MARKED if marked is variant)
         return f"its name marks the variant {variant.value}, which the flag {flag} shows"
     return None
-
-
-def select_variant(paths: Iterable[str], flags: Collection[str] = ()) -> str:
-    """Which of several files with one id in one source counts, given the feature flags that are on."""
-    found: dict[Variant, str] = {}
-    for path in sorted(paths):
-        found.setdefault(variant_of(path), path)
-    flagged = [variant for variant, flag in _MARKED if flag in flags]
-    order = (*flagged, Variant.STANDARD, *(variant for variant, _ in _MARKED))
-    return next(found[variant] for variant in order if variant in found)
 
 
 def _parts(path: str) -> list[str]:

@@ -10,8 +10,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.systems.base import RunSettings
-from workrail_lint.systems.scenario_findings import scenario_finding
+from workrail_lint.systems.base import RunSettings, scenario_finding
 from workrail_lint.systems.workrail.compile import compile_workflow, is_kept_ir, read_kept_ir
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, CallName, PersonDetail, ProfileChoice
 from workrail_lint.systems.workrail.settings import workflow_settings
