@@ -7,10 +7,12 @@ each step that can be chosen is a target with what has to hold at that one choic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_workrail.agents.correct import workflow_solver
 from pytest_workrail.coverage.goals import (
@@ -24,9 +26,12 @@ from pytest_workrail.coverage.observe import Paths, steps_by_place
 from pytest_workrail.coverage.points import ASKED, MemberTable, Point, fragment_place, gate_place, place_of
 from pytest_workrail.coverage.reach import LIMIT, continuing, loop_numbers, natural_exit
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.loops import body_of
+from pytest_workrail.engine.core.interpreter import Interpreter, Running, Search, TopStep
+from pytest_workrail.engine.core.loops import Advance, BodyStep, Exit, LoopKernel, LoopPlan, Move
+from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, Tracer
 from pytest_workrail.engine.core.profiles import PROFILES, LoopIdCheck, LoopLimit, Profile, ProfileName
-from pytest_workrail.engine.model.places import LoopFrame, LoopPosition, step_key
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
+from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import comparison_of
@@ -38,13 +43,12 @@ _FALSE: dict[str, Any] = {"or": []}
 _EMPTY_ITERATIONS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """A way from one step to the next: what has to hold on it, and which loops it enters, repeats or leaves."""
 
     wishes: tuple[Wish, ...] = ()
     decision: tuple[str, str] | None = None  # the loop, and `continue` or `stop`
-    lengths: dict[str, tuple[int, int | None]] = field(default_factory=dict)  # least and most elements of a list
+    lengths: dict[str, tuple[int, int | None]] = {}  # least and most elements of a list
     exits: tuple[tuple[str, str], ...] = ()  # loops that are left, and how
     passed: tuple[str, ...] = ()  # places whose condition does not hold
     reported: bool = False  # a loop would go beyond its limit, which only a run that never stops gets past
@@ -67,8 +71,7 @@ class Way:
         return replace(self, exits=(*self.exits, (loop_id, case)))
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A step that can be next, None for the end of the run; `loop` and `iteration` are those it is in."""
 
     step: ProgramStep | None
@@ -123,125 +126,153 @@ def _bound(condition: Any, numbers: dict[str, int], item: str | None, element: s
 
 
 class Map:
-    """The ways through one IR under one profile."""
+    """The ways through one workflow under one profile."""
 
-    def __init__(self, program: Program, profile: Profile, binder: Binder) -> None:
-        self._steps = program.steps
-        self._profile = profile
-        self._binder = binder
-        self._loops = {loop.id: loop for loop in program.loops}
+    def __init__(self, interpreter: Interpreter, binder: Binder) -> None:
+        self.interpreter = interpreter
+        self.binder = binder
 
-    def targets(self, completed: Container[str], frame: LoopFrame | None) -> Iterator[Target]:
-        """Yield what can be next, in the order of the document; inside a loop, its own steps first."""
-        if frame is None:
-            yield from self._top(completed, frozenset(), Way())
-        else:
-            loop, iteration = self._loops[frame.loop_id], frame.iteration
-            yield from self._inside(loop, iteration, frame.body_index, completed, frozenset(), Way())
-            if loop.loop.source.kind != "artifact":
-                # A loop is asked at every choice, so it can also be left in the middle of an iteration.
-                cut = self._asked(Way(), loop, iteration, goes_on=False).left(loop.id, natural_exit(iteration + 1))
-                yield from self._top(completed, frozenset((loop.id,)), cut)
+    def targets(self, completed: CompletedKeys, frame: LoopFrame | None) -> Iterator[Target]:
+        """Yield what can be next, in the order of the document; inside a loop, its own steps first.
 
-    def _top(self, completed: Container[str], left: frozenset[str], way: Way) -> Iterator[Target]:
-        for step in self._steps:
-            if step.id in completed or step.id in left:
-                continue
-            condition = step.run_condition
-            chosen = way.when((condition, True)) if condition is not None else way
-            if step.type == "loop":
-                yield from self._enter(step, completed, left, chosen)
-            else:
-                yield Target(step, chosen)
-            if condition is None:
+        The interpreter's own search is made once for each way: every time it asks something, the first answer that was
+        not tried after the same answers before it.
+        """
+        plan = self.interpreter.plan
+        state = Running(completed, () if frame is None else (frame,))
+        state = Running(completed, state.loop_stack, None, (plan, plan.open_steps(state)))
+        answers: list[int] = []
+        while True:
+            walk = _Walk(self, state, answers)
+            target = walk.target()
+            if target is not None:
+                yield target
+            answers = [answer for answer, _ in walk.asked]
+            while answers and answers[-1] + 1 == walk.asked[len(answers) - 1][1]:
+                answers.pop()
+            if not answers:
                 return
-            way = way.past(step.id, (condition, False))
-        yield Target(None, way)
+            answers[-1] += 1
 
-    def _enter(
-        self, loop: RepeatingStep, completed: Container[str], left: frozenset[str], way: Way
-    ) -> Iterator[Target]:
-        is_decided = loop.loop.source.kind == "artifact"
-        is_stopped = way.decision is not None and way.decision[1] == "stop" and is_decided
-        if not (is_stopped and self._profile.loop_id is LoopIdCheck.IGNORE):
-            yield from self._inside(loop, 0, 0, completed, left, self._asked(way, loop, 0, goes_on=True))
-        elif is_stopped:
-            yield from self._top(completed, left | {loop.id}, way.left(loop.id, natural_exit(0)))
-            return
-        if not is_decided:
-            skipped = self._asked(way, loop, 0, goes_on=False).left(loop.id, natural_exit(0))
-            yield from self._top(completed, left | {loop.id}, skipped)
-
-    def _asked(self, way: Way, loop: RepeatingStep, iteration: int, *, goes_on: bool) -> Way:
-        """The loop is asked about an iteration."""
+    def asked(self, way: Way, loop: RepeatingStep, iteration: int, *, goes_on: bool) -> Way:
+        """Return a way on which a loop is asked about an iteration."""
         if loop.loop.source.kind == "items":
             return way.with_length(loop.id, *((iteration + 1, None) if goes_on else (0, iteration)))
         asked = continuing(loop, iteration, goes_on=goes_on)
-        return way.when(*(self._binder.wish(wish, loop, iteration) for wish in asked))
+        return way.when(*(self.binder.wish(wish, loop, iteration) for wish in asked))
 
-    def _inside(
-        self,
-        loop: RepeatingStep,
-        iteration: int,
-        index: int,
-        completed: Container[str],
-        left: frozenset[str],
-        way: Way,
-        empty: int = 0,
-    ) -> Iterator[Target]:
-        """Yield the open steps of an iteration, then those of the next one, then what comes after the loop."""
-        way = self._asked(way, loop, iteration, goes_on=True)
-        path = (LoopPosition(loop.id, iteration),)
-        for step in body_of(loop, self._profile)[index:]:
-            if step_key(step.id, path) in completed:
-                continue
-            condition = step.run_condition
-            if condition is None:
-                yield Target(step, way, loop, iteration)
-                if step.is_gate:
-                    break  # a decision that is there already makes it needless
-                return
-            yield Target(step, way.when((self._bound(condition, loop, iteration), True)), loop, iteration)
-            place = place_of(step.id, ((loop.id, 0),))
-            way = way.past(place, (self._bound(condition, loop, iteration), False))
-        yield from self._after(loop, iteration + 1, completed, left, way, empty)
 
-    def _after(
-        self,
-        loop: RepeatingStep,
-        following: int,
-        completed: Container[str],
-        left: frozenset[str],
-        way: Way,
-        empty: int,
-    ) -> Iterator[Target]:
-        """The body of an iteration is done: on to the next one, or out."""
-        loop_id = loop.id
-        is_decided = loop.loop.source.kind == "artifact"
-        at_limit = following >= loop.loop.max_iterations
-        outside = left | {loop_id}
-        if at_limit and self._profile.loop_limit is LoopLimit.EXIT:
-            count = loop.loop.source.kind in ("count", "items")
-            for goes_on in (True, False) if count else (None,):
-                gone = way if goes_on is None else self._asked(way, loop, following, goes_on=goes_on)
-                gone = gone.decided(loop_id, "continue") if is_decided else gone
-                case = natural_exit(following) if goes_on is False else LIMIT
-                yield from self._top(completed, outside, gone.left(loop_id, case))
-            return
-        if not at_limit and empty < _EMPTY_ITERATIONS:
-            again = way.decided(loop_id, "continue") if is_decided else way
-            again = self._asked(again, loop, following, goes_on=True)
-            yield from self._inside(loop, following, 0, completed, left, again, empty + 1)
-        gone = way.decided(loop_id, "stop") if is_decided else way
-        gone = self._asked(gone, loop, following, goes_on=False).left(loop_id, natural_exit(following))
-        yield from self._top(completed, outside, gone)
-        if at_limit:
-            beyond = way.decided(loop_id, "continue") if is_decided else way
-            beyond = self._asked(beyond, loop, following, goes_on=True).left(loop_id, LIMIT)
-            yield from self._top(completed, outside, replace(beyond, reported=True))
+class _NoTracer(Tracer):
+    """Keeps nothing: nobody reads how a walk found its step."""
 
-    def _bound(self, condition: object, loop: RepeatingStep, iteration: int) -> object:
-        return self._binder.bound(condition, loop, iteration)
+    __slots__ = ()
+    is_full = True
+
+
+class _Walk(Search):
+    """The search for a step where no context is known: what it asks is answered beforehand and becomes a wish."""
+
+    def __init__(self, map_: Map, state: Running, answers: Sequence[int]) -> None:
+        interpreter = map_.interpreter
+        super().__init__(interpreter.plan, interpreter.profile, state, {}, (), True, lambda _: True, None)
+        self.tracer = _NoTracer()
+        self.map = map_
+        self.way = Way()
+        self.asked: list[tuple[int, int]] = []  # what was answered so far, and how many answers there were
+        self.iterations: dict[str, int] = {}  # how often each loop went on
+        self.exit: str | None = None  # how the loop ends that is about to be left
+        self.started = state.loop_stack[-1].loop_id if state.loop_stack else None  # the loop that was under way before
+        self._answers = answers
+
+    def target(self) -> Target | None:
+        """Return where this way leads; None where the search fails."""
+        outcome = self.run()
+        if isinstance(outcome, Err):
+            return None
+        step, index = outcome.value.step, self.map.interpreter.index
+        if step is None:
+            return Target(None, self.way)
+        iteration = step.loop_path[-1].iteration if step.loop_path else 0
+        return Target(index.definitions[step.step_id], self.way, index.innermost_loop(step), iteration)
+
+    def choose(self, *answers: bool) -> bool:
+        """Return the answer of this walk to what is asked now."""
+        if len(answers) == 1:
+            return answers[0]
+        at = len(self.asked)
+        answer = self._answers[at] if at < len(self._answers) else 0
+        self.asked.append((answer, len(answers)))
+        return answers[answer]
+
+    def hold(self, place: str, condition: object) -> bool:
+        """Return whether a condition is to hold, which makes it part of the way."""
+        holds = self.choose(True, False)
+        self.way = self.way.when((condition, True)) if holds else self.way.past(place, (condition, False))
+        return holds
+
+    def _applies(self, step: TopStep) -> bool:
+        return self.hold(step.step_id, step.condition)
+
+    def _kernel(self, loop: LoopPlan) -> LoopKernel:
+        return _WalkKernel(self, loop)
+
+    def _leave(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None) -> None:
+        begun = frame.iteration + (frame.loop_id == self.started)
+        self.way = self.way.left(frame.loop_id, self.exit or natural_exit(begun))
+        self.exit = None
+        super()._leave(frame, reported)
+
+
+class _WalkKernel(LoopKernel):
+    """What a loop does in a walk."""
+
+    __slots__ = ("_loop", "_walk")
+
+    def __init__(self, walk: _Walk, plan: LoopPlan) -> None:
+        super().__init__(plan, walk.profile, {}, (), walk.tracer)
+        self._walk = walk
+        self._loop = plan.definition
+
+    def _applies(self, step: BodyStep, iteration: int) -> bool:
+        place = place_of(step.step_id, ((self._loop.id, 0),))
+        return self._walk.hold(place, self._walk.map.binder.bound(step.condition, self._loop, iteration))
+
+    def _is_decided(self) -> bool:
+        return self._walk.choose(False, True)
+
+    def _should_enter(self, iteration: int, ends_iteration: bool) -> bool:
+        walk, loop = self._walk, self._loop
+        if iteration and walk.iterations.get(loop.id, 0):
+            return True  # it was asked when the iteration before it ended
+        if loop.loop.source.kind == "artifact":
+            is_stopped = walk.way.decision is not None and walk.way.decision[1] == "stop"
+            return not (is_stopped and self._profile.loop_id is LoopIdCheck.IGNORE)
+        goes_on = walk.choose(True, False)
+        walk.way = walk.map.asked(walk.way, loop, iteration, goes_on=goes_on)
+        return goes_on
+
+    def _after_body(self, following: int) -> Move:
+        walk, loop = self._walk, self._loop
+        kind, at_limit = loop.loop.source.kind, following >= loop.loop.max_iterations
+        is_cut = at_limit and self._profile.loop_limit is LoopLimit.EXIT
+        if is_cut:
+            # The loop just ends; whether it would have gone on decides what that counts as.
+            goes_on = walk.choose(True, False) if kind in ("count", "items") else True
+        elif at_limit:
+            goes_on = walk.choose(False, True)
+        else:
+            is_long = walk.iterations.get(loop.id, 0) >= _EMPTY_ITERATIONS
+            goes_on = walk.choose(False) if is_long else walk.choose(True, False)
+        if kind == "artifact":
+            walk.way = walk.way.decided(loop.id, "continue" if goes_on else "stop")
+        if not is_cut or kind in ("count", "items"):
+            walk.way = walk.map.asked(walk.way, loop, following, goes_on=goes_on)
+        if at_limit or not goes_on:
+            walk.exit = LIMIT if goes_on else natural_exit(following)
+            walk.way = replace(walk.way, reported=True) if goes_on and not is_cut else walk.way
+            return Exit()
+        walk.iterations[loop.id] = walk.iterations.get(loop.id, 0) + 1
+        return Advance(following)
 
 
 # What a run could still show at a place.
@@ -302,8 +333,8 @@ class Guide:
         self.index = IrIndex(self.program)
         self.solver = workflow_solver(self.program)
         self.binder = Binder()
-        self.map = Map(self.program, self.profile, self.binder)
         self.paths = Paths(self.program, self.profile, strong=True)
+        self.map = Map(self.paths.interpreter, self.binder)
         self.members = MemberTable()
         self.steps = steps_by_place(self.program)
         self.following = _neighbours(self.program)

@@ -41,7 +41,7 @@ from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
-from pytest_workrail.engine.model.places import LoopFrame
+from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
@@ -97,7 +97,7 @@ class Planner(Agent):
     # ------------------------------------------------------------------------------------------------------- start
 
     def begin(self, start: StartView) -> dict[str, Json]:
-        chosen = self._choose((), None, start.context, PathState(), [])
+        chosen = self._choose(CompletedKeys(), None, start.context, PathState(), [])
         return {} if chosen is None else chosen.change
 
     # ------------------------------------------------------------------------------------------------------- steps
@@ -309,7 +309,7 @@ class Planner(Agent):
 
     def _choose(
         self,
-        completed: Any,
+        completed: CompletedKeys,
         frame: LoopFrame | None,
         context: Mapping[str, Any],
         path: PathState,

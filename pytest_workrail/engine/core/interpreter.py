@@ -154,7 +154,7 @@ class Selection(NamedTuple):
     passed: tuple[Passed, ...] = ()
 
 
-class _TopStep(Struct, frozen=True):
+class TopStep(Struct, frozen=True):
     """A step or loop of the top level, with what can be said about it once and for all."""
 
     step_id: str
@@ -170,7 +170,7 @@ class _TopStep(Struct, frozen=True):
 _new_tuple = tuple.__new__  # a named tuple's own way to be made takes three times as long
 
 
-class _Plan:
+class Plan:
     """What an IR says about order, indexed once."""
 
     __slots__ = ("bits", "has_conditions", "loops", "steps")
@@ -184,7 +184,7 @@ class _Plan:
             for loop in self.loops.values()
         )
 
-    def _top_step(self, definition: ProgramStep) -> _TopStep:
+    def _top_step(self, definition: ProgramStep) -> TopStep:
         step_id, condition = definition.id, definition.run_condition
         selected = _selected(definition, qualified=condition is None)
         skipped = None
@@ -195,7 +195,7 @@ class _Plan:
             skipped = entry, PassedOver(step_id, ConditionSolver(condition))
         loop, instance = self.loops.get(step_id), StepInstance(step_id)
         is_plain = condition is None and loop is None
-        return _TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped, is_plain)
+        return TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped, is_plain)
 
     def open_steps(self, state: Running) -> int:
         """Which top-level steps are not completed: bit i for step i. A state made elsewhere is counted afresh."""
@@ -225,7 +225,7 @@ def _never(variable: str) -> bool:
 class Interpreter:
     """Chooses steps of one IR under one profile. Holds no run: states go in and come out."""
 
-    __slots__ = ("_plan", "index", "never_stop", "profile")
+    __slots__ = ("index", "never_stop", "plan", "profile")
 
     def __init__(
         self, ir: dict[str, Any] | Program, profile: ProfileName | Profile = "reference", *, never_stop: bool = False
@@ -233,17 +233,17 @@ class Interpreter:
         self.index = IrIndex(ir)
         self.profile = profile_of(profile)
         self.never_stop = never_stop
-        self._plan = _Plan(self.index, self.profile)
+        self.plan = Plan(self.index, self.profile)
 
     @property
     def has_conditions(self) -> bool:
         """Whether anything in the workflow can be passed over."""
-        return self._plan.has_conditions
+        return self.plan.has_conditions
 
     @property
     def loops(self) -> Mapping[str, LoopPlan]:
         """The loops of the workflow by id, with the bodies that the profile runs."""
-        return self._plan.loops
+        return self.plan.loops
 
     def start(self) -> State:
         """The state before anything happened."""
@@ -274,7 +274,7 @@ class Interpreter:
             running = Running()
         if running.pending is not None:
             return Ok(Selection(running, running.pending, False))
-        plan = self._plan
+        plan = self.plan
         if not running.loop_stack and watcher is None:
             # Most often the first step that is not completed has no condition, and there is nothing to search.
             progress = running.progress
@@ -286,7 +286,7 @@ class Interpreter:
                     chosen = Running(running.completed, (), step, (plan, open_steps))
                     return Ok(_new_tuple(Selection, (chosen, step, False, first.trace, (), ())))
         tolerant = self.never_stop if never_stop is None else never_stop
-        search = _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined, watcher)
+        search = Search(self.plan, self.profile, running, context, artifacts, tolerant, is_declined, watcher)
         return search.run()
 
     def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
@@ -299,7 +299,7 @@ class Interpreter:
         key = pending.key if pending.loop_path else pending.step_id
         if step is not pending and step.key != key:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
-        plan = self._plan
+        plan = self.plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
         progress = state.progress
         open_steps = progress[1] if progress is not None and progress[0] is plan else plan.open_steps(state)
@@ -313,8 +313,12 @@ def _nothing_pending(step: StepInstance) -> Err[InterpreterError]:
     return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
 
 
-class _Search:
-    """One search for the next step."""
+class Search:
+    """One search for the next step.
+
+    What the context and the artifacts decide is asked in `_applies` and in the methods of the loop kernel, so that the
+    same search can be made without knowing them.
+    """
 
     __slots__ = (
         "artifacts",
@@ -334,7 +338,7 @@ class _Search:
 
     def __init__(
         self,
-        plan: _Plan,
+        plan: Plan,
         profile: Profile,
         state: Running,
         context: Context,
@@ -395,15 +399,16 @@ class _Search:
             rest ^= lowest
             step = self.plan.steps[lowest.bit_length() - 1]
             if step.skipped is not None:
-                holds = evaluate(step.condition, self.context)
+                holds = self._applies(step)
                 if self.watcher is not None:
                     self.watcher.evaluated(step.step_id, None, holds)
                 if not holds:
                     entry, self.passed[step.step_id] = step.skipped
                     self.tracer.add(entry)
                     continue
-                summary = passed_summary(step.condition, self.context)
-                self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))
+                if not self.tracer.is_full:
+                    summary = passed_summary(step.condition, self.context)
+                    self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))
             if self.watcher is not None:
                 self.watcher.chosen(step.step_id, None, self.completed)
             if step.loop is not None:
@@ -413,6 +418,14 @@ class _Search:
             return step.instance
         return None
 
+    def _applies(self, step: TopStep) -> bool:
+        """Return whether the run condition of a step of the top level holds."""
+        return evaluate(step.condition, self.context)
+
+    def _kernel(self, loop: LoopPlan) -> LoopKernel:
+        """Return what decides about a loop."""
+        return LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer, self.passed, self.watcher)
+
     def _in_loop(self) -> StepInstance | InterpreterError | None:
         """One move of the innermost loop: a step, an error, or None when the loop moved on or ended."""
         frame = self.stack[-1]
@@ -420,8 +433,7 @@ class _Search:
         if loop is None:
             return InvalidState(f"The workflow has no loop '{frame.loop_id}'", frame.loop_id)
         path = tuple(LoopPosition(at.loop_id, at.iteration) for at in self.stack)
-        kernel = LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer, self.passed, self.watcher)
-        move = kernel.move(frame, lambda step_id: step_key(step_id, path) in self.completed)
+        move = self._kernel(loop).move(frame, lambda step_id: step_key(step_id, path) in self.completed)
         match move:
             case Execute(body_index):
                 step = loop.body[body_index]

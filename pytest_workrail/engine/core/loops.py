@@ -222,7 +222,7 @@ class Watcher(Protocol):
 class LoopKernel:
     """Decides what one loop does next, for one call of the interpreter."""
 
-    __slots__ = ("_artifacts", "_context", "_passed", "_plan", "_profile", "_tracer", "_watcher")
+    __slots__ = ("_artifacts", "_context", "_passed", "_plan", "_profile", "_projected", "_tracer", "_watcher")
 
     def __init__(
         self,
@@ -242,6 +242,7 @@ class LoopKernel:
         self._context = context
         self._artifacts = artifacts
         self._tracer = tracer
+        self._projected: dict[str, Any] | None = None  # the context with the variables of the current iteration
 
     def move(self, frame: LoopFrame, is_completed: Callable[[str], bool]) -> Move | InterpreterError:
         """Check the frame, then enter, execute, advance or exit."""
@@ -293,7 +294,6 @@ class LoopKernel:
         return None
 
     def _eligible(self, frame: LoopFrame, is_completed: Callable[[str], bool]) -> int | None:
-        projected: dict[str, Any] | None = None
         body = self._plan.body
         for index in range(frame.body_index, len(body)):
             step = body[index]
@@ -301,9 +301,7 @@ class LoopKernel:
                 continue
             if step.condition is None:
                 return index
-            if projected is None:
-                projected = self._plan.project(frame.iteration, self._context)
-            holds = evaluate(step.condition, projected)
+            holds = self._applies(step, frame.iteration)
             if self._watcher is not None:
                 self._watcher.evaluated(step.step_id, LoopPosition(self._plan.loop_id, frame.iteration), holds)
             if holds:
@@ -311,7 +309,14 @@ class LoopKernel:
             self._passed[step.step_id] = self._passed_over(step.step_id, frame.iteration)
         return None
 
+    def _applies(self, step: BodyStep, iteration: int) -> bool:
+        """Return whether the run condition of a step of the body holds."""
+        if self._projected is None:
+            self._projected = self._plan.project(iteration, self._context)
+        return evaluate(step.condition, self._projected)
+
     def _is_decided(self) -> bool:
+        """Return whether there is a decision about the loop already, so that its gate need not ask for one."""
         plan = self._plan
         reading = read_loop_control(self._artifacts, plan.pack, plan.loop_id, self._profile.loop_id)
         return isinstance(reading, Decided)

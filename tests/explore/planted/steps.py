@@ -98,7 +98,7 @@ def state_written_once_per_step() -> list[Patch]:
 
 @bug("what is passed over never comes back", "order", workflow="conditions")
 def passed_over_for_good() -> list[Patch]:
-    sound = interpreter._Search._top_level
+    sound = interpreter.Search._top_level
 
     def top(self: Any) -> Any:
         before = self.open_steps
@@ -112,7 +112,7 @@ def passed_over_for_good() -> list[Patch]:
                     self.completed = self.completed.with_key(step.step_id)
         return found
 
-    return [(interpreter._Search, "_top_level", top)]
+    return [(interpreter.Search, "_top_level", top)]
 
 
 def _loop_plan(change: Callable[[Any], None]) -> list[Patch]:
