@@ -18,6 +18,7 @@ from tools.models.blocks.definition import StudioWorkflow
 from tools.models.blocks.output import BlockOutput, ExtendedBlockOutput
 from tools.models.blocks.packs import PACKS_FILE, packs
 from tools.models.blocks.run import Environment, ExtendedFanInResult, FanInResult, RepoMount
+from tools.models.blocks.trace import RunTrace
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.blocks.check import check_document
@@ -35,6 +36,7 @@ KINDS: dict[str, tuple[type[BaseModel], BlockKind, bool, dict[str, Any]]] = {
     f"studio-output{EXTENDED}": (ExtendedBlockOutput, BlockKind.OUTPUT, True, TEST_OUTPUT),
     "studio-repo-mount": (RepoMount, BlockKind.MOUNT, False, examples.MOUNT),
     "studio-env": (Environment, BlockKind.ENVIRONMENT, False, examples.ENVIRONMENT),
+    "studio-trace": (RunTrace, BlockKind.TRACE, False, TRACE),
     "studio-fan-in": (FanInResult, BlockKind.FAN_IN, False, examples.FAN_IN),
     f"studio-fan-in{EXTENDED}": (ExtendedFanInResult, BlockKind.FAN_IN, True, EXTENDED_FAN_IN),
 }

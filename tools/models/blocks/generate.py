@@ -31,6 +31,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     BlockKind.OUTPUT.value: _schema("tools.models.blocks.output", "BlockOutput"),
     f"{BlockKind.OUTPUT.value}{EXTENDED}": _schema("tools.models.blocks.output", "ExtendedBlockOutput"),
     BlockKind.MOUNT.value: _schema("tools.models.blocks.run", "RepoMount"),
+    BlockKind.TRACE.value: _schema("tools.models.blocks.trace", "RunTrace"),
     BlockKind.WORKFLOW.value: _schema("tools.models.blocks.definition", "StudioWorkflow"),
     SCENARIO: _schema("workrail_lint.systems.blocks.scenario", "BlockScenario"),
 }

@@ -20,6 +20,7 @@ from tools.models.blocks.run import (
     UserResolved,
 )
 from tools.models.blocks.scalars import AnyText, Open, Texts
+from tools.models.blocks.trace import RunTrace
 from tools.models.runtime import Plan, Runtime
 from workrail_lint.documents.models import ByMember, Listed
 
@@ -33,7 +34,8 @@ PLAN = Plan(
         "Transition": "TransitionNode",
     },
     bases_module="workrail_lint.systems.blocks.model.graph",
-    read_as={"DetailedCodeDeliverables": "CodeDeliverables"},  # nothing reads the content of files
+    # Nothing reads the content of files. What a trace has of a fan-in is read like the record of one.
+    read_as={"DetailedCodeDeliverables": "CodeDeliverables", "ExtendedFanInResult": "FanInResult"},
     empty=frozenset({"Config"}),
 )
 
@@ -68,5 +70,6 @@ class FanInResult(ExtendedFanInResult):
 def render() -> str:
     """Return the text of the module, formatted like all others."""
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
-    text = Runtime(StudioWorkflow, PLAN, FanInResult, CodeDeliverables, Environment, LocalMount, GithubMount).module()
+    roots = (FanInResult, CodeDeliverables, Environment, LocalMount, GithubMount, RunTrace)
+    text = Runtime(StudioWorkflow, PLAN, *roots).module()
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=PATH.parent).stdout

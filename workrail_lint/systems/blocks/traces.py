@@ -9,12 +9,15 @@ result must not depend on warm containers or on which lane finishes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import counted
+from workrail_lint.documents.nodes import numbered
+from workrail_lint.systems.blocks.model.build import trace_model
+from workrail_lint.systems.blocks.model.documents import GroupMerge, RunEvent, TraceStep, UserResolved
 from workrail_lint.systems.blocks.outputs import (
     CONFLICT_EVENT,
     MANUAL,
@@ -24,7 +27,7 @@ from workrail_lint.systems.blocks.outputs import (
     path_conflicts,
 )
 from workrail_lint.systems.blocks.paths import output_name
-from workrail_lint.systems.blocks.vocabulary import MAX_REVISIONS, MergeStrategy, Resolution, is_member, texts_of
+from workrail_lint.systems.blocks.vocabulary import MAX_REVISIONS, MergeStrategy, texts_of
 from workrail_lint.systems.blocks.wording import shown
 
 Problem = tuple[str, str]
@@ -35,71 +38,61 @@ _STARTED = ("node_started", "lane_started")
 
 
 def objects(value: object) -> list[tuple[int, dict[str, Any]]]:
-    """The objects of a list with their positions."""
+    """Return the objects of a list with their positions."""
     return [(at, item) for at, item in enumerate(value if isinstance(value, list) else ()) if isinstance(item, dict)]
 
 
 class Event(NamedTuple):
-    """An event: when, what, whose, and what it said."""
+    """An event: when, what, whose, and what it says."""
 
     at: int
     n: float
     type: str
     node: str
+    lane: str  # the lane that it is about, which may be in its data
+    group: str
     data: dict[str, Any]
 
     @property
     def pointer(self) -> str:
         return f"/events/{self.at}"
 
-    @property
-    def lane(self) -> str:
-        """The lane that an event is about, which may be in its data."""
-        lane = self.data.get("lane")
-        return lane if isinstance(lane, str) and lane else self.node
 
-    @property
-    def group(self) -> str:
-        group = self.data.get("groupId")
-        return group if isinstance(group, str) else ""
+def _event(event: RunEvent) -> Event:
+    data, node = event.data, event.node_id or ""
+    lane = (data.lane if data is not None else None) or node
+    group = (data.group_id if data is not None else None) or ""
+    n = event.index + 1 if event.n is None else event.n
+    return Event(event.index, n, event.type or "", node, lane, group, {} if data is None else data.raw)
 
 
 class FanIn:
     """The merge of one group."""
 
-    def __init__(self, value: dict[str, Any], at: int) -> None:
-        self.value = value
-        self.pointer = f"/fanIns/{at}"
-        result = value.get("result")
-        self.result: dict[str, Any] = result if isinstance(result, dict) else {}
-        self.group = value["group"] if isinstance(value.get("group"), str) else ""
-        self.order = [lane for _, lane in texts_of(value.get("completionOrder"))]
-        outputs = [item for _, item in objects(self.result.get("blockOutputs"))]
-        self.outputs = {item["blockId"]: item for item in outputs if isinstance(item.get("blockId"), str)}
-
-    @property
-    def strategy(self) -> MergeStrategy | None:
-        written = self.result.get("mergeStrategy")
-        return MergeStrategy(written) if is_member(MergeStrategy, written) else None
+    def __init__(self, merge: GroupMerge) -> None:
+        self.model = merge
+        self.value = merge.raw
+        self.pointer = merge.pointer
+        self.group = merge.group or ""
+        self.order = list(merge.completion_order)
+        self.applied = merge.applied if merge.has("applied") else None
+        result = merge.result
+        self.result: dict[str, Any] = {} if result is None else result.raw
+        self.conflicts = () if result is None else result.conflicts
+        strategy = None if result is None else result.merge_strategy
+        self.strategy = None if strategy is None else MergeStrategy(strategy)
+        outputs = () if result is None else result.block_outputs
+        self.outputs = {output.block_id: output.raw for output in outputs if output.has("blockId")}
 
     @property
     def choices(self) -> dict[str, str]:
-        """Return what a person decided, as far as the recorded conflicts show."""
-        made = {}
-        for _, item in objects(self.result.get("conflicts")):
-            path = item.get("conflictingFile")
-            if item.get("resolution") == Resolution.USER_RESOLVED.value and isinstance(path, str):
-                made[path] = str(item.get("appliedFrom", MANUAL))
-        return made
+        """What a person decided, as far as the recorded conflicts show."""
+        resolved = [each for each in self.conflicts if isinstance(each, UserResolved) and each.has("conflictingFile")]
+        return {each.conflicting_file: MANUAL if each.applied_from is None else each.applied_from for each in resolved}
 
     def planned(self) -> Merge | None:
         """Return what the merge had to do."""
         return None if self.strategy is None else merge(self.strategy, self.outputs, self.order, self.choices)
-
-    @property
-    def applied(self) -> dict[str, Any] | None:
-        applied = self.value.get("applied")
-        return applied if isinstance(applied, dict) else None
 
 
 class Trace:
@@ -107,18 +100,13 @@ class Trace:
 
     def __init__(self, value: dict[str, Any]) -> None:
         self.value = value
-        self.events = [_event(at, item) for at, item in objects(value.get("events"))]
-        self.steps = objects(value.get("steps"))
-        self.fan_ins = [FanIn(item, at) for at, item in objects(value.get("fanIns"))]
+        self.model = trace_model(value)
+        self.events = [_event(event) for event in self.model.events]
+        self.steps = [(step.index, step.raw) for step in self.model.steps]
+        self.fan_ins = [FanIn(merge) for merge in self.model.fan_ins]
 
     def of_type(self, *types: str) -> list[Event]:
         return [event for event in self.events if event.type in types]
-
-
-def _event(at: int, item: dict[str, Any]) -> Event:
-    number, data = item.get("n"), item.get("data")
-    n = number if isinstance(number, int | float) and not isinstance(number, bool) else at + 1
-    return Event(at, n, str(item.get("type")), str(item.get("nodeId", "")), data if isinstance(data, dict) else {})
 
 
 # ------------------------------------------------------------------------------------------- blocks in a row
@@ -147,11 +135,9 @@ def started_early(trace: Trace) -> Iterator[Problem]:
 
 def synthetic_missing(trace: Trace) -> Iterator[Problem]:
     """BC703: blocks that settled without any file, not even one written in their place."""
-    folder = trace.value.get("outputFolder")
-    names = {name for _, name in texts_of(folder)}
     last = {event.lane: event for event in trace.of_type(*_SETTLED)}
-    for node, event in last.items() if isinstance(folder, list) else ():
-        if output_name(node) not in names:
+    for node, event in last.items() if trace.model.has("outputFolder") else ():
+        if output_name(node) not in trace.model.output_folder:
             yield event.pointer, f"the block {shown(node)} settled without an output, not even a synthetic one"
 
 
@@ -159,25 +145,22 @@ def env_stale(trace: Trace) -> Iterator[Problem]:
     """BC704: block-scope variables that still hold the value of an earlier block."""
     seen: dict[str, set[str]] = {"NODE_ID": set(), "STEP_INDEX": set(), "PREVIOUS_BLOCK_ID": set()}
     ran: list[str] = []
-    for at, step in trace.steps:
-        env, name = step.get("env"), step.get("node")
-        if not isinstance(env, dict) or not isinstance(name, str):
+    for step in trace.model.steps:
+        if step.node is None or not step.has("env"):
             continue
-        node = name.partition("[")[0]  # in a forEach the number of the iteration follows
-        wanted = {"NODE_ID": node, "STEP_INDEX": str(step.get("stepIndex"))}
-        previous = _previous(trace.value.get("plan"), node, ran)
+        node = step.node.partition("[")[0]  # in a forEach the number of the iteration follows
+        wanted = {"NODE_ID": node, "STEP_INDEX": str(step.step_index)}
+        previous = _previous(trace.model.plan, node, ran)
         if previous is not None:
             wanted["PREVIOUS_BLOCK_ID"] = previous
         for name, value in wanted.items():
-            found = env.get(name)
-            if isinstance(found, str) and found != value and found in seen[name]:
-                yield (
-                    f"/steps/{at}/env/{name}",
-                    f"{name} of {shown(node)} is {shown(found)}, left over from an earlier block",
-                )
+            found = step.env.get(name)
+            if found is not None and found != value and found in seen[name]:
+                message = f"{name} of {shown(node)} is {shown(found)}, left over from an earlier block"
+                yield step.at("env", name), message
         for name, values in seen.items():
-            if isinstance(env.get(name), str):
-                values.add(env[name])
+            if name in step.env:
+                values.add(step.env[name])
         ran.append(node)
 
 
@@ -211,8 +194,7 @@ def revision_limit(trace: Trace) -> Iterator[Problem]:
 
 def retry_limit(trace: Trace) -> Iterator[Problem]:
     """BC712: more runs of a block than its retries allow. Once it has settled, counting starts anew."""
-    written = trace.value.get("limits")
-    limits: dict[str, Any] = dict(written) if isinstance(written, dict) else {}
+    limits = dict(trace.model.limits)
     for event in trace.of_type("node_retry"):
         limits.setdefault(event.node, event.data.get("maxRetries"))
     lanes = {event.lane for event in trace.of_type("lane_started")}  # they start once, whatever is tried again
@@ -246,12 +228,13 @@ def lane_not_isolated(trace: Trace) -> Iterator[Problem]:
     """BC705: lanes that touched the main workspace, or that of another lane, before the fan-in."""
     group_of = {event.lane: event.group for event in trace.of_type("lane_started")}
     merged = {event.group: event.n for event in trace.of_type("fan_in")}
-    for at, access in objects(trace.value.get("accesses")):
-        lane, where, n = access.get("lane"), access.get("workspace"), access.get("n", 0)
-        end = merged.get(group_of.get(str(lane), ""), float("inf"))
-        if where != lane and isinstance(n, int | float) and n < end:
+    for access in trace.model.accesses:
+        if access.lane is None:
+            continue
+        where, end = access.workspace, merged.get(group_of.get(access.lane, ""), float("inf"))
+        if where != access.lane and (access.n or 0) < end:
             place = "the main workspace" if where == "main" else f"the workspace of {shown(where)}"
-            yield f"/accesses/{at}", f"the lane {shown(lane)} touched {shown(access.get('path'))} in {place}"
+            yield access.pointer, f"the lane {shown(access.lane)} touched {shown(access.path)} in {place}"
 
 
 def fan_in_early(trace: Trace) -> Iterator[Problem]:
@@ -305,14 +288,10 @@ def merge_winner(trace: Trace) -> Iterator[Problem]:
 
 
 def _is_content_of(fan_in: FanIn, path: str, lane: str) -> bool:
-    content = fan_in.value.get("content")
-    if not isinstance(content, dict) or lane == MANUAL:
+    content = fan_in.model.content
+    if content is None or not content.has("main") or lane == MANUAL or lane not in content.lanes:
         return True
-    main, lanes = content.get("main"), content.get("lanes")
-    theirs = lanes.get(lane) if isinstance(lanes, dict) else None
-    if not isinstance(main, dict) or not isinstance(theirs, dict):
-        return True
-    return bool(main.get(path) == theirs.get(path))
+    return bool(content.main.get(path) == content.lanes[lane].get(path))
 
 
 def conflict_not_paused(trace: Trace) -> Iterator[Problem]:
@@ -322,10 +301,9 @@ def conflict_not_paused(trace: Trace) -> Iterator[Problem]:
         if fan_in.strategy is not MergeStrategy.FAIL_ON_CONFLICT or not path_conflicts(fan_in.outputs, fan_in.order):
             continue
         choice = next((event.n for event in decided if event.n > start), float("inf"))
-        for at, copy in objects(trace.value.get("copies")):
-            n = copy.get("n", 0)
-            if copy.get("groupId") == fan_in.group and isinstance(n, int | float) and since <= n < min(choice, until):
-                yield f"/copies/{at}", f"{shown(copy.get('path'))} was applied before a person had chosen"
+        for copy in trace.model.copies:
+            if copy.group_id == fan_in.group and since <= (copy.n or 0) < min(choice, until):
+                yield copy.pointer, f"{shown(copy.path)} was applied before a person had chosen"
 
 
 class _Merging(NamedTuple):
@@ -354,19 +332,18 @@ def _merges(trace: Trace) -> Iterator[_Merging]:
 def lane_identity(trace: Trace) -> Iterator[Problem]:
     """BC713: lanes that are not of one run, or can't be distinguished."""
     group_of = _started_together(trace)
-    lanes: dict[int, dict[str, tuple[int, dict[str, Any]]]] = {}
-    for at, step in trace.steps:
-        env, node = step.get("env"), str(step.get("node"))
-        if node in group_of and isinstance(env, dict):
-            lanes.setdefault(group_of[node], {})[node] = (at, env)  # of a lane that ran again, the last time
+    lanes: dict[int, dict[str, TraceStep]] = {}
+    for step in trace.model.steps:
+        if step.node in group_of and step.has("env"):
+            lanes.setdefault(group_of[step.node], {})[step.node] = step  # of a lane that ran again, the last time
     for group in lanes.values():
-        names, found = list(group), list(group.values())
-        for number, (at, env) in enumerate(found):
-            for other, (_, earlier) in zip(group, found[:number], strict=False):
-                problem = _identity_problem(env, earlier)
+        steps = list(group.items())
+        for number, (node, step) in enumerate(steps):
+            for other, earlier in steps[:number]:
+                problem = _identity_problem(step.env, earlier.env)
                 if problem is not None:
-                    both = f"{shown(other)} and {shown(names[number])}"
-                    yield f"/steps/{at}/env/{problem}", f"the lanes {both} have {_SHARED[problem]} {problem}"
+                    both = f"{shown(other)} and {shown(node)}"
+                    yield step.at("env", problem), f"the lanes {both} have {_SHARED[problem]} {problem}"
                     break
 
 
@@ -391,7 +368,7 @@ _SHARED = {
 }
 
 
-def _identity_problem(env: dict[str, Any], earlier: dict[str, Any]) -> str | None:
+def _identity_problem(env: Mapping[str, str], earlier: Mapping[str, str]) -> str | None:
     for name in ("WORKFLOW_ID", "EXECUTION_ID"):
         if env.get(name) != earlier.get(name):
             return name
@@ -426,7 +403,7 @@ _NAMES_LANES = {
 _DEPTH = {"steps": 3, "fanIns": 3, "events": 3, "plan": 2, "workspace": 2}
 
 
-def first_difference(one: dict[str, Any], other: dict[str, Any]) -> str | None:
+def first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
     """The first member in which two goldens differ, as `steps/1/output`; None when they are equal."""
     names = [*_ORDER, *sorted({*one, *other} - {*_ORDER})]
     for name in names:
@@ -460,16 +437,15 @@ def _difference(one: Any, other: Any, depth: int) -> list[str] | None:
 
 def memory_dependence(trace: Trace) -> Iterator[Problem]:
     """BC710: a run whose result depends on what containers remember."""
-    cold, warm = trace.value.get("cold"), trace.value.get("warm")
-    if isinstance(cold, dict) and isinstance(warm, dict):
-        member = first_difference(cold, warm)
+    if trace.model.has("cold") and trace.model.has("warm"):
+        member = first_difference(trace.model.cold, trace.model.warm)
         if member is not None:
             yield "/warm", f"with warm containers the run differs from a cold run in {shown(member)}"
 
 
 def order_dependence(trace: Trace) -> Iterator[Problem]:
     """BC714: a run in which more than the contract allows depends on the order in which lanes finish."""
-    runs = objects(trace.value.get("permutations"))
+    runs = list(numbered(trace.model.permutations))
     for at, run in runs[1:]:
         contested = _contested(runs[0][1]) | _contested(run)
         member = first_difference(_settled(runs[0][1], contested), _settled(run, contested))
@@ -477,17 +453,16 @@ def order_dependence(trace: Trace) -> Iterator[Problem]:
             yield f"/permutations/{at}", f"with a different completion order the run differs in {shown(member)}"
 
 
-def _contested(golden: dict[str, Any]) -> frozenset[str]:
+def _contested(golden: Mapping[str, Any]) -> frozenset[str]:
     """The paths that the first lane to finish wins."""
     found: set[str] = set()
-    for at, item in objects(golden.get("fanIns")):
-        fan_in = FanIn(item, at)
+    for fan_in in map(FanIn, trace_model(dict(golden)).fan_ins):
         for clash in (*path_conflicts(fan_in.outputs, fan_in.order), *created_collisions(fan_in.outputs, fan_in.order)):
             found.add(clash.path)
     return frozenset(found)
 
 
-def _settled(golden: dict[str, Any], contested: frozenset[str]) -> dict[str, Any]:
+def _settled(golden: Mapping[str, Any], contested: frozenset[str]) -> dict[str, Any]:
     """A golden without what may depend on the completion order."""
     settled = dict(golden)
     if "fanIns" in golden:

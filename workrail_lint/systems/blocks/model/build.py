@@ -15,6 +15,7 @@ from workrail_lint.systems.blocks.model.documents import (
     FanInResult,
     GithubMount,
     LocalMount,
+    RunTrace,
     StudioWorkflow,
     UnresolvedConflict,
 )
@@ -61,6 +62,12 @@ def mount_model(value: dict[str, Any]) -> LocalMount | GithubMount:
 def fan_in_model(value: dict[str, Any], extended: bool = False) -> FanInResult:
     """Return the model of a fan-in result."""
     model: FanInResult = _FanInBuild(validator(BlockKind.FAN_IN, extended).violations(value)).root(FanInResult, value)
+    return model
+
+
+def trace_model(value: dict[str, Any]) -> RunTrace:
+    """Return the model of a trace, or of a golden in one."""
+    model: RunTrace = _FanInBuild(validator(BlockKind.TRACE).violations(value)).root(RunTrace, value)
     return model
 
 

@@ -105,6 +105,13 @@ class Environment(DocumentNode):
     previous_block_id: str = ""
 
 
+class EventData(DocumentNode):
+    """What an event says; which members there are depends on its type."""
+
+    lane: str | None = None
+    group_id: str | None = None
+
+
 class ExpressionCondition(DocumentNode):
     """Decided by an expression over the variables."""
 
@@ -118,6 +125,23 @@ class FanInResult(DocumentNode):
     merge_strategy: MergeStrategy | None = None
     block_outputs: Sequence[BlockOutput] = ()
     conflicts: Sequence[FirstCompleteWins | UserResolved | UnresolvedConflict] = ()
+
+
+class FileAccess(DocumentNode):
+    """A file that a lane touched."""
+
+    n: float | None = None
+    lane: str | None = None
+    workspace: str | None = None
+    path: str | None = None
+
+
+class FileCopy(DocumentNode):
+    """A file that a merge copied to the main workspace."""
+
+    n: float | None = None
+    group_id: str | None = None
+    path: str | None = None
 
 
 class FirstCompleteWins(DocumentNode):
@@ -177,6 +201,16 @@ class GithubMount(DocumentNode):
     github_url: str = ""
 
 
+class GroupMerge(DocumentNode):
+    """The merge of one group."""
+
+    group: str | None = None
+    completion_order: Sequence[str] = ()
+    result: FanInResult | None = None
+    applied: Mapping[str, Any] = NO_MEMBERS
+    content: MergeContent | None = None
+
+
 class LocalMount(DocumentNode):
     """A folder of the host."""
 
@@ -186,6 +220,13 @@ class LocalMount(DocumentNode):
     file_restrictions: Sequence[str] = ()
     read_only: bool | None = None
     local_path: str = ""
+
+
+class MergeContent(DocumentNode):
+    """Hashes of files before and after a merge, by path."""
+
+    main: Mapping[str, Any] = NO_MEMBERS
+    lanes: Mapping[str, Mapping[str, Any]] = NO_MEMBERS
 
 
 class Metadata(DocumentNode):
@@ -267,6 +308,31 @@ class ReviewDeliverables(DocumentNode):
     summary: str | None = None
 
 
+class RunEvent(DocumentNode):
+    """An event: when, what, whose, and what it says."""
+
+    n: float | None = None
+    type: str | None = None
+    node_id: str | None = None
+    data: EventData | None = None
+
+
+class RunTrace(DocumentNode):
+    """The trace of a run."""
+
+    plan: Any = None
+    events: Sequence[RunEvent] = ()
+    steps: Sequence[TraceStep] = ()
+    fan_ins: Sequence[GroupMerge] = ()
+    output_folder: Sequence[str] = ()
+    limits: Mapping[str, Any] = NO_MEMBERS
+    accesses: Sequence[FileAccess] = ()
+    copies: Sequence[FileCopy] = ()
+    cold: Mapping[str, Any] = NO_MEMBERS
+    warm: Mapping[str, Any] = NO_MEMBERS
+    permutations: Sequence[Mapping[str, Any]] = ()
+
+
 class StudioWorkflow(DefinitionNode):
     """A graph of blocks that a studio runs."""
 
@@ -304,6 +370,17 @@ class TestResults(DocumentNode):
     passed: float | None = None
     failed: float | None = None
     skipped: float | None = None
+
+
+class TraceStep(DocumentNode):
+    """One block that ran."""
+
+    node: str | None = None
+    step_index: Any = None
+    env: Mapping[str, str] = NO_MEMBERS
+    detected: Sequence[str] = ()
+    output: Mapping[str, Any] = NO_MEMBERS
+    synthetic: Any = None
 
 
 class Transition(TransitionNode):
@@ -406,6 +483,7 @@ Environment.leaves = {
     "OUTPUT_DIR": "output_dir",
     "PREVIOUS_BLOCK_ID": "previous_block_id",
 }
+EventData.leaves = {"lane": "lane", "groupId": "group_id"}
 ExpressionCondition.leaves = {"expression": "expression"}
 FanInResult.leaves = {"mergeStrategy": "merge_strategy"}
 FanInResult.parts = {
@@ -421,6 +499,8 @@ FanInResult.parts = {
         ),
     ),
 }
+FileAccess.leaves = {"n": "n", "lane": "lane", "workspace": "workspace", "path": "path"}
+FileCopy.leaves = {"n": "n", "groupId": "group_id", "path": "path"}
 FirstCompleteWins.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes", "appliedFrom": "applied_from"}
 ForEachConfig.leaves = {
     "collectionVariable": "collection_variable",
@@ -447,6 +527,8 @@ GithubMount.leaves = {
     "readOnly": "read_only",
     "githubUrl": "github_url",
 }
+GroupMerge.leaves = {"group": "group", "completionOrder": "completion_order", "applied": "applied"}
+GroupMerge.parts = {"result": ("result", FanInResult), "content": ("content", MergeContent)}
 LocalMount.leaves = {
     "source": "source",
     "branch": "branch",
@@ -455,6 +537,7 @@ LocalMount.leaves = {
     "readOnly": "read_only",
     "localPath": "local_path",
 }
+MergeContent.leaves = {"main": "main", "lanes": "lanes"}
 Metadata.leaves = {
     "name": "name",
     "version": "version",
@@ -492,6 +575,23 @@ Port.leaves = {
 }
 Position.leaves = {"x": "x", "y": "y"}
 ReviewDeliverables.leaves = {"findings": "findings", "approved": "approved", "summary": "summary"}
+RunEvent.leaves = {"n": "n", "type": "type", "nodeId": "node_id"}
+RunEvent.parts = {"data": ("data", EventData)}
+RunTrace.leaves = {
+    "plan": "plan",
+    "outputFolder": "output_folder",
+    "limits": "limits",
+    "cold": "cold",
+    "warm": "warm",
+    "permutations": "permutations",
+}
+RunTrace.parts = {
+    "events": ("events", Items(RunEvent)),
+    "steps": ("steps", Items(TraceStep)),
+    "fanIns": ("fan_ins", Items(GroupMerge)),
+    "accesses": ("accesses", Items(FileAccess)),
+    "copies": ("copies", Items(FileCopy)),
+}
 StudioWorkflow.leaves = {
     "id": "id",
     "rules": "rules",
@@ -515,6 +615,14 @@ SubWorkflowConfig.leaves = {
 TestDeliverables.leaves = {"summary": "summary"}
 TestDeliverables.parts = {"testResults": ("test_results", TestResults)}
 TestResults.leaves = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
+TraceStep.leaves = {
+    "node": "node",
+    "stepIndex": "step_index",
+    "env": "env",
+    "detected": "detected",
+    "output": "output",
+    "synthetic": "synthetic",
+}
 Transition.leaves = {"id": "id", "sourceNodeId": "source_node_id", "targetNodeId": "target_node_id", "label": "label"}
 Transition.parts = {
     "condition": (

@@ -14,6 +14,7 @@ from workrail_lint.systems.blocks.documents import WITH_SCHEMA, BlockKind, valid
 from workrail_lint.systems.blocks.model.build import DocumentModels, definition_model
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
+from workrail_lint.systems.blocks.traces import Trace
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
@@ -46,6 +47,11 @@ class BlockDocument(DocumentModels):
     def violations(self) -> list[Violation]:
         """Return what the document breaks of its schema."""
         return validator(self.kind, self.options.extended).violations(self.value) if self.kind in WITH_SCHEMA else []
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The trace of a run."""
+        return Trace(self.value)
 
     @cached_property
     def definition(self) -> StudioWorkflow:

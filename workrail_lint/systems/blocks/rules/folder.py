@@ -41,7 +41,7 @@ from workrail_lint.systems.blocks.rules.samples import (
 )
 from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
-from workrail_lint.systems.blocks.vocabulary import ConditionType, OutputStatus, texts_of
+from workrail_lint.systems.blocks.vocabulary import ConditionType, OutputStatus
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
 
@@ -619,17 +619,14 @@ class ReportedNotDetected(BlockRule):
     kinds = (BlockKind.TRACE,)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        steps = document.value.get("steps")
-        for at, step in enumerate(steps if isinstance(steps, list) else ()):
-            detected = step.get("detected") if isinstance(step, dict) else None
-            output_value = step.get("output") if isinstance(step, dict) else None
-            if not isinstance(detected, list) or not isinstance(output_value, dict) or step.get("synthetic"):
+        for step in document.trace.model.steps:
+            if not step.has("detected") or not step.has("output") or step.synthetic:
                 continue
-            found = discrepancy(output_value, [path for _, path in texts_of(detected)])
+            found = discrepancy(step.output, step.detected)
             if found is not None:
                 parts = [f"{shown_list(found.unreported)} changed without being reported"] if found.unreported else []
                 parts += [f"{shown_list(found.unchanged)} reported without having changed"] if found.unchanged else []
-                report(f"/steps/{at}/detected", f"{shown(step.get('node'))}: {', '.join(parts)}")
+                report(step.at("detected"), f"{shown(step.node)}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
         def trace(*changed: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class TraceRule(BlockRule):
     problems: ClassVar[Callable[[traces.Trace], Iterator[traces.Problem]]]
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for pointer, message in type(self).problems(traces.Trace(document.value)):
+        for pointer, message in type(self).problems(document.trace):
             report(pointer, message)
 
 
