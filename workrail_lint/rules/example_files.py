@@ -77,15 +77,15 @@ def has_file(example: Example) -> bool:
 
 def remarks(example: Example) -> list[str]:
     """Return what no file shows: how the check is run, and what else is the case."""
-    found = []
+    lines = []
     if arguments(example):
-        found.append(f"Found with `{' '.join(arguments(example))}`.")
+        lines.append(f"Found with `{' '.join(arguments(example))}`.")
     links = example.options.get("links")
     if isinstance(links, dict):
-        found += [f"`{path}` is a link to `{target}`." for path, target in links.items()]
+        lines += [f"`{path}` is a link to `{target}`." for path, target in links.items()]
     if "pinned" in example.options:
-        found.append(f"The lockfile has pinned the bindings `{json.dumps(example.options['pinned'])}`.")
-    return found
+        lines.append(f"The lockfile has pinned the bindings `{json.dumps(example.options['pinned'])}`.")
+    return lines
 
 
 def side_files(example: Example) -> dict[str, bytes]:

@@ -87,9 +87,9 @@ class Collector:
         for key, count in self._counts.items():
             if self._most is not None and count > self._most:
                 self._last[key].message += f" (and {count - self._most} more like this)"
-        found = self.findings
+        findings = self.findings
         self.begin()
-        return found
+        return findings
 
 
 class Reporter:
@@ -236,13 +236,13 @@ class LazyRules(Generic[R]):
                 continue
             if has is not None and group.words is not None and not has(group.words):
                 continue
-            found = self._loaded(group) if group.set is None else group.set
-            for hook, calls in found.hooks.items():
+            loaded = self._loaded(group) if group.set is None else group.set
+            for hook, calls in loaded.hooks.items():
                 if hook in hooks:
                     hooks[hook] += calls
                 else:
                     hooks[hook] = calls.copy()
-            chosen.asked += found.asked
+            chosen.asked += loaded.asked
         return chosen
 
     def _loaded(self, group: _Group[R]) -> RuleSet[R]:

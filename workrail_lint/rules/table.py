@@ -177,8 +177,8 @@ class RuleTable(Generic[R]):
         """Return the metadata of every rule, by code."""
         kept: dict[str, frozenset[str]] = {}  # most rules have one of a few sets
 
-        def names(found: list[str]) -> frozenset[str]:
-            return kept.setdefault(" ".join(found), frozenset(found))
+        def names(listed: list[str]) -> frozenset[str]:
+            return kept.setdefault(" ".join(listed), frozenset(listed))
 
         return tuple(
             RuleInfo(
@@ -214,8 +214,8 @@ class RuleTable(Generic[R]):
     def rules_in(self, module: str) -> tuple[R, ...]:
         """Return one instance of every rule that a module defines, in its order."""
         if module not in self._modules:
-            found = import_module(f"{self.package}.{module}")
-            self._modules[module] = tuple(cast("R", cls()) for cls in rule_classes(vars(found), found.__name__))
+            imported = import_module(f"{self.package}.{module}")
+            self._modules[module] = tuple(cast("R", cls()) for cls in rule_classes(vars(imported), imported.__name__))
         return self._modules[module]
 
     def rule(self, name: str) -> R:

@@ -79,7 +79,7 @@ def test_infinity_that_the_schema_refuses_is_not_told_twice() -> None:
     document = read_json(spelled("1e400"))
     view = WorkflowContext(document, workflow_model({}), None, "a.json")  # type: ignore[arg-type]
     assert len(run_rules(rules, view)) == 1
-    view.found = [Finding("x", "schema-type", Severity.ERROR, "m", PLACE, phase=Phase.SCHEMA)]
+    view.earlier = [Finding("x", "schema-type", Severity.ERROR, "m", PLACE, phase=Phase.SCHEMA)]
     assert run_rules(rules, view) == []
 
 

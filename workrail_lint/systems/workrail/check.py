@@ -68,7 +68,7 @@ def lint(
         source_kind=checked.source_kind,
         options=settings.options,
     )
-    workflow.found = found
+    workflow.earlier = found
     for finding in (*refused, *found):
         info = RULES.by_name.get(finding.name)  # none for a construct of the design form, and for a plugin's rule
         if finding.fix is None and info is not None and info.mends:

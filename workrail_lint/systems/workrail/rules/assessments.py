@@ -166,7 +166,7 @@ class ConsequenceLevelUnknown(WorkflowRule):
                 break
         else:
             return None  # it comes from a template
-        suggestions = {earlier.pointer: earlier.suggestion for earlier in workflow.found if earlier.name == self.name}
+        suggestions = {earlier.pointer: earlier.suggestion for earlier in workflow.earlier if earlier.name == self.name}
         triggers = [(item.when.any_equals_level, item.when.for_assessment) for item in consequences]
         triggers += [
             (suggestions.get(item.when.at("anyEqualsLevel")) or "", item.when.for_assessment)

@@ -70,7 +70,7 @@ class WorkflowContext:
         self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
         self.options = options or {}  # project settings of single rules
         self.consulted: dict[str, bool] = {}  # paths that findings depend on, and whether on what is in them
-        self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
+        self.earlier: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
 
     @property
     def id(self) -> str:
@@ -94,11 +94,7 @@ class WorkflowContext:
     @cached_property
     def all_steps(self) -> list[Step]:
         """Return the steps of the top level and of inline bodies, in order."""
-        found: list[Step] = []
-        for step in self.steps:
-            found.append(step)
-            found += step.inline
-        return found
+        return [each for step in self.steps for each in (step, *step.inline)]
 
     @cached_property
     def step_ids(self) -> set[str]:

@@ -92,7 +92,7 @@ class BindingNoExtensionPoints(BindingRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        first = next((other for other in workflow.found if other.name == self.name), finding)
+        first = next((other for other in workflow.earlier if other.name == self.name), finding)
         if finding is not first:
             return None  # one declaration serves all tokens
         texts = [text.text for step in workflow.all_steps for text in step.texts if text.field in _TOKEN_FIELDS]

@@ -39,7 +39,7 @@ from workrail_lint.systems.workrail.rules.variable_verdicts import (
     judge_gates,
     judge_items,
     judge_variables,
-    shown,
+    value_text,
 )
 
 NEVER, ALWAYS, TESTS_UNSET = "condition-never-true", "condition-always-true", "condition-only-tests-unset"
@@ -381,7 +381,7 @@ class _Values:
             text = next((value for value in self.compared if _is_text(value)), None)
             if text is None or NUMBER in self.kinds:
                 return
-            what = f"other conditions compare {quoted(self.name)} with text ({shown(text)})"
+            what = f"other conditions compare {quoted(self.name)} with text ({value_text(text)})"
             kind = "text"
         else:
             what, kind = holds
@@ -406,19 +406,19 @@ class _Values:
             if self.domain is not None:
                 if self.domain.kind != BOOLEAN or _is_among(value, self.domain.values):
                     return False
-                message = f"{name} is true or false, never {shown(value)}; compare with true or false"
+                message = f"{name} is true or false, never {value_text(value)}; compare with true or false"
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
             # A variable can have every value that a prompt gives it.
             other = self._boolean
             stated = other is not None and any(_is_among(value, statement.values) for statement in self.statements)
             if other is not None and not stated and len(self._texts) == 1 and LIST not in self.kinds:
                 message = (
-                    f"other conditions compare {name} with {shown(other)}, this one with {shown(value)}; "
+                    f"other conditions compare {name} with {value_text(other)}, this one with {value_text(value)}; "
                     "a variable that is true or false never equals another string"
                 )
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
         if self.kinds == {LIST} and not is_structure(value):
-            message = f"{name} holds a list, which never equals {shown(value)}; compare a variable with one value"
+            message = f"{name} holds a list, which never equals {value_text(value)}; compare a variable with one value"
             return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
         return False
 
@@ -448,7 +448,7 @@ class _Values:
         severity = Severity.WARNING
         if domain.kind == ONE_OF and meant is not None and meant.close and self._is_never(literal.use):
             severity = Severity.ERROR
-        message = f"{quoted(self.name)} is never {shown(value)} ({_few(domain.values)})"
+        message = f"{quoted(self.name)} is never {value_text(value)} ({_few(domain.values)})"
         if meant is not None:
             message += f"; did you mean {quoted(meant.name)}?"
         else:
@@ -471,7 +471,7 @@ class _Values:
         key = f"spelled {value}"
         usual = self._usual_spelling(value)
         if usual is not None:
-            message = f"other conditions on {quoted(self.name)} say {shown(usual)}, this one {shown(value)}"
+            message = f"other conditions on {quoted(self.name)} say {value_text(usual)}, this one {value_text(value)}"
             return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; use one spelling", key)
         if not self.analysis.is_set(self.name) or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
             return False
@@ -481,7 +481,7 @@ class _Values:
                     SPELLED,
                     Severity.WARNING,
                     literal.pointer,
-                    f"no prompt says {shown(value)}; {self._where(other)} says {shown(other)}",
+                    f"no prompt says {value_text(value)}; {self._where(other)} says {value_text(other)}",
                     key,
                 )
         near = nearest_name(value, self._said_values)
@@ -493,7 +493,7 @@ class _Values:
             SPELLED,
             Severity.WARNING,
             literal.pointer,
-            f"no prompt says {shown(value)}; {self._where(near.name)} says {shown(near.name)}",
+            f"no prompt says {value_text(value)}; {self._where(near.name)} says {value_text(near.name)}",
             key,
         )
 
@@ -571,7 +571,7 @@ def _differs_by_number(a: str, b: str) -> bool:
 
 
 def _few(values: Iterable[Any]) -> str:
-    known = [shown(value).strip("'") for value in values]
+    known = [value_text(value).strip("'") for value in values]
     return ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
 
 
@@ -628,7 +628,7 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
             BRANCH,
             Severity.WARNING if domain.kind == ONE_OF else Severity.INFO,
             run[0][0].pointer,
-            f"no step handles {name} = {' or '.join(shown(value) for value in missing[:4])}",
+            f"no step handles {name} = {' or '.join(value_text(value) for value in missing[:4])}",
         )
 
 

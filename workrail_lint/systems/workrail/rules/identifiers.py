@@ -253,7 +253,7 @@ class StepIdPattern(WorkflowRule):
 @lru_cache(maxsize=1)
 def _first_to_become(workflow: WorkflowContext) -> dict[str | None, Finding]:
     """Return the suggested ids, each with the first finding that suggests it."""
-    findings = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
+    findings = [finding for finding in workflow.earlier if finding.name == StepIdPattern.name]
     return {finding.suggestion: finding for finding in reversed(findings)}
 
 

@@ -341,7 +341,7 @@ def label(step: Step) -> str:
 
 def is_reported(name: str, pointer: str, workflow: WorkflowContext) -> bool:
     """Return whether an earlier phase already reported the rule at a place."""
-    return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
+    return any(finding.name == name and finding.pointer == pointer for finding in workflow.earlier)
 
 
 def value_at(root: object, pointer: str) -> object:

@@ -223,7 +223,7 @@ class NumberNotFinite(_FileRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         # Where a number is expected the schema already rejects infinity.
-        rejected = {finding.pointer for finding in workflow.found if finding.phase is Phase.SCHEMA}
+        rejected = {finding.pointer for finding in workflow.earlier if finding.phase is Phase.SCHEMA}
         for number in workflow.document.numbers():
             if math.isinf(number.value) and number.pointer not in rejected:
                 message = f"{_shown(number)} is too large for a double, so the workflow can't be hashed; reduce it"

@@ -206,7 +206,7 @@ def _is_until(judge: Judge, step: int) -> bool:
     return facts is not None and facts.kind == "until"
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as a message shows it."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -234,9 +234,9 @@ def in_words(condition: Condition | None, depth: int = 0) -> str:
         for name, word in _OPERATORS.items():
             if name in condition:
                 if name == "in":
-                    return f"{condition.var} {word} {', '.join(map(shown, condition.in_[:5]))}"
+                    return f"{condition.var} {word} {', '.join(map(value_text, condition.in_[:5]))}"
                 literal = condition.raw[name]
-                return f"{condition.var} {word} {literal if name in BOUNDS else shown(literal)}"
+                return f"{condition.var} {word} {literal if name in BOUNDS else value_text(literal)}"
         return f"{condition.var} is true"
     for logic, parts in (("and", condition.and_), ("or", condition.or_)):
         if logic in condition:
@@ -555,7 +555,7 @@ class _Variable:
         assignment = next((answer.assignment for answer in answers if answer and answer.assignment), None)
         if assignment:
             return " and ".join(
-                f"{name} is unset" if value is UNSET else f"{name} is {shown(value)}"
+                f"{name} is unset" if value is UNSET else f"{name} is {value_text(value)}"
                 for name, value in assignment.items()
                 if name != self.name or len(assignment) == 1
             )
