@@ -37,7 +37,7 @@ def problems(rule: Rule) -> list[str]:
     if rule.fix_safety not in ("", "safe", "unsafe"):
         found.append(f"the safety {rule.fix_safety!r} is not known")
     if bool(rule.fix) != bool(rule.fix_safety):
-        found.append("a fix needs a text and a safety")
+        found.append("a safety needs the text of a fix")
     return found + _example_problems(rule)
 
 
@@ -85,7 +85,7 @@ class Unfinished(Rule):
     origin = ""
     summary = "no full stop"
     why = "Because."
-    fix = "Mend it."
+    fix_safety = "safe"
 
 
 def test_an_unfinished_rule_is_noticed() -> None:
@@ -94,7 +94,7 @@ def test_an_unfinished_rule_is_noticed() -> None:
         "the name 'Not Kebab' is not in kebab case",
         "summary is not a plain sentence: 'no full stop'",
         "the origin is missing",
-        "a fix needs a text and a safety",
+        "a safety needs the text of a fix",
         "Not Kebab has no example",
     ]
     assert problems(Rule()) == ["Rule has no code, name, severity, origin, summary, why"]

@@ -73,7 +73,7 @@ class Rule:
     summary: ClassVar[str]  # one sentence: what it finds
     why: ClassVar[str]  # what goes wrong otherwise
     fix: ClassVar[str] = ""  # what the fix does, "" when there is none
-    fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
+    fix_safety: ClassVar[str] = ""  # "safe"; without that word a fix is "unsafe"
     default_on: ClassVar[bool] = True
     # What a document must have for the rule to have anything to say: one of these members or facts, and one of these
     # words in lower case. None: any document will do. A rule is imported, and run, only for documents that have both.
@@ -88,6 +88,10 @@ class Rule:
     good: ClassVar[Any] = None
     fixed: ClassVar[Any] = None
     example_path: ClassVar[str] = "workflows/example.json"
+
+    def __init_subclass__(cls) -> None:
+        if cls.fix and not cls.fix_safety:
+            cls.fix_safety = "unsafe"
 
     def describe(self, violation: Violation, place: Any) -> Description | None:
         """Return what is wrong, given what the document's system knows about the place; None leaves it to others."""

@@ -419,7 +419,6 @@ class ConfirmationOnParallel(ConfirmationRule):
     summary = "A parallel step asks for confirmation."
     why = "The engine never asks for confirmation of a parallel step."
     fix = "Remove `requireConfirmation`."
-    fix_safety = "unsafe"
     bad = {"steps": [{}, {"type": "parallel", "requireConfirmation": True}]}
     good = {"steps": [{}, {"type": "parallel"}]}
 

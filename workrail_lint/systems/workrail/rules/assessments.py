@@ -123,7 +123,6 @@ class AssessmentRefUnknown(WorkflowRule):
     summary = "A step refers to an assessment that is not declared."
     why = "Without its dimensions and levels there is nothing to rate, so no submission could be valid."
     fix = "Use the closest declared assessment id."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
@@ -156,7 +155,6 @@ class ConsequenceLevelUnknown(WorkflowRule):
     summary = "A consequence is triggered by a level that no assessment in its scope has."
     why = "Levels are compared exactly, so the consequence would never fire."
     fix = "Use the closest declared level."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         lists = [step.assessment_consequences for step in workflow.whole.all_steps if step.kind == "standard"]
@@ -354,7 +352,6 @@ class AssessmentIdUnsafe(_AssessmentRule):
     summary = "An assessment with consequences has an id with characters other than a-z, 0-9, `_` and `-`."
     why = "The id becomes part of the key under which a consequence is recorded; other characters break that key."
     fix = "Rewrite the id in lower case with hyphens, everywhere it is used."
-    fix_safety = "unsafe"
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         involved = {

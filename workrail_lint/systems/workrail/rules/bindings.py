@@ -89,7 +89,6 @@ class BindingNoExtensionPoints(BindingRule):
     summary = "A binding token is used in a workflow that declares no extension points."
     why = "No slot can fill the token, so the engine rejects the workflow."
     fix = "Declare the slots with placeholder values to fill in."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         first = next((other for other in workflow.earlier if other.name == self.name), finding)
@@ -130,7 +129,6 @@ class BindingSlotUndeclared(BindingRule):
     summary = "A binding token names a slot that is not declared."
     why = "Nothing fills the token, not even a project override, so the engine rejects the workflow."
     fix = "Use the closest declared slot."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         suggestion = finding.suggestion
@@ -208,7 +206,6 @@ class BindingOverrideEmpty(_SlotRule):
     summary = "The project overrides a slot with an empty string."
     why = "An empty override still counts: the token disappears from the prompt, and the default is not used."
     fix = "Remove the entry from the bindings file, if that file is checked too."
-    fix_safety = "unsafe"
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.bindings is None or workflow.options.get(BINDINGS_CHECKED):
@@ -238,7 +235,6 @@ class BindingOverrideUnknownSlot(BindingRule):
     summary = "The project overrides a slot that the workflow does not declare."
     why = "The override has no effect; usually the slot was renamed or is misspelled."
     fix = "Remove the entry from the bindings file, if that file is checked too."
-    fix_safety = "unsafe"
 
     def applies(self, workflow: WorkflowContext) -> bool:
         if workflow.options.get(BINDINGS_CHECKED):
@@ -386,7 +382,6 @@ class BindingHardcoded(_SlotRule):
     summary = "A prompt names the default of a slot instead of using the slot's token."
     why = "A project that binds something else to the slot can't change this prompt."
     fix = "Use the token."
-    fix_safety = "unsafe"
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         slots: dict[str, str] = {}

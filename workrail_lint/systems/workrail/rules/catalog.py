@@ -39,7 +39,6 @@ class FeatureUnknown(WorkflowRule):
     summary = "A feature id is not in the catalog."
     why = "Features are a closed set. An unknown feature would inject nothing, so the engine rejects the workflow."
     fix = "Use the closest known feature id."
-    fix_safety = "unsafe"
     bad = {"features": ["wr.features.capabilites"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
     good = {"features": ["wr.features.capabilities"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
 
@@ -57,7 +56,6 @@ class RefUnknown(WorkflowRule):
     summary = "A ref part names a ref that is not in the catalog."
     why = "The prompt would lack the text of the ref, so compiling fails."
     fix = "Use the closest known ref id."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
@@ -77,7 +75,6 @@ class TemplateUnknown(WorkflowRule):
     summary = "A template call names a template that is not in the catalog."
     why = "There is no routine that the call could expand to, so compiling fails."
     fix = "Use the closest known template id."
-    fix_safety = "unsafe"
     bad = {
         "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulaton"}}]
     }
@@ -100,7 +97,6 @@ class ContractUnknown(WorkflowRule):
         "without checking it, but it is still wrong."
     )
     fix = "Use the closest known contract."
-    fix_safety = "unsafe"
     needs = frozenset({"templateCall"})
     bad = {
         "prompt": "Submit a wr.review_verdict artifact.",
@@ -198,7 +194,6 @@ class FeatureConfigNotAllowed(WorkflowRule):
     summary = "A feature that takes no configuration has one, or a configuration has an unknown setting."
     why = "Settings are a closed set; an unknown one never takes effect."
     fix = "Remove the configuration, or the unknown setting."
-    fix_safety = "unsafe"
     bad = {
         "features": [{"id": "wr.features.memory_context", "config": {}}],
         "steps": [{"promptBlocks": {"goal": "Find the cause."}}],
@@ -261,7 +256,6 @@ class GateKindUnknown(WorkflowRule):
     summary = "A confirmation has an unknown gate kind."
     why = "The gate kind decides who may let a run continue; with an unknown kind no one can."
     fix = "Use the closest gate kind."
-    fix_safety = "unsafe"
     describes = (("GateKind", "enum"), ("GateKind", "type"))
     bad = ({"requireConfirmation": {"kind": "manager"}}, {"requireConfirmation": {"kind": "human_aproval"}})
     good = {"requireConfirmation": {"kind": "human_approval"}}

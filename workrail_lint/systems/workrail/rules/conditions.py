@@ -120,7 +120,6 @@ class ConditionOperatorUnknown(_ConditionRule):
     summary = "A condition has an unknown operator."
     why = "The operators are a closed set, so the engine rejects the workflow."
     fix = "Replace a common wrong spelling with the operator."
-    fix_safety = "unsafe"
     describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
     bad = ({"var": "size", "eq": "large"}, {"var": "risk", "less_than_or_equal_to": 3})
     good = ({"var": "size", "equals": "large"}, {"var": "risk", "lte": 3})
@@ -199,7 +198,6 @@ class ConditionEmptyNested(_FormRule):
         "even under `not`: the step never runs."
     )
     fix = "Remove the empty condition from its list."
-    fix_safety = "unsafe"
     bad = {"and": [{"var": "size"}, {"var": "risk"}, {}]}
     good = {"and": [{"var": "size"}, {"var": "risk"}]}
 
@@ -223,7 +221,6 @@ class ConditionEmpty(_FormRule):
     summary = "A condition is empty, so it is always true."
     why = "It looks like a decision, but it has no effect. Without it the workflow does the same and is clearer."
     fix = "Remove the condition; replace the empty condition of a confirmation with `true`."
-    fix_safety = "unsafe"
     document = ConditionRule.document
     bad: ClassVar[Any] = ({"runCondition": {}}, {"requireConfirmation": {}})
     good: ClassVar[Any] = ({}, {"requireConfirmation": True})
@@ -270,7 +267,6 @@ class ConditionMultipleOperators(_FormRule):
     summary = "A condition compares its variable in more than one way."
     why = "The engine evaluates only one comparison, the first in a fixed order, and ignores the others."
     fix = "Split it into one condition for each comparison, joined by `and`."
-    fix_safety = "unsafe"
     bad = {"var": "risk", "gte": 1, "lte": 5}
     good = {"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]}
 
@@ -298,7 +294,6 @@ class ConditionVarAndLogic(_FormRule):
     summary = "A condition has `and`, `or` or `not` next to `var`."
     why = "With `var` present the engine evaluates only the comparison and ignores the logical operators."
     fix = "Join the comparison and the logical operators with `and`."
-    fix_safety = "unsafe"
     bad = {"var": "size", "equals": "large", "or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]}
     good = {
         "and": [
@@ -370,7 +365,6 @@ class ConditionVarBlank(_FormRule):
     summary = "The variable of a condition is empty or has spaces around it."
     why = "The spaces count as part of the name, and no step sets a variable of that name."
     fix = "Remove the spaces around the name."
-    fix_safety = "unsafe"
     bad = {"var": " size"}
     good = {"var": "size"}
 

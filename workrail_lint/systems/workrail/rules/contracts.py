@@ -69,7 +69,6 @@ class ContractNotSatisfiable(ContractRule):
         "optional artifact can only be omitted (KD-30). Assessments are validated through `assessmentRefs` instead."
     )
     fix = "Use `assessmentRefs` with the declared assessment."
-    fix_safety = "unsafe"
     needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
@@ -122,7 +121,6 @@ class ContractAndCriteria(ContractRule):
         "is ignored; a criterion that can't be evaluated still blocks the run."
     )
     fix = "Remove the criteria."
-    fix_safety = "unsafe"
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"outputContract", "validationCriteria"}
@@ -183,7 +181,6 @@ class AssessmentShadowsCriteria(ContractRule):
     summary = "A step refers to assessments and has validation criteria."
     why = "Only the assessments decide whether the output is accepted; the result of the criteria is ignored."
     fix = "Remove the criteria."
-    fix_safety = "unsafe"
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"assessmentRefs", "validationCriteria"}
@@ -273,7 +270,6 @@ class ContractNotesOptional(ContractRule):
     summary = "A step has both an output contract and `notesOptional`."
     why = "A step with a contract never requires notes, whatever `notesOptional` says."
     fix = "Remove `notesOptional`."
-    fix_safety = "unsafe"
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return step_members(workflow) >= {"outputContract", "notesOptional"}
@@ -302,7 +298,6 @@ class ContractDesignOutput(WorkflowRule):
     summary = "A step describes its output with an `output` object."
     why = 'Only `target = "ir"` reads `output`, as `outputContract` and `guidance`; the engine rejects it.'
     fix = "Replace `output` with `outputContract` and `guidance`."
-    fix_safety = "unsafe"
     needs = frozenset({DESIGN_FORM})
 
     def applies(self, workflow: WorkflowContext) -> bool:

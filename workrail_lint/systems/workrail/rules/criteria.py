@@ -164,7 +164,6 @@ class CriteriaEmpty(CriteriaRule):
     summary = "The list of validation criteria is empty."
     why = "Any answer that is not blank passes, which the step requires anyway."
     fix = "Remove the empty list."
-    fix_safety = "unsafe"
     bad: ClassVar[Any] = []
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -210,7 +209,6 @@ class CriteriaMemberIgnored(CriteriaRule):
     summary = "A rule has a field that belongs to another type of rule."
     why = "A rule uses only the fields of its type and ignores all others."
     fix = "Remove the field."
-    fix_safety = "unsafe"
     bad = {"type": "contains", "value": "## Findings", "pattern": "#+"}
     good = {"type": "contains", "value": "## Findings"}
 
@@ -284,7 +282,6 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
         "requirements, but none of a list (KD-35)."
     )
     fix = "Wrap the list in an `and`."
-    fix_safety = "unsafe"
     bad = {"type": "contains", "value": "## Findings", "message": "List the findings."}
     good = {"and": [{"type": "contains", "value": "## Findings", "message": "List the findings."}]}
 

@@ -97,7 +97,6 @@ class FeatureOrder(WorkflowRule):
     summary = "Features are not sorted by id."
     why = "The engine injects features in the given order, so the same features in another order give another hash."
     fix = "Sort the features."
-    fix_safety = "unsafe"
     needs = frozenset({"features"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -152,7 +151,6 @@ class _MissingFeature(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     fix = "Add the feature, if a step has `promptBlocks`."
-    fix_safety = "unsafe"
 
     def applies(self, workflow: WorkflowContext) -> bool:
         # Features of a routine are not passed on with its steps.

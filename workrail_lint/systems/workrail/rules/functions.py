@@ -77,7 +77,6 @@ class FunctionUnknown(FunctionRule):
     summary = "A step calls a function that is not visible to it."
     why = "A step can call the functions of the workflow, of the loop around it, and its own."
     fix = "Use the closest visible function name."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         return use_suggestion(finding, workflow)
@@ -237,7 +236,6 @@ class FunctionReferenceUnknown(FunctionRule):
     summary = "A step refers to a function that is not visible to it."
     why = "A reference shows the definition of a function to the agent; here there is none to show."
     fix = "Use the closest visible function name."
-    fix_safety = "unsafe"
     needs = frozenset({"functionReferences"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
@@ -304,7 +302,6 @@ class FunctionScopeMismatch(_DefinitionRule):
         "level."
     )
     fix = "Remove `scope`."
-    fix_safety = "unsafe"
 
     def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
         level = self._level(definition)

@@ -54,7 +54,6 @@ class WorkflowIdPattern(WorkflowRule):
     summary = "The workflow id has invalid characters or an invalid form."
     why = "Ids are used as keys and in file names, so the engine rejects any other form."
     fix = "Write the id in lower case, with `_` instead of every invalid character."
-    fix_safety = "unsafe"
     describes = (("Workflow", "pattern", "id"),)
     bad = {"id": "Demo.Flow"}
     good = {"id": "demo.flow"}
@@ -121,7 +120,6 @@ class WorkflowIdReserved(WorkflowRule):
     summary = "The workflow id uses the namespace `wr`, which is reserved for workflows bundled with the engine."
     why = "The engine does not load such an id from any other source, and a bundled workflow with that id always wins."
     fix = "Change the namespace to that of the file's source."
-    fix_safety = "unsafe"
     needs = frozenset({RESERVED_ID})
     bad = {"id": "wr.mine"}
     good = {"id": "project.mine"}
@@ -148,7 +146,6 @@ class WorkflowIdLegacy(WorkflowRule):
         "Routines are exempt, because their template id is derived from the id."
     )
     fix = "Add the namespace of the file's source."
-    fix_safety = "unsafe"
     needs = frozenset({PLAIN_ID})
 
     def applies(self, workflow: WorkflowContext) -> bool:
@@ -171,7 +168,6 @@ class WorkflowIdLegacyNew(WorkflowRule):
     summary = "A file that the project marks as new has an id without a namespace."
     why = "The engine still loads old ids without a namespace, but it does not save a workflow with such an id."
     fix = "Add the namespace of the file's source."
-    fix_safety = "unsafe"
     needs = frozenset({PLAIN_ID})
 
     def applies(self, workflow: WorkflowContext) -> bool:
@@ -214,7 +210,6 @@ class StepIdPattern(WorkflowRule):
     summary = "A step id does not have 3 to 64 characters from a-z, 0-9 and `-`."
     why = "Step ids are part of tokens, events and keys, and must not contain the delimiters used there."
     fix = "Write the id in lower case with `-` instead of invalid characters, also where a loop refers to it."
-    fix_safety = "unsafe"
     describes = tuple(
         (shape, keyword, "id") for shape in STEP_SHAPES for keyword in ("pattern", "minLength", "maxLength")
     )

@@ -218,7 +218,6 @@ class DeprecatedMember(WorkflowRule):
     summary = "A step has `hasValidation` or `askForFiles`, which no longer do anything."
     why = "They look as if they changed how the step runs."
     fix = "Remove the field."
-    fix_safety = "unsafe"
     needs = frozenset(_DEPRECATED)
     bad = {"hasValidation": True}
 
@@ -248,7 +247,6 @@ class DesignFormConstruct(WorkflowRule):
         "workflow is checked and compiled, and this is a warning."
     )
     fix = "Rewrite the workflow in the form that the engine accepts."
-    fix_safety = "unsafe"
     needs = frozenset({DESIGN_FORM})
     bad = {"steps": [{"id": "plan_it"}]}
     good = {"steps": [{"id": "plan-it"}]}

@@ -89,7 +89,6 @@ class LoopMaxIterationsFraction(LoopRule):
         "The engine's schema accepts the number, but the run fails with a configuration error when it enters the loop."
     )
     fix = "Round the number down."
-    fix_safety = "unsafe"
     bad = {"loop": {"type": "for", "count": 2, "maxIterations": 2.5}}
     good = {"type": "loop"}
 
@@ -140,7 +139,6 @@ class LoopConditionMissing(LoopRule):
         "`conditionSource` must name it."
     )
     fix = "Use the loop-control artifact as `conditionSource`, if a step of the body submits it."
-    fix_safety = "unsafe"
     describes = (("LoopConfig", "anyOf"),)
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
@@ -227,7 +225,6 @@ class LoopCountExceedsMax(LoopRule):
     summary = "The `count` of a `for` loop is greater than its `maxIterations`."
     why = "The loop silently ends at `maxIterations`, and the remaining iterations never run."
     fix = "Raise `maxIterations` to the count, if that is at most 1000."
-    fix_safety = "unsafe"
     bad = {"loop": {"type": "for", "count": 10, "maxIterations": 3}}
     good = {"loop": {"type": "for", "count": 3, "maxIterations": 3}}
     fixed = {"loop": {"type": "for", "count": 10, "maxIterations": 10}}
@@ -293,7 +290,6 @@ class LoopMemberIgnored(LoopRule):
     summary = "A loop has a setting that its type does not use."
     why = "The engine accepts the setting and ignores it, so the loop does not do what it seems to say."
     fix = "Remove the setting."
-    fix_safety = "unsafe"
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         kind = loop.loop.type
@@ -365,7 +361,6 @@ class _ReferencedBody(LoopRule):
     """Rules that are fixed by moving the step into the loop."""
 
     fix = "Move the step into the body of the loop, if no other loop refers to it."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         target = next((step for step in workflow.steps if finding.pointer.startswith(f"{step.pointer}/")), None)
@@ -417,7 +412,6 @@ class LoopBodyRefSynthesis(LoopRule):
         "the body it runs in each iteration."
     )
     fix = "Move the step into the body of the loop, if no other loop refers to it."
-    fix_safety = "unsafe"
     bad = {"steps": [{}, {"type": "loop", "body": "fan-out"}, {"type": "parallel"}]}
     good = {"steps": [{}, {"type": "loop", "body": [{"type": "parallel"}]}]}
 

@@ -50,7 +50,6 @@ class LoopContextControlled(LoopRule):
         "or ends it at once. A loop-control artifact is validated and recorded."
     )
     fix = "Let an artifact decide, and add its contract to the last step of the body."
-    fix_safety = "unsafe"
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         if decided_by(loop, workflow) != CONTEXT or from_named_condition(loop, workflow):
@@ -104,7 +103,6 @@ class LoopConditionShadowed(LoopRule):
         "`condition`, which is then never evaluated."
     )
     fix = "Replace the condition with the `conditionSource` that decides, or remove it if there is one."
-    fix_safety = "unsafe"
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         decided = decided_by(loop, workflow)
@@ -146,7 +144,6 @@ class LoopUntilArtifact(LoopRule):
         "`while` loop. The type suggests the opposite."
     )
     fix = "Change the type to `while`, which behaves the same."
-    fix_safety = "unsafe"
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         if loop.loop.type == "until" and decided_by(loop, workflow) == ARTIFACT:
@@ -171,7 +168,6 @@ class LoopSourceContractIgnored(LoopRule):
     summary = "The `conditionSource` of a loop names a contract other than loop control."
     why = "Only loop-control artifacts decide loops. The engine ignores the name, so another contract has no effect."
     fix = "Use the loop-control contract."
-    fix_safety = "unsafe"
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         written = _authored_artifact(loop)
@@ -202,7 +198,6 @@ class LoopSourceLoopIdMismatch(LoopRule):
         "its decisions are rejected; as long as no prompt does, this is only advice."
     )
     fix = "Set `loopId` to the loop's id."
-    fix_safety = "unsafe"
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return not workflow.engine  # the public engine ignores loopId
@@ -342,7 +337,6 @@ class LoopExitOptional(WorkflowRule):
         "another iteration."
     )
     fix = "Remove `required`, so that the contract is required."
-    fix_safety = "unsafe"
     needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
@@ -380,7 +374,6 @@ class LoopControlOutsideLoop(WorkflowRule):
         "list or the context decides."
     )
     fix = "Remove the contract."
-    fix_safety = "unsafe"
     needs = frozenset({"outputContract", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:

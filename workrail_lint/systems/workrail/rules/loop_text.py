@@ -425,7 +425,6 @@ class LoopVariableDocName(LoopRule):
         "`[unset: …]`; the names are `currentIteration`, `currentItem` and `currentIndex`."
     )
     fix = "Use the loop's name for the variable."
-    fix_safety = "unsafe"
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         own = variables(loop)

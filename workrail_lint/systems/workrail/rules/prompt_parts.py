@@ -287,7 +287,6 @@ class GuidanceBlank(FragmentRule):
     summary = "An item of a step's guidance is blank."
     why = "It is most likely a line that was meant to be filled in or removed."
     fix = "Remove the item."
-    fix_safety = "unsafe"
     needs = frozenset({"guidance"})
     bad = {"guidance": ["Prefer evidence.", ""]}
     good = {"guidance": ["Prefer evidence."]}
@@ -311,7 +310,6 @@ class GuidanceNotDelivered(FragmentRule):
     summary = "The workflow has `guidance` or `metaGuidance`, which the engine never sends to the agent."
     why = "The text is hashed with the workflow, but the agent never sees it. What matters must be in a prompt."
     fix = "Move the guidance of a step into its prompt."
-    fix_safety = "unsafe"
     needs = frozenset({"metaGuidance", "guidance"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -428,7 +426,6 @@ class TokenInPart(WorkflowRule):
     summary = "A binding token is inside a part of a list."
     why = "Bindings are resolved in plain strings only; in a list of parts the token remains, and compiling fails."
     fix = "Turn a list with only that part into a plain string."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         part = parent(finding.pointer)
@@ -495,7 +492,6 @@ class TokenMalformed(WorkflowRule):
     summary = "A `{{wr.…}}` token is misspelled so that the compiler overlooks it, or is never closed."
     why = "White space or capital letters hide a token from every check that would resolve or reject it."
     fix = "Write the token without spaces and in lower case."
-    fix_safety = "unsafe"
     words = ("{{",)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
@@ -605,7 +601,6 @@ class ContextTokenSpaced(WorkflowRule):
     summary = "A context token has whitespace inside its braces."
     why = "The engine replaces only tokens without whitespace; the agent sees this one literally."
     fix = "Remove the whitespace."
-    fix_safety = "unsafe"
     words = ("{{",)
     bad = {"prompt": "Greet {{ user }} by name."}
     good = {"prompt": "Greet {{user}} by name."}

@@ -383,7 +383,6 @@ class NumberedTwice(WorkflowRule):
     summary = "An item of a `procedure` begins with its own number."
     why = "The engine numbers the items of a procedure, so the agent sees `1. 1. Open the file`."
     fix = "Remove the numbers from the items."
-    fix_safety = "unsafe"
     needs = frozenset({"promptBlocks"})
     bad = {"promptBlocks": {"goal": "Read the log.", "procedure": ["1. Open the file.", "2. Read it."]}}
     good = {"promptBlocks": {"goal": "Read the log.", "procedure": ["Open the file.", "Read it."]}}

@@ -46,7 +46,6 @@ class LoopBodyMissingStep(WorkflowRule):
     summary = "A loop's `body` names a step that does not exist at the top level."
     why = "There is nothing to repeat, and the engine rejects the workflow."
     fix = "Name the existing step with the closest id."
-    fix_safety = "unsafe"
     bad = {"steps": [{"id": "collect"}, {"type": "loop", "body": "colect"}]}
     good = {"steps": [{"id": "collect"}, {"type": "loop", "body": "collect"}]}
 
@@ -184,7 +183,6 @@ class ReferencePackageScope(WorkflowRule):
         "file that `files` in `package.json` omits is missing for everyone who installs the engine."
     )
     fix = "Remove `resolveFrom`, so the engine looks in the workspace."
-    fix_safety = "unsafe"
     needs = frozenset({"references"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -485,7 +483,6 @@ class ExtensionPointUnused(WorkflowRule):
     summary = "An extension point is declared, but no token uses it."
     why = "A project that binds the slot expects something to change, but nothing does."
     fix = "Remove the declaration, unless a token with an unknown slot may mean this one."
-    fix_safety = "unsafe"
     needs = frozenset({"extensionPoints"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:

@@ -190,7 +190,6 @@ class NumberPrecisionLoss(_FileRule):
     summary = "An integer has more digits than a double can represent."
     why = "The engine stores numbers as doubles. It compares and hashes the nearest one, not this one."
     fix = "Write the value that the engine uses."
-    fix_safety = "unsafe"
     needs = frozenset({ODD_NUMBERS})
     bad = {'"equals": 3': '"equals": 9007199254740993'}
     good = {'"equals": 3': '"equals": 9007199254740992'}
@@ -295,7 +294,6 @@ class SchemaUnknownMember(SchemaRule):
     summary = "An object has an unknown member."
     why = "The engine rejects unknown members, because a misspelled one would otherwise be ignored silently."
     fix = "Rename the member if exactly one known name is close to it."
-    fix_safety = "unsafe"
     describes = ((ANY, "additionalProperties"),)
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
@@ -350,7 +348,6 @@ class SchemaEnum(SchemaRule):
     summary = "A value is not one of those allowed at its place."
     why = "The engine has no behaviour for other values and rejects the workflow."
     fix = "Write the closest allowed value."
-    fix_safety = "unsafe"
     describes = ((ANY, "enum"), (ANY, "const"))
     bad = {"steps": [{"modelTier": "Heavy"}]}
     good = {"steps": [{"modelTier": "heavy"}]}
@@ -368,7 +365,6 @@ class SchemaPattern(SchemaRule):
     summary = "A string does not match the required pattern."
     why = "Names are used in tokens and lookups, which only work for names of the documented form."
     fix = "Write the intended spelling if it is certain, such as the missing parentheses of a function reference."
-    fix_safety = "unsafe"
     describes = ((ANY, "pattern"),)
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
@@ -447,7 +443,6 @@ class SchemaNotUnique(SchemaRule):
     summary = "A list whose items must be unique repeats one."
     why = "The engine rejects the workflow. Items are compared by value; the order of members does not matter."
     fix = "Remove the later of the two items."
-    fix_safety = "unsafe"
     describes = ((ANY, "uniqueItems"),)
     bad = {"metaGuidance": ["Stay in scope.", "Stay in scope."]}
     good = {"metaGuidance": ["Stay in scope."]}
@@ -501,7 +496,6 @@ class StepTypeUnknown(WorkflowRule):
     summary = "A step's `type` is neither `loop` nor `parallel`."
     why = "Only loop and parallel steps have a type; a standard step has none. The engine rejects any other value."
     fix = "Remove the member if its value is `standard`."
-    fix_safety = "unsafe"
     describes = (("Step", "enum"), ("BodyStep", "enum"))
     bad = {"type": "standard"}
 
@@ -548,7 +542,6 @@ class VersionNotSemver(WorkflowRule):
     summary = "The workflow's `version` is not a semantic version."
     why = "The engine only accepts MAJOR.MINOR.PATCH, so versions can be compared."
     fix = "Pad a version of plain numbers to three parts."
-    fix_safety = "unsafe"
     describes = (("Workflow", "pattern", "version"),)
     bad = {"version": "1.0"}
 
@@ -612,7 +605,6 @@ class CriteriaBareRule(WorkflowRule):
         "list of one and reported as `design-form-construct`."
     )
     fix = "Wrap the rule in a list."
-    fix_safety = "unsafe"
     describes = tuple((shape, "anyOf") for shape in _COMPOSITIONS)
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:

@@ -318,7 +318,6 @@ class PathBackslash(_ReferenceRule):
     summary = "The path of a reference contains backslashes."
     why = "Only Windows treats a backslash as a separator; elsewhere it is part of the file name, so no file is found."
     fix = "Replace the backslashes with `/`."
-    fix_safety = "unsafe"
 
     def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
         source = reference.source

@@ -77,7 +77,6 @@ class TemplateArgUnused(_CallRule):
     summary = "A template call passes an argument that the routine does not use."
     why = "It has no effect, and is often a misspelled name."
     fix = "Rename the argument to the missing one; remove it if none is missing."
-    fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         call = step.template_call if step.kind == "standard" else None
@@ -121,7 +120,6 @@ class TemplateCallFirstStep(TemplateRule):
     summary = "The first step of a workflow calls a template."
     why = "A run starts at the id of the first authored step, and expanding the call removes that id."
     fix = "Insert a plain first step."
-    fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         used = workflow.step_ids
@@ -146,7 +144,6 @@ class TemplateCallMemberIgnored(_CallRule):
     summary = "A step that calls a template has members that the expansion drops."
     why = "The routine's steps replace the calling step; only its id and run condition are kept."
     fix = "Remove the member."
-    fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if not step.calls_template or step.kind != "standard":

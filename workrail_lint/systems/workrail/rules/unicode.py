@@ -144,7 +144,6 @@ class UnicodeBidiControl(CharacterRule):
     summary = "A string contains characters that change the direction of the text around them."
     why = "A reviewer sees the text in another order than the agent, which can hide instructions."
     fix = "Remove the characters."
-    fix_safety = "unsafe"
     needs = frozenset({characters.BIDI})
     effect = "which displays the text in another order; remove it"
     bad = {"prompt": "Delete\u202e nothing."}
@@ -168,7 +167,6 @@ class UnicodeInvisible(CharacterRule):
         "and in scripts that need them are fine."
     )
     fix = "Remove the characters."
-    fix_safety = "unsafe"
     needs = frozenset({characters.INVISIBLE})
     effect = "which is invisible; remove it"
     bad = ({"prompt": "Run the te\u200bsts."}, {"prompt": "Run\ufeff the tests."})
@@ -214,7 +212,6 @@ class UnicodeTagChars(CharacterRule):
     summary = "A string contains tag characters outside of a flag."
     why = "They spell text that no screen shows but a language model reads, which can smuggle in instructions."
     fix = "Remove the characters."
-    fix_safety = "unsafe"
     needs = frozenset({characters.TAG})
     effect = "which spells invisible text; remove it"
     bad = {"prompt": "Run the tests.\U000e006f\U000e0062\U000e0065\U000e0079"}
@@ -250,7 +247,6 @@ class UnicodeControl(CharacterRule):
         "printed."
     )
     fix = "Remove the characters."
-    fix_safety = "unsafe"
     needs = frozenset({characters.CONTROL})
     effect = "which can control a terminal; remove it"
 
@@ -351,7 +347,6 @@ class UnicodeNotNfc(WorkflowRule):
         "the other spelling fails."
     )
     fix = "Write the composed form."
-    fix_safety = "unsafe"
     needs = frozenset({characters.LETTER, characters.SURROGATE})
     bad = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "pre\u0301cis", "equals": True}}]}
     good = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "pr\xe9cis", "equals": True}}]}

@@ -60,7 +60,6 @@ class AuditRubricBlank(VirtualStepRule):
     summary = "An item of an audit's rubric is blank."
     why = "The agent can't check a blank criterion."
     fix = "Remove the item."
-    fix_safety = "unsafe"
     bad = {"audit": {"rubric": ["Every claim has a source.", " "]}}
     good = {"audit": {"rubric": ["Every claim has a source."]}}
 
@@ -82,7 +81,6 @@ class AuditRubricIgnored(VirtualStepRule):
     summary = "An audit has both a prompt and a rubric."
     why = "The generated audit step shows only the prompt, so the agent never sees the rubric."
     fix = "Append the rubric to the prompt."
-    fix_safety = "unsafe"
     needs = frozenset({"audit"})
     bad = {"audit": {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}}
     good = {"audit": {"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."}}
@@ -134,7 +132,6 @@ class VerificationCommandIgnored(VirtualStepRule):
     summary = "A verification has a prompt that does not contain its command."
     why = "The generated verification step shows only the prompt, so the agent never runs the command."
     fix = "Append the command to the prompt."
-    fix_safety = "unsafe"
     needs = frozenset({"verification"})
     bad = {"verification": {"prompt": "Run the tests.", "command": "make test"}}
     good = {"verification": {"prompt": "Run the tests.\n\n```bash\nmake test\n```", "command": "make test"}}
@@ -184,7 +181,6 @@ class VirtualStepNotRenderable(VirtualStepRule):
         '`prompt_render_failed` (KD-02). Runs of `workrail-test` are not affected, so with `target = "ir"` it is info.'
     )
     fix = "Replace the blocks with explicit steps, once everything they show is in their prompts."
-    fix_safety = "unsafe"
     needs = frozenset({"verification", "audit", "synthesis"})
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
