@@ -119,6 +119,7 @@ def _serve() -> None:
         quiet = os.dup(1)
         os.dup2(2, 1)
         pytest.main(["-qq", "--collect-only", "-p", "no:cacheprovider", "--rootdir", folder, folder], [_Imports()])
+        sys.stdout.flush()  # what pytest wrote must not come before the first answer
         os.dup2(quiet, 1)
     gc.collect()
     gc.freeze()

@@ -116,7 +116,7 @@ def test_a_stream_that_is_closed_or_full_leaves_the_exit_code(command: str, code
 def _shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     script = f'"{sys.executable}" -m workrail_lint {command}'
     env = {**os.environ, **environment}
-    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=env)
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, env=env)
 
 
 def test_output_survives_a_narrow_encoding(write: Any, plain: dict[str, Any]) -> None:
