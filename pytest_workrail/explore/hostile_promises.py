@@ -35,7 +35,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.words import MAX_BLOCKER_MESSAGE_BYTES, MAX_BLOCKER_SUGGESTED_FIX_BYTES, MAX_BLOCKERS
-from pytest_workrail.engine.protocol.questions import asks_questions
+from pytest_workrail.engine.protocol.advance_outcome import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from pytest_workrail.run.history import Position, position_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_workrail.engine.core.profiles import Answers
-from pytest_workrail.engine.protocol.shapes import ToolName
+from pytest_workrail.engine.protocol.requests import ToolName
 
 INSTRUCTIONS = """\
 These tools guide you through a workflow, one step at a time. You see only the step you are at.

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.engine.model.ids import SessionId
-from pytest_workrail.engine.protocol import shapes
+from pytest_workrail.engine.protocol import requests
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.shapes import Shape, ToolName
+from pytest_workrail.engine.protocol.requests import Shape, ToolName
 from pytest_workrail.engine.protocol.text import error_text
 from pytest_workrail.mcp.engine_words import ANSWERS, INSTRUCTIONS, MEMBERS, TITLES, TOOLS
 from pytest_workrail.run.start import project_sources
@@ -25,12 +25,12 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compile import compile_workflow
 
 _SHAPES: tuple[Shape, ...] = (
-    shapes.LIST,
-    shapes.INSPECT,
-    shapes.START,
-    shapes.CONTINUE,
-    shapes.CHECKPOINT,
-    shapes.RESUME,
+    requests.LIST,
+    requests.INSPECT,
+    requests.START,
+    requests.CONTINUE,
+    requests.CHECKPOINT,
+    requests.RESUME,
 )
 _READ_ONLY = frozenset({"list_workflows", "inspect_workflow", "resume_session"})
 _FREE_OBJECTS = frozenset({"initialContext", "context", "contextVariables"})

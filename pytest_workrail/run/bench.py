@@ -20,9 +20,8 @@ from pytest_workrail.engine.model.reasons import (
 )
 from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
-from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
+from pytest_workrail.engine.protocol.engine import Answer, Dependencies, Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
-from pytest_workrail.engine.protocol.operator import Dependencies
 from pytest_workrail.engine.store.home import in_memory
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from workrail_lint.base.js import Json

@@ -35,11 +35,15 @@ from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
-from pytest_workrail.engine.projections.facts import effective_preferences, project_gaps, skipped_of
+from pytest_workrail.engine.projections.facts import (
+    Lineage,
+    effective_preferences,
+    node_context,
+    project_gaps,
+    skipped_of,
+)
 from pytest_workrail.engine.projections.incremental import of_kind
-from pytest_workrail.engine.projections.lineage import Lineage, node_context
-from pytest_workrail.engine.protocol.advance_outcome import decides_together
-from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
+from pytest_workrail.engine.protocol.advance_outcome import asks_questions, decides_together, question_patch
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged, read_continue
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench

@@ -13,6 +13,7 @@ import pytest
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.requests import (
+    ToolName,
     read_checkpoint,
     read_continue,
     read_inspect,
@@ -21,7 +22,6 @@ from pytest_workrail.engine.protocol.requests import (
     read_start,
 )
 from pytest_workrail.engine.protocol.responses import NextIntent
-from pytest_workrail.engine.protocol.shapes import ToolName
 from pytest_workrail.engine.store.home import in_memory
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS

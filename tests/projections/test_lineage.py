@@ -23,7 +23,7 @@ from pytest_workrail.engine.model.events import (
     ProbeProvenance,
 )
 from pytest_workrail.engine.projections import facts
-from pytest_workrail.engine.projections.lineage import Lineage
+from pytest_workrail.engine.projections.facts import Lineage
 from pytest_workrail.engine.store.plan import Conclusions
 
 

@@ -169,7 +169,7 @@ def errors_leave_the_reader_alone(original):
     return to_json
 
 
-@breaks("error-self-correcting", at="pytest_workrail.engine.protocol.shapes:_suggestions")
+@breaks("error-self-correcting", at="pytest_workrail.engine.protocol.requests:_suggestions")
 def nobody_is_told_what_was_meant(original):
     """A misspelt member gets no suggestion."""
     return lambda *arguments, **others: []

@@ -6,7 +6,7 @@ from changed import replace
 
 from pytest_workrail.locks.sabotage import breaks
 
-QUESTIONS = "pytest_workrail.engine.protocol.questions"
+QUESTIONS = "pytest_workrail.engine.protocol.advance_outcome"
 RESPONSES = "pytest_workrail.engine.protocol.responses"
 
 
@@ -21,7 +21,7 @@ def steps_are_passed_over_in_silence(original):
 @breaks("unset-asked-once", at=f"{QUESTIONS}:questions_above")
 def questions_are_forgotten(original):
     """A run does not know what it asked before."""
-    from pytest_workrail.engine.protocol.questions import NO_QUESTIONS
+    from pytest_workrail.engine.protocol.advance_outcome import NO_QUESTIONS
 
     return lambda loader, position, profile: NO_QUESTIONS
 

@@ -45,7 +45,7 @@ def nothing_is_synced(original):
 @breaks(
     "single-writer-per-session",
     at=(
-        "pytest_workrail.engine.store.lock:FileSessionLock.acquire",
+        "pytest_workrail.engine.store.filesystem:FileSessionLock.acquire",
         "pytest_workrail.engine.store.memory:MemorySessionLock.acquire",
     ),
 )

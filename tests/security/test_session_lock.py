@@ -18,9 +18,9 @@ import pytest
 
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import DiskFiles
+from pytest_workrail.engine.store.filesystem import FileSessionLock
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.home import Home, on_disk
-from pytest_workrail.engine.store.lock import FileSessionLock
 from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore
 from pytest_workrail.engine.store.system import FixedClock, SystemClock, SystemEntropy
 from workrail_lint.base.result import Ok

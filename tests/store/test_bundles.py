@@ -25,8 +25,7 @@ from sample_sessions import Story, long_story, tell_short
 from pytest_workrail.engine.core.profiles import Recap
 from pytest_workrail.engine.model.ids import ref_of
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.facts import project_gaps
-from pytest_workrail.engine.projections.recovery import project_outputs, recovery_text
+from pytest_workrail.engine.projections.facts import project_gaps, project_outputs, recovery_text
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
 from pytest_workrail.engine.store.home import Home, in_memory, on_files

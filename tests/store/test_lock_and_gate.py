@@ -20,9 +20,9 @@ from sample_sessions import Story, tell_short
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import DiskFiles
+from pytest_workrail.engine.store.filesystem import FileSessionLock, process_is_alive
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.lock import FileSessionLock, process_is_alive
 from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore, TreeFiles
 from pytest_workrail.engine.store.ports import LockBusy, LockIoError, StoreCorruption, StoreIoError
 from pytest_workrail.engine.store.system import FixedClock, Holder, Machine

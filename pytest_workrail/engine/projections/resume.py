@@ -17,9 +17,7 @@ from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, SnapshotR
 from pytest_workrail.engine.model.places import collation_key, utf8_prefix
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
-from pytest_workrail.engine.projections.facts import Workspace, workspace
-from pytest_workrail.engine.projections.lineage import node_context
-from pytest_workrail.engine.projections.recovery import Recap, project_outputs
+from pytest_workrail.engine.projections.facts import Recap, Workspace, node_context, project_outputs, workspace
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 

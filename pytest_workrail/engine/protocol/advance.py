@@ -17,12 +17,20 @@ from pytest_workrail.engine.model.ids import NodeId, child_attempt
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
+from pytest_workrail.engine.projections.facts import Lineage
 from pytest_workrail.engine.projections.facts import workspace as workspace_facts
-from pytest_workrail.engine.projections.lineage import Lineage
-from pytest_workrail.engine.protocol.advance_outcome import Accepted, AdvanceAttempt, decide_advance, decides_together
+from pytest_workrail.engine.protocol.advance_outcome import (
+    Accepted,
+    AdvanceAttempt,
+    Questions,
+    asks_questions,
+    decide_advance,
+    decides_together,
+    question_patch,
+    questions_above,
+)
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, precondition, token_error
 from pytest_workrail.engine.protocol.ports import GitEnd, Workspace
-from pytest_workrail.engine.protocol.questions import Questions, asks_questions, question_patch, questions_above
 from pytest_workrail.engine.protocol.recording import AttemptEntry, artifact_outputs, plan_for, snapshot_for
 from pytest_workrail.engine.protocol.rehydrate import replay
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged

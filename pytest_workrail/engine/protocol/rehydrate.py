@@ -18,7 +18,7 @@ from pytest_workrail.engine.model.ids import AttemptId, IdMint, NodeId, Workflow
 from pytest_workrail.engine.model.snapshot import BlockedState, GateCheckpoint, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.projections.recovery import recovery_text
+from pytest_workrail.engine.projections.facts import recovery_text
 from pytest_workrail.engine.projections.resume import Candidate, ResumeQuery, SessionSummary, rank
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, from_store, internal
 from pytest_workrail.engine.protocol.ports import Workspace

@@ -13,7 +13,7 @@ from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import IdMint, RunId, SessionId, SnapshotRef, WorkflowRef, ref_of
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run, project_dag
-from pytest_workrail.engine.projections.lineage import node_context
+from pytest_workrail.engine.projections.facts import node_context
 from pytest_workrail.engine.protocol.errors import (
     ToolError,
     from_content,

@@ -23,9 +23,9 @@ from pytest_workrail.engine.model.snapshot import RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import effective_preferences, has_recap, skipped_before
+from pytest_workrail.engine.protocol.advance_outcome import question_patch
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.ports import Workspace
-from pytest_workrail.engine.protocol.questions import question_patch
 from pytest_workrail.engine.protocol.responses import (
     Blocked,
     Disclosure,

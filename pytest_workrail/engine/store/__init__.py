@@ -15,6 +15,6 @@ Callers use a `home.Home`, made by `home.in_memory` or `home.on_disk`:
 
 How it is built: `ports` holds protocols and errors; `log` reads and extends a log without I/O, shared by all stores;
 `files` lists the few file operations that everything durable uses, which is where tests simulate failing disks;
-`filesystem`, `memory`, `lock` and `token_store` are the implementations, on `disk.DiskFiles` or
+`filesystem` (with the lock), `memory` and `token_store` are the implementations, on `disk.DiskFiles` or
 `memory.TreeFiles`. Expected failures are values; an exception means a bug.
 """

@@ -204,8 +204,12 @@ def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
 
 def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:
     """A home on any file operations."""
-    from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
-    from pytest_workrail.engine.store.lock import FileSessionLock
+    from pytest_workrail.engine.store.filesystem import (
+        FilePinnedWorkflowStore,
+        FileSessionLock,
+        FileSessionStore,
+        FileSnapshotStore,
+    )
     from pytest_workrail.engine.store.token_store import FileAliasIndex, FileKeyring
 
     sessions = FileSessionStore(files)
