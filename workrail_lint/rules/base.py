@@ -36,7 +36,7 @@ class Example(NamedTuple):
 
 
 class Report(Protocol):
-    """How a rule speaks: where, what, and optionally how to mend it."""
+    """The function that a rule reports with: where, what, and optionally how to fix it."""
 
     def __call__(
         self,

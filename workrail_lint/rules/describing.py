@@ -18,7 +18,7 @@ ANY = "*"
 
 
 class Description(NamedTuple):
-    """What a rule says about a violation. Without a message it says nothing, because another hook of it does."""
+    """The finding of a rule about a violation. Without a message there is none, because another hook reports it."""
 
     message: str = ""
     fix: Fix | None = None

@@ -93,7 +93,7 @@ class Collector:
 
 
 class Reporter:
-    """What a rule calls to report; one for each rule. All rules of a set report into one collector."""
+    """The function that one rule reports with. All rules of a set report into one collector."""
 
     __slots__ = ("collector", "rule")
 

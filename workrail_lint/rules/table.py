@@ -29,7 +29,7 @@ _NO_HOOKS: frozenset[str] = frozenset()
 
 
 class RuleTexts(NamedTuple):
-    """What is said about a rule to people."""
+    """The texts about a rule that people read."""
 
     origin: str
     summary: str
@@ -39,7 +39,7 @@ class RuleTexts(NamedTuple):
 
 
 class RuleInfo:
-    """What is known about a rule without importing it; the members are those of the class."""
+    """The facts of a rule that are known without importing it; the members are those of the class."""
 
     __slots__ = (
         "_texts",

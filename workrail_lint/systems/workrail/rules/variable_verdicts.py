@@ -1,4 +1,4 @@
-"""What the analysis finds wrong, computed once for all rules that report it; here about variables.
+"""Verdicts of the analysis, computed once for all rules that report them; here about variables.
 
 One cause makes one finding: a comparison that is wrong in itself, or whose variable nothing sets, is not also reported
 as outside its domain or never true. So the judgements are made in order, and each skips what an earlier one reported.

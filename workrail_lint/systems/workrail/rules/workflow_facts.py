@@ -1,4 +1,4 @@
-"""What rules need to know about a workflow before they are imported: its members, and facts with names of their own.
+"""Facts of a workflow that decide which rules are imported: its members, and others with names of their own.
 
 A rule lists in `needs` the members and facts without which it has nothing to say. So most rules cost most documents one
 comparison of sets, and each fact is computed once for all rules that need it. The second half is about single loops.
