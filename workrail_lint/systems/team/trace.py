@@ -97,6 +97,12 @@ class Event:
         value = self.data.get(member)
         return value if type(value) is str else ""
 
+    def texts(self, member: str) -> list[str]:
+        return strings_of(self.data.get(member))
+
+    def is_true(self, member: str) -> bool:
+        return self.data.get(member) is True
+
     def number(self, member: str) -> int:
         value = self.data.get(member)
         return value if type(value) is int else 0
@@ -105,9 +111,9 @@ class Event:
     def decisions(self) -> list[str]:
         """The decisions that an event is about: those asked, answered or written."""
         if self.name in ("write", "write_error"):
-            pairs = (item.partition("=") for item in strings_of(self.data.get("set")))
+            pairs = (item.partition("=") for item in self.texts("set"))
             return [name for name, _, _ in pairs if name.startswith("UD-")]
-        return strings_of(self.data.get("decisions"))
+        return self.texts("decisions")
 
 
 class Trace:

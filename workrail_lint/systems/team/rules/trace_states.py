@@ -17,7 +17,6 @@ from workrail_lint.systems.team.vocabulary import (
     FixLoop,
     WorkflowState,
     is_member,
-    strings_of,
 )
 from workrail_lint.systems.team.wording import listed, shown
 
@@ -114,11 +113,11 @@ class AskBeforePersist(TeamRule):
         staged: dict[str, bool] = {}  # decision to whether it is being written as pending
         for event in trace.events:
             if event.name == "write" and event.text("file") == "status.json":
-                for pair in strings_of(event.data.get("set")):
+                for pair in event.texts("set"):
                     ident, _, status = pair.partition("=")
                     staged[ident] = status == "pending"
             elif event.name == "verify":
-                if event.data.get("ok") is True:
+                if event.is_true("ok"):
                     stored |= {ident for ident, pending in staged.items() if pending}
                     stored -= {ident for ident, pending in staged.items() if not pending}
                 staged = {}
@@ -160,7 +159,7 @@ class LeaveBeforeVerify(TeamRule):
                 current = event.state
             elif event.name == "write" and event.text("file") == "status.json":
                 unverified.update(dict.fromkeys(event.decisions))
-            elif event.name == "verify" and event.data.get("ok") is True:
+            elif event.name == "verify" and event.is_true("ok"):
                 unverified = {}
             elif event.name in ("verify", "write_error"):
                 has_failed = True
@@ -244,7 +243,7 @@ class WriteRetryBudget(TeamRule):
                     failures[file] = rewrites + 1
                 last = file
             elif event.name == "verify":
-                failures[last] = 0 if event.data.get("ok") is True else failures.get(last, 0) + 1
+                failures[last] = 0 if event.is_true("ok") else failures.get(last, 0) + 1
             elif event.name == "enter_state":
                 failures = {}
             elif event.name == "ask" and (count := failures.get("status.json", 0)):
@@ -309,7 +308,7 @@ class RepairBudget(TeamRule):
         for event in trace.events:
             if event.name == "enter_state":
                 entries = {} if event.state is S.ASK_USER else entries
-                loop = event.text("state") if is_member(event.data.get("state"), FixLoop) else ""
+                loop = event.text("state") if is_member(event.text("state"), FixLoop) else ""
             elif loop and event.name in ("retry_count", "dispatch"):
                 key, loop = (event.text("task"), loop), ""
                 entries[key] = entries.get(key, 0) + 1

@@ -20,7 +20,6 @@ from workrail_lint.systems.team.vocabulary import (
     WorkflowState,
     is_member,
     session_parts,
-    strings_of,
 )
 from workrail_lint.systems.team.wording import listed, shown
 
@@ -153,7 +152,7 @@ class PromotedWithoutGates(TeamRule):
                 key = event.text("agent"), event.task
                 (passed.add if event.text("status") == "OK" else passed.discard)(key)
             elif event.name == "decision":
-                passed |= {(agent, event.text("task")) for agent in _waived(event)}
+                passed |= {(agent, event.text("task")) for agent in event.texts("waives")}
             elif event.name == "task_status" and event.text("status") == TaskStatus.COMPLETED:
                 task = event.text("task")
                 missing = [a.value for a in trace.required(task) if not {(a.value, task), (a.value, META)} & passed]
@@ -220,7 +219,7 @@ class FinalReviewCount(TeamRule):
                     report(event.pointer, f"single-final allows one review; this is number {final + 1}")
             elif event.name == "reply" and is_final and event.text("status") == "OK":
                 final += 1
-            elif event.name == "decision" and event.text("task") == META and A.REVIEWER in _waived(event):
+            elif event.name == "decision" and event.text("task") == META and A.REVIEWER in event.texts("waives"):
                 is_waived = True  # the user lives with what the review found, whatever is repaired later
             elif event.name == "enter_state":
                 per_batch = event.mode is Mode.FULL and trace.strategy is Strategy.PER_BATCH
@@ -238,10 +237,6 @@ class FinalReviewCount(TeamRule):
         yield Example(trace(*done, enter("INTEGRATE")), trace(*done, *final, enter("INTEGRATE")), path=TRACE)
         once = trace(enter(_LOOP), *final, enter("INTEGRATE"), strategy="single-final")
         yield Example(trace(enter(_LOOP), *final, *final, strategy="single-final"), once, path=TRACE)
-
-
-def _waived(event: Event) -> list[str]:
-    return strings_of(event.data.get("waives"))
 
 
 class StrategyNotReread(TeamRule):
@@ -309,7 +304,7 @@ class ReviewerSkipped(TeamRule):
                 reviewed |= {event.task} if event.agent is A.REVIEWER else set()
             elif event.name == "decision":
                 # Only what a review refused can be lifted; in a resumed run that review came before.
-                reviewed |= {event.text("task")} if A.REVIEWER in _waived(event) else set()
+                reviewed |= {event.text("task")} if A.REVIEWER in event.texts("waives") else set()
             elif event.text("status") == TaskStatus.COMPLETED and not {event.text("task"), META} & reviewed:
                 report(event.pointer, f"{event.text('task')} is completed without a review")
 
@@ -359,8 +354,7 @@ class DispatchMessageIncomplete(TeamRule):
         for event in trace.named("dispatch"):
             if type(event.data.get("parts")) is not list:
                 continue
-            parts = strings_of(event.data["parts"])
-            has_conventions = event.data.get("conventions") is True
+            parts, has_conventions = event.texts("parts"), event.is_true("conventions")
             wanted = [p.name for p in MESSAGE_PARTS if not p.optional or has_conventions or "conventions" in parts]
             missing = [name for name in wanted if name not in parts]
             if missing:
