@@ -19,7 +19,7 @@ from workrail_lint.cli.parser import Parser
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.protocol.engine import Engine
-    from pytest_workrail.sessions.live_recording import LiveRecorder
+    from pytest_workrail.sessions.recording import LiveRecorder
     from pytest_workrail.sessions.versions import Version
 
 PROGRAM = "workrail-test serve"
@@ -128,7 +128,7 @@ def _serve_authoring() -> int:
 
 def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
     from pytest_workrail.cli.sessions_replay import redaction_rules
-    from pytest_workrail.sessions.live_recording import LiveRecorder
+    from pytest_workrail.sessions.recording import LiveRecorder
 
     rules = redaction_rules(args)
 

@@ -16,13 +16,12 @@ from pytest_workrail.engine.store.home import data_root, on_disk
 from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
-from pytest_workrail.sessions.judging import judge_session
 from pytest_workrail.sessions.prompts import read_only_home
+from pytest_workrail.sessions.recorded_session import judge_session
 from pytest_workrail.sessions.recording import RecordedScenario, record
 from pytest_workrail.sessions.redaction import Redactor, Rule, chosen_rules
 from pytest_workrail.sessions.replay import Judgement, recorded_runs
-from pytest_workrail.sessions.sources import BUNDLE_ENDING
-from pytest_workrail.sessions.versions import Version, versions_below
+from pytest_workrail.sessions.versions import BUNDLE_ENDING, Version, versions_below
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable

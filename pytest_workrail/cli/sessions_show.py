@@ -7,10 +7,9 @@ from typing import Any
 
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.known_defects import defects_of
 from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
-from pytest_workrail.sessions.story import Story, stories
+from pytest_workrail.sessions.story import Story, defects_of, stories
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
@@ -30,12 +29,12 @@ def run_show(args: argparse.Namespace) -> int:
     ]
     is_damaged = log.damage is not None or any(story.damage for story, _, _ in found)
     if args.json:
-        from pytest_workrail.sessions.story_json import story_json
+        from pytest_workrail.sessions.story import story_json
 
         runs = [story_json(*each) for each in found]
         answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
     elif args.html is not None:
-        from pytest_workrail.sessions.pages import story_page
+        from pytest_workrail.sessions.stats import story_page
 
         page = story_page(session_id, [list(story_lines(*each, full=True)) for each in found])
         write_file(args.html, page.encode("utf-8", "replace"))
@@ -71,7 +70,7 @@ def run_stats(args: argparse.Namespace) -> int:
     if args.json:
         answer(statistics.to_json())
     elif args.html is not None:
-        from pytest_workrail.sessions.pages import stats_page
+        from pytest_workrail.sessions.stats import stats_page
 
         write_file(args.html, stats_page(statistics).encode("utf-8", "replace"))
     else:

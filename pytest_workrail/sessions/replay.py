@@ -15,10 +15,8 @@ from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.step_response import with_onboarding
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.known_defects import FIRST_STEP, KnownDefect, defects_of, known_defect
-from pytest_workrail.sessions.player import Player
-from pytest_workrail.sessions.script import Outcome, Script, SubmitStep, script_of
-from pytest_workrail.sessions.story import Story, stories
+from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, script_of
+from pytest_workrail.sessions.story import FIRST_STEP, KnownDefect, Story, defects_of, known_defect, stories
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
 

@@ -6,6 +6,7 @@ same calls makes its nodes in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -40,7 +41,7 @@ from pytest_workrail.engine.model.events import (
 from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
 from pytest_workrail.engine.model.places import TRUNCATION_MARKER, StepInstance
-from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot
+from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import project_gaps
@@ -48,6 +49,8 @@ from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log, session_status
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.engine_defects import engine_defects
 
 TRUNCATED = TRUNCATION_MARKER.strip()
 
@@ -475,3 +478,160 @@ def context_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, A
         name: value for name, value in after.items() if name not in before or not js.deep_equal(before[name], value)
     }
     return changed | {name: None for name in before if name not in after}
+
+
+FIRST_STEP, GENERATED_STEP = "KD-01", "KD-02"
+
+
+class KnownDefect(Struct, frozen=True):
+    """A defect, and the step at which it shows."""
+
+    id: str
+    step: str | None
+    engine: str  # what the engine does then
+
+    def __str__(self) -> str:
+        at = f" at step {self.step}" if self.step else ""
+        return f"known defect of the engine {self.id}{at}: {self.engine}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "step": self.step, "engine": self.engine}
+
+
+def known_defect(ident: str, step: str | None) -> KnownDefect:
+    """A defect from the list of the known ones."""
+    return KnownDefect(ident, step, engine_defects()[ident].engine)
+
+
+def defects_of(folder: DataFolder, story: Story) -> tuple[KnownDefect, ...]:
+    """Where a run came to a step that the engine generated: it has not pinned it, and fails when it is to show it."""
+    pin = folder.pinned_workflow(story.workflow_hash)
+    definition = None if isinstance(pin, Err) else pin.value.get("definition")
+    if not isinstance(definition, dict):  # not the public engine's, or not there
+        return ()
+    pinned = set(_ids(definition.get("steps")))
+    met = dict.fromkeys(node.step for node in story.nodes if node.step is not None and node.step not in pinned)
+    return tuple(known_defect(GENERATED_STEP, step) for step in met)
+
+
+def _ids(steps: Any) -> list[str]:
+    found: list[str] = []
+    for step in steps if isinstance(steps, list) else ():
+        if isinstance(step, dict):
+            found += [str(step.get("id")), *_ids(step.get("body"))]
+    return found
+
+
+def story_json(
+    story: Story, prompts: dict[int, dict[str, Any]] | None = None, defects: Iterable[KnownDefect] = ()
+) -> dict[str, Any]:
+    """One run. `prompts` is what the agent read at the nodes."""
+    tip = story.preferred_tip
+    return {
+        "session": story.session_id,
+        "run": story.run_id,
+        "workflowId": story.workflow_id,
+        "workflowHash": story.workflow_hash,
+        "status": "damaged" if story.damage else story.status,
+        "damage": story.damage,
+        "trigger": story.trigger,
+        "parentSession": story.parent_session,
+        "startedMs": story.started_ms,
+        "endedMs": story.ended_ms,
+        "goal": story.initial_context.get("goal"),
+        "context": story.initial_context,
+        "preferences": story.initial_preferences.to_wire(),
+        "observations": story.observations,
+        "nodes": [_node(node, (prompts or {}).get(node.number)) for node in story.nodes],
+        "beats": [_beat(story, beat) for beat in story.beats],
+        "tips": story.tips,
+        "preferredPath": [] if tip is None else story.path(tip),
+        "gaps": [gap_json(gap) for gap in story.gaps],
+        "engineDefects": [defect.to_json() for defect in defects],
+    }
+
+
+def _node(node: StoryNode, prompt: dict[str, Any] | None) -> dict[str, Any]:
+    pending, block = node.pending, node.block
+    shown: dict[str, Any] = {
+        "node": node.number,
+        "id": node.node_id,
+        "kind": node.kind,
+        "parent": node.parent,
+        "atMs": node.at_ms,
+        "step": node.step,
+        "complete": node.is_complete,
+    }
+    if node.problem is not None:
+        shown["problem"] = node.problem
+    if pending is not None and pending.loop_path:
+        shown["loops"] = [{"loop": at.loop_id, "iteration": at.iteration} for at in pending.loop_path]
+    if block is not None:
+        shown["blockers"] = [{"code": each.code, "message": each.message} for each in node.blockers]
+        shown["retryable"] = isinstance(block, RetryableBlock)
+    if node.snapshot is not None and node.snapshot.gate is not None:
+        shown["gate"] = node.snapshot.gate.gate_kind
+    return shown if prompt is None else {**shown, "asked": prompt}
+
+
+def outcome(story: Story, advance: Advance) -> str:
+    """What a submission came to, in one word."""
+    if not advance.target:
+        return "unfinished"
+    node = story.node(advance.target)
+    if node.kind == "blocked_attempt":
+        return "blocked"
+    if node.kind == "gate_checkpoint":
+        return "gate"
+    return "complete" if node.is_complete else "accepted"
+
+
+def _beat(story: Story, beat: Beat) -> dict[str, Any]:
+    when = {"event": beat.index, "atMs": beat.at_ms}
+    match beat:
+        case Advance():
+            return {"kind": "advance", **when, **_advance(story, beat)}
+        case Checkpoint(source=source, target=target):
+            return {"kind": "checkpoint", **when, "from": source, "to": target}
+        case PreferenceChange(node=node, effective=effective, by=by):
+            return {"kind": "preferences", **when, "node": node, "effective": effective.to_wire(), "by": by}
+        case ContextChange(change=change):
+            return {"kind": "context", **when, "change": change}
+        case Remark():
+            return {"kind": beat.label, **when, "event_kind": beat.kind, "data": beat.data}
+
+
+def _advance(story: Story, beat: Advance) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "from": beat.source,
+        "to": beat.target or None,
+        "step": story.node(beat.source).step,
+        "outcome": outcome(story, beat),
+        "fork": beat.is_fork,
+        "notes": beat.notes,
+        "artifacts": beat.artifacts,
+    }
+    if beat.is_cut:
+        shown["notesCut"] = True
+    if beat.context is not None:
+        shown["context"] = beat.context
+    if beat.issues:
+        shown["issues"] = beat.issues
+    if beat.gaps:
+        shown["gaps"] = [gap_json(gap) for gap in beat.gaps]
+    lists: dict[str, list[Any]] = {
+        "assessments": [data_of(event) for event in beat.assessments],
+        "consequences": [data_of(event) for event in beat.consequences],
+        "reports": [{"kind": event.kind, **_members(event)} for event in beat.reports],
+        "trace": [entry for event in beat.traces for entry in _members(event)["entries"]],
+    }
+    return shown | {name: values for name, values in lists.items() if values}
+
+
+def _members(event: AnyEvent) -> dict[str, Any]:
+    data = data_of(event)
+    return data if isinstance(data, dict) else {}
+
+
+def gap_json(gap: GapRecordedData) -> dict[str, Any]:
+    return {"severity": gap.severity, "reason": gap.reason.detail, "summary": gap.summary}

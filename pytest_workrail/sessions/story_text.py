@@ -19,13 +19,13 @@ from pytest_workrail.sessions.story import (
     Remark,
     Story,
     StoryNode,
+    outcome,
 )
-from pytest_workrail.sessions.story_json import outcome
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
 
 if TYPE_CHECKING:
-    from pytest_workrail.sessions.known_defects import KnownDefect
+    from pytest_workrail.sessions.story import KnownDefect
 
 _SHORT = 160
 _DECISIONS = ("evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance")

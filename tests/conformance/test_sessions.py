@@ -13,9 +13,9 @@ from tables import for_each
 from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.events import read_event
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.sessions.judging import judge_run, judge_session
 from pytest_workrail.sessions.listing import Summary, summaries
 from pytest_workrail.sessions.prompts import read_only_engine
+from pytest_workrail.sessions.recorded_session import judge_run, judge_session
 from pytest_workrail.sessions.replay import (
     Judgement,
     Outcome,
@@ -26,8 +26,7 @@ from pytest_workrail.sessions.replay import (
     reproduce,
 )
 from pytest_workrail.sessions.stats import count_sessions
-from pytest_workrail.sessions.story import stories
-from pytest_workrail.sessions.story_json import story_json
+from pytest_workrail.sessions.story import stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from pytest_workrail.sessions.versions import Version, load_version
 from workrail_lint.base.canonical import canonical_bytes

@@ -12,18 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, decoded
-from pytest_workrail.sessions.judging import judge_session
-from pytest_workrail.sessions.pages import stats_page, story_page
+from pytest_workrail.sessions.recorded_session import judge_session
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import recorded_runs
 from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
-from pytest_workrail.sessions.sources import bundle_folder
-from pytest_workrail.sessions.stats import count_sessions
-from pytest_workrail.sessions.story import stories
-from pytest_workrail.sessions.story_json import story_json
+from pytest_workrail.sessions.stats import count_sessions, stats_page, story_page
+from pytest_workrail.sessions.story import stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
-from pytest_workrail.sessions.versions import Version
+from pytest_workrail.sessions.versions import Version, bundle_folder
 from tests.fuzz.engines import exported, resealed
 from tests.fuzz.target import BETWEEN, Target
 from tests.sessions.session_files import Played, Session, step, workflow

@@ -17,7 +17,7 @@ from pytest_workrail.engine.store.home import on_disk
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.mcp.tools import EngineTools
 from pytest_workrail.scenarios.drivers import play
-from pytest_workrail.sessions.live_recording import LiveRecorder
+from pytest_workrail.sessions.recording import LiveRecorder
 from pytest_workrail.sessions.versions import load_version
 from workrail_lint.base.result import Ok
 

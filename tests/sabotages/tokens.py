@@ -11,7 +11,7 @@ from workrail_lint.base.result import Err, Ok
 
 LONG = "pytest_workrail.engine.tokens.long"
 KEYS = "pytest_workrail.engine.tokens.keys:KeyPair"
-PACK = "pytest_workrail.engine.tokens.binary:pack"
+PACK = "pytest_workrail.engine.tokens.long:pack"
 
 
 @breaks("token-prefix-closed-set", at="pytest_workrail.engine.tokens.short:claimed_kind")
@@ -20,7 +20,7 @@ def any_prefix_continues(original):
     return lambda text: original(text) or ("continue" if "_" in text else None)
 
 
-@breaks("token-kind-closed-set", at="pytest_workrail.engine.tokens.binary:unpack")
+@breaks("token-kind-closed-set", at="pytest_workrail.engine.tokens.long:unpack")
 def unknown_kinds_are_checkpoints(original):
     """A payload of a kind that does not exist is read as a checkpoint."""
 
@@ -129,7 +129,7 @@ def the_older_bech32_is_used(original):
     return 1
 
 
-@breaks("token-binary-roundtrip", at="pytest_workrail.engine.tokens.binary:unpack")
+@breaks("token-binary-roundtrip", at="pytest_workrail.engine.tokens.long:unpack")
 def unpacking_loses_a_bit(original):
     """What is unpacked is not what was packed."""
     return lambda raw: original(raw[:-1] + bytes([raw[-1] & 0xFE]) if raw else raw)

@@ -22,8 +22,7 @@ from pytest_workrail.sessions.listing import summaries
 from pytest_workrail.sessions.prompts import node_prompts, read_only_home
 from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
 from pytest_workrail.sessions.stats import count_sessions
-from pytest_workrail.sessions.story import Remark, stories
-from pytest_workrail.sessions.story_json import story_json
+from pytest_workrail.sessions.story import Remark, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from workrail_lint.base.result import Err
 

@@ -15,9 +15,9 @@ from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.system import SeededEntropy
 from pytest_workrail.engine.store.token_store import FileAliasIndex, FileKeyring, MemoryAliasIndex, MemoryKeyring
 from pytest_workrail.engine.tokens import long, short
-from pytest_workrail.engine.tokens.binary import AttemptPayload
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, StateGrant, TokenIssuer
 from pytest_workrail.engine.tokens.keys import KeyPair
+from pytest_workrail.engine.tokens.long import AttemptPayload
 from workrail_lint.base.result import Err, Ok
 
 MINT = IdMint(SeededEntropy("ids").generate)

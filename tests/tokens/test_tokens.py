@@ -32,8 +32,8 @@ from msgspec import structs
 
 from pytest_workrail.engine.model.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, format_id
 from pytest_workrail.engine.tokens import bech32m, long, short
-from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload, pack, unpack
 from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes, read_keyring
+from pytest_workrail.engine.tokens.long import AttemptPayload, StatePayload, pack, unpack
 from pytest_workrail.engine.tokens.ports import TokenErrorCode
 from workrail_lint.base.result import Err, Ok
 

@@ -25,7 +25,7 @@ from pytest_workrail.engine.tokens.short import NONCE_BYTES, AliasKey, AliasReco
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
-    from pytest_workrail.engine.tokens.binary import Payload
+    from pytest_workrail.engine.tokens.long import Payload
 
 
 class NodeAddress(Struct, frozen=True):
@@ -84,7 +84,7 @@ class TokenIssuer:
     def long_state_token(self, grant: StateGrant) -> Ok[str] | Err[IssuerFailure]:
         """The long token that looks at a node; needs no alias record, so a read-only call can give it out."""
         from pytest_workrail.engine.tokens import long
-        from pytest_workrail.engine.tokens.binary import StatePayload
+        from pytest_workrail.engine.tokens.long import StatePayload
 
         keys = self._keyring.load()
         if isinstance(keys, Err):
@@ -116,7 +116,7 @@ class TokenIssuer:
                 raise AssertionError("an alias record of a checkpoint token names its attempt")
             return Ok(CheckpointGrant(_place(found), found.attempt_id))
         from pytest_workrail.engine.tokens import long
-        from pytest_workrail.engine.tokens.binary import AttemptPayload
+        from pytest_workrail.engine.tokens.long import AttemptPayload
 
         keys = self._keyring.load()
         if isinstance(keys, Err):
@@ -139,7 +139,7 @@ class TokenIssuer:
                 raise AssertionError("an alias record of a state token names its workflow")
             return Ok(StateGrant(_place(found), found.workflow_hash_ref))
         from pytest_workrail.engine.tokens import long
-        from pytest_workrail.engine.tokens.binary import StatePayload
+        from pytest_workrail.engine.tokens.long import StatePayload
 
         keys = self._keyring.load()
         if isinstance(keys, Err):
