@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from enum import IntEnum
@@ -19,6 +18,7 @@ from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import Recap, Workspace, node_context, project_outputs, workspace
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err
 
 MAX_CANDIDATES = 5
@@ -43,7 +43,7 @@ _COMMON_WORDS = frozenset(
         "bug",
     ]
 )
-_TOKEN = re.compile(r"[a-z0-9_-]+")
+_TOKEN = Pattern(r"[a-z0-9_-]+")
 
 Reason: TypeAlias = Literal[
     "matched_exact_id",
@@ -280,9 +280,9 @@ MAX_RECAP_ANCESTORS = 100
 _TITLE_KEYS = ("goal", "taskDescription", "mrTitle", "prTitle", "ticketTitle", "problem")
 _TITLE_UNITS = 120
 _MIN_DESCRIPTION = 10
-_HEADING = re.compile(r"#{1,6}\s")
-_RULE = re.compile(r"[-_*]{3,}")
-_LABEL = re.compile(r"(?:[-*+]\s+)?\*\*[^*]+\*\*:?\s*(.*)")
+_HEADING = Pattern(r"#{1,6}\s")
+_RULE = Pattern(r"[-_*]{3,}")
+_LABEL = Pattern(r"(?:[-*+]\s+)?\*\*[^*]+\*\*:?\s*(.*)")
 
 
 class SessionSummary(Struct, frozen=True):
