@@ -64,7 +64,7 @@ def test_raw_text(catalog: Catalog) -> None:
         parsed = document.readable and not blocking
         assert parsed is (row["verdict"] != "unparseable"), (row["name"], document.problems)
         if row.get("hash"):
-            snapshot = engine_snapshot(document.value, catalog)  # type: ignore[arg-type]
+            snapshot = engine_snapshot(workflow_model(document.value), catalog)  # type: ignore[arg-type]
             assert isinstance(snapshot, Ok)
             data = canonical_bytes(snapshot.value)
             assert digest(data) == row["hash"], row["name"]
@@ -76,7 +76,7 @@ def test_hashes_of_real_workflows(catalog: Catalog) -> None:
     for path, row in read_oracle("hashes.json").items():
         definition = read_json(base_path(path).read_bytes()).value
         assert isinstance(definition, dict)
-        snapshot = engine_snapshot(definition, catalog)
+        snapshot = engine_snapshot(workflow_model(definition), catalog)
         assert isinstance(snapshot, Ok), path
         executable = compile_definition(workflow_model(definition), catalog)
         assert isinstance(executable, Ok), path
@@ -104,7 +104,7 @@ def test_snapshots_differ_only_inside_injected_text(catalog: Catalog) -> None:
     for row in read_jsonl("snapshots.jsonl"):
         definition = read_json(base_path(row["path"]).read_bytes()).value
         assert isinstance(definition, dict)
-        snapshot = engine_snapshot(definition, catalog).value
+        snapshot = engine_snapshot(workflow_model(definition), catalog).value
         if not uses_builtin_text(definition):
             assert canonical_bytes(snapshot).decode() == row["canonical"], row["path"]
             continue
@@ -138,7 +138,7 @@ def test_hashes_of_mutants(catalog: Catalog) -> None:
             continue
         definition = apply_patch(load_base(row["base"]), row["patch"])
         assert isinstance(definition, dict)
-        snapshot = engine_snapshot(definition, catalog)
+        snapshot = engine_snapshot(workflow_model(definition), catalog)
         assert isinstance(snapshot, Ok) is bool(row.get("hash")), (row["id"], snapshot)
         if isinstance(snapshot, Err):
             refused += 1

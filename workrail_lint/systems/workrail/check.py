@@ -187,13 +187,17 @@ def check_document(
     rules: LazyRules[WorkflowRule] | None,
     *,
     is_routine: bool = False,
+    known: Workflow | None = None,
 ) -> CheckedDocument:
-    """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found."""
+    """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found.
+
+    `known` is the model of the document, if it is known to break no rule of the schema.
+    """
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
     checked = CheckedDocument(document)
     found = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
-        found += _check_definition(checked, document.value, path, settings, rules, is_routine)
+        found += _check_definition(checked, document.value, path, settings, rules, is_routine, known)
     elif document.readable:
         found.append(_finding("json-root-not-object", "", "the document must be a JSON object", Phase.READ))
     checked.findings = _with_rule_facts(found, settings)
@@ -207,11 +211,13 @@ def _check_definition(
     settings: Settings,
     rules: LazyRules[WorkflowRule] | None,
     is_routine: bool,
+    known: Workflow | None,
 ) -> list[Finding]:
     normalized = normalize(value, Policy(settings.policy))
     definition: dict[str, Any] = normalized.document
     # What normalization already refused, the schema would only say again.
-    everywhere = workflow_validator().violations(definition)
+    is_known = known is not None and known.raw is definition
+    everywhere = [] if is_known else workflow_validator().violations(definition)
     violations = [
         violation
         for violation in everywhere
@@ -221,13 +227,13 @@ def _check_definition(
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     most = MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS
     found = schema_findings(violations, definition, most, () if rules is None else rules.extra_describing)
-    checked.workflow = model = workflow_model(definition, everywhere, violations)
+    checked.workflow = model = known if known and is_known else workflow_model(definition, everywhere, violations)
     checked.pointer_map = normalized.pointer_map
     if settings.engine or settings.parity:
         found += ir_only_findings(model)
     nodes = authored_nodes(model)
     found += structural_findings(model)
-    compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path)
+    compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path, is_valid=not everywhere)
     found = _without_repeats(found + errors + start_findings(model))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
@@ -253,9 +259,11 @@ def _prevents_compiling(finding: Finding) -> bool:
     return finding.severity is Severity.ERROR and finding.phase is not Phase.START and prevents_compiling(finding)
 
 
-def engine_errors(document: JsonDocument, path: str, settings: Settings) -> list[Finding]:
-    """Why the public engine refuses a document, with places; none when it accepts it."""
-    checked = check_document(document, path, settings.under_parity(), None)
+def engine_errors(
+    document: JsonDocument, path: str, settings: Settings, known: Workflow | None = None
+) -> list[Finding]:
+    """Return why the public engine refuses a document, with places; none when it accepts it."""
+    checked = check_document(document, path, settings.under_parity(), None, known=known)
     errors = [finding for finding in checked.findings if finding.severity is Severity.ERROR]
     for finding in errors:
         finding.path = path
@@ -280,6 +288,8 @@ def _compile(
     normalized: Normalized,
     document: JsonDocument,
     path: str,
+    *,
+    is_valid: bool,
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
     overrides = project_overrides(settings.bindings, model.id)
     passed = run_passes(model, settings.catalog, overrides, nodes)
@@ -291,7 +301,7 @@ def _compile(
         side=normalized.side,
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
-        judge=lambda: engine_errors(document, path, settings),
+        judge=lambda: engine_errors(document, path, settings, model if is_valid else None),
         plain_source=lambda: document.is_plain,
         passed=passed,
     )

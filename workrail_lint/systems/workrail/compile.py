@@ -25,6 +25,7 @@ from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STEP, HashMode, engine_snapshot
 from workrail_lint.systems.workrail.compiler.tokens import Bound
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.project_bindings import project_overrides, strings
 from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
 
@@ -112,7 +113,7 @@ def compile_for_engine(
     definition: dict[str, Any] = document.value  # type: ignore[assignment]  # the engine accepts it
     overrides = project_overrides(settings.bindings, definition["id"])
     declared = references(definition.get("references", []))
-    return engine_snapshot(definition, settings.catalog, overrides, mode or HashMode.PINNED, declared)
+    return engine_snapshot(workflow_model(definition), settings.catalog, overrides, mode or HashMode.PINNED, declared)
 
 
 def read_for_compiling(data: bytes | str) -> JsonDocument:

@@ -322,9 +322,9 @@ def _check_slots(workflow: Workflow) -> Iterator[Finding]:
     has_points = workflow.has("extensionPoints") and bool(workflow.raw["extensionPoints"])
     for step in workflow.all_steps:
         if step.kind == "standard":
-            for text, pointer in step.bound_texts():
+            for text, node, place in step.bound_texts():
                 if PREFIX in text:
-                    yield from _check_tokens(step, text, pointer, declared, has_points)
+                    yield from _check_tokens(step, text, node.at(*place), declared, has_points)
 
 
 def _check_tokens(
@@ -366,7 +366,9 @@ def _check_assessments(workflow: Workflow) -> Iterator[Finding]:
             yield _finding("assessment-dimension-duplicate", dimension.at("id"), message)
     levels = declared_levels(workflow.assessments)
     for step in workflow.all_steps:
-        for problem in assessment_problems(step, step.label, levels) if step.kind == "standard" else ():
+        if step.kind != "standard" or not step.mentions_assessments:
+            continue
+        for problem in assessment_problems(step, step.label, levels):
             if problem.code not in _LEFT_TO_OTHERS:
                 suggestion = problem.details.get("suggestion")
                 yield _finding(

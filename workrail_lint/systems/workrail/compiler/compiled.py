@@ -128,10 +128,14 @@ def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tup
 
 def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed) -> list[Finding]:
     """Why the engine does not compile a workflow; `passed` is what the passes of the IR made of it."""
-    # The one thing in which the passes differ, but for what is no error here.
-    if len(set(workflow.features)) < len(workflow.features):
+    if _repeats_features(workflow):
         passed = run_passes(workflow, catalog, overrides, for_engine=True)
     return engine_errors_of(workflow, catalog, passed)
+
+
+def _repeats_features(workflow: Workflow) -> bool:
+    """Return whether the passes of the two targets differ: the engine applies a feature as often as it is listed."""
+    return len(set(workflow.features)) < len(workflow.features)
 
 
 def engine_errors_of(workflow: Workflow, catalog: Catalog, passed: Passed) -> list[Finding]:
@@ -291,7 +295,9 @@ class CompiledWorkflow:
 
         if self.engine_errors:
             return Err(self.engine_errors)
-        return engine_snapshot(self.definition, self.catalog, self.overrides, mode or HashMode.PINNED, references)
+        is_same = not _repeats_features(self.model)
+        passed = Passed(self._resolved, self._executable, [], []) if is_same else None
+        return engine_snapshot(self.model, self.catalog, self.overrides, mode or HashMode.PINNED, references, passed)
 
     @cached_property
     def engine_errors(self) -> list[Finding]:

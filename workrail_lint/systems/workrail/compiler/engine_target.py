@@ -12,10 +12,10 @@ from typing import Any
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
-from workrail_lint.systems.workrail.compiler.compiled import engine_errors_of, resolve, run_passes
+from workrail_lint.systems.workrail.compiler.compiled import Passed, engine_errors_of, resolve, run_passes
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
 from workrail_lint.systems.workrail.model.build import workflow_model
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import Step, Workflow
 
 
 class HashMode(str, Enum):
@@ -53,19 +53,23 @@ _IDENTITY = ("name", "description", "version")
 
 
 def engine_snapshot(
-    definition: dict[str, Any],
+    workflow: Workflow,
     catalog: Catalog,
     overrides: dict[str, str] | None = None,
     mode: HashMode = HashMode.PINNED,
     references: list[dict[str, Any]] | None = None,
+    passed: Passed | None = None,
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-    """The snapshot of a definition in a mode; the refs modes take the references already resolved."""
+    """Return the snapshot of a workflow in a mode; the refs modes take the references already resolved.
+
+    `passed` is what the passes make of the workflow, if they ran as the engine runs them.
+    """
     if mode is HashMode.PREVIEW:
-        return Ok(_preview(definition, catalog, overrides or {}))
+        return Ok(_preview(workflow, catalog, overrides or {}))
     if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
-        definition = {**definition, "steps": [ONBOARDING_STEP, *definition["steps"]]}
-    workflow = workflow_model(definition)
-    passed = run_passes(workflow, catalog, overrides or {}, for_engine=True)
+        workflow, passed = workflow_model({**workflow.raw, "steps": [ONBOARDING_STEP, *workflow.raw["steps"]]}), None
+    definition = workflow.raw
+    passed = passed or run_passes(workflow, catalog, overrides or {}, for_engine=True)
     errors = engine_errors_of(workflow, catalog, passed)
     if errors:
         return Err(errors)
@@ -89,11 +93,11 @@ def _head(definition: dict[str, Any], source_kind: str) -> dict[str, Any]:
     return head
 
 
-def _preview(definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str]) -> dict[str, Any]:
-    first = workflow_model(definition).steps[0]
-    prompt = _preview_prompt(definition, first, catalog, overrides)
+def _preview(workflow: Workflow, catalog: Catalog, overrides: dict[str, str]) -> dict[str, Any]:
+    first = workflow.steps[0]
+    prompt = _preview_prompt(workflow.raw, first, catalog, overrides)
     return {
-        **_head(definition, "v1_preview"),
+        **_head(workflow.raw, "v1_preview"),
         "preview": {"stepId": first.id, "title": first.title, "prompt": prompt},
     }
 

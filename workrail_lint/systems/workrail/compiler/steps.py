@@ -104,7 +104,9 @@ def check_assessments(steps: list[Node], declared: Sequence[AssessmentDefinition
     levels = declared_levels(declared)
     for node in steps:
         step = node.model
-        problem = next(assessment_problems(step, step_label(node), levels), None) if step.kind == "standard" else None
+        if step.kind != "standard" or not step.mentions_assessments:
+            continue
+        problem = next(assessment_problems(step, step_label(node), levels), None)
         if problem is not None:
             errors.append(
                 compile_error(

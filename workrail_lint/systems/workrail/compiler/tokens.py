@@ -109,7 +109,7 @@ def _has_tokens(step: Step) -> bool:
     if step.prompt_blocks is not None and RESERVED_KEY in step.prompt_blocks.output_required:
         return True
     # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
-    return any("{" in text and PREFIX in text for text, _ in step.bound_texts())
+    return any("{" in text and PREFIX in text for text, _, _ in step.bound_texts())
 
 
 def _resolve_step(step: StandardStep, resolve: _Resolve) -> RawStep:

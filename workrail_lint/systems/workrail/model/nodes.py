@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import Node, numbered
+from workrail_lint.documents.pointer import Token
 from workrail_lint.systems.workrail.author_texts import Group, Text, step_groups, strings_of, texts_of, top_groups
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import (
+        AssessmentConsequence,
         Condition,
         Delegation,
         LoopConfig,
@@ -32,6 +34,8 @@ LOOP_CONTROL = "wr.contracts.loop_control"
 PROMPT_FIELDS = frozenset(
     ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
 )
+# A text, and the node and the place below it where it stands.
+BoundText: TypeAlias = "tuple[str, Node, tuple[Token, ...]]"
 Role = Literal["run", "gate", "loop", "fragment", "delegation", "rule"]
 # What a condition decides, by the member that holds it, and where that depends on the object, by both.
 _ROLES: dict[str, Role] = {
@@ -179,6 +183,12 @@ class StandardNode(StepNode):
     require_confirmation: Any
     template_call: TemplateCall | None
     validation_criteria: ValidationCriteria | None
+    assessment_refs: Sequence[str]
+    assessment_consequences: Sequence[AssessmentConsequence]
+
+    @property
+    def mentions_assessments(self) -> bool:
+        return bool(self.assessment_refs or self.assessment_consequences)
 
     @property
     def contract(self) -> str | None:
@@ -195,10 +205,10 @@ class StandardNode(StepNode):
             if rule.condition is not None:
                 yield rule.condition
 
-    def bound_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the texts in which binding tokens are resolved, with their pointers."""
+    def bound_texts(self) -> Iterator[BoundText]:
+        """Yield the texts in which binding tokens are resolved."""
         if self.prompt is not None:
-            yield self.prompt, self.at("prompt")
+            yield self.prompt, self, ("prompt",)
         if self.prompt_blocks is not None:
             yield from self.prompt_blocks.bound_texts()
 
@@ -287,16 +297,16 @@ class PromptBlocksNode(Node):
         """The sections that are lists, each with its name."""
         return ("constraints", self.constraints), ("procedure", self.procedure), ("verify", self.verify)
 
-    def bound_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the texts in which binding tokens are resolved, with their pointers."""
+    def bound_texts(self) -> Iterator[BoundText]:
+        """Yield the texts in which binding tokens are resolved."""
         if isinstance(self.goal, str):
-            yield self.goal, self.at("goal")
+            yield self.goal, self, ("goal",)
         for section, values in self.sections:
             for index, value in numbered(values):
                 if isinstance(value, str):
-                    yield value, self.at(section, index)
+                    yield value, self, (section, index)
         for name, text in self.output_required.items():
-            yield text, self.at("outputRequired", name)
+            yield text, self, ("outputRequired", name)
 
     def prompt_parts(self) -> Iterator[PromptPart]:
         """Yield the parts of the values that are made of parts."""
