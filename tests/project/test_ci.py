@@ -29,7 +29,7 @@ def ran(folder: Path, present: tuple[str, ...], apt: str | None) -> subprocess.C
     for name, body in stubs.items():
         (folder / name).write_text(f"#!{BASH}\n{body}\n")
         (folder / name).chmod(0o755)
-    environment = {**os.environ, "PATH": str(folder)}
+    environment = {**os.environ, "PATH": str(folder), "LC_ALL": "C"}  # bash warns of a locale that is missing
     environment.pop("DEEP_MINUTES", None)  # whoever runs these tests may have chosen another time
     return subprocess.run([BASH or "", str(SCRIPT)], env=environment, capture_output=True, text=True, check=False)
 
