@@ -36,6 +36,7 @@ TESTS = {
     "pyproject.toml": ("tests/project",),
     "pytest_workrail/cli": ("tests/golden",),
     "pytest_workrail/engine/core": ("tests/engine",),
+    "pytest_workrail/engine/store/plan.py": ("tests/events", "tests/store"),
     "pytest_workrail/run": ("tests/agents",),
     "pytest_workrail/systems/blocks": ("tests/block_driver",),
     "pytest_workrail/systems/kernel": ("tests/block_driver", "tests/driver_kernel", "tests/team_driver"),

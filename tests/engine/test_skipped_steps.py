@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from engine_ir import for_each, step, while_condition, workflow
+from engine_ir import for_count, for_each, step, while_condition, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,6 +95,15 @@ def test_a_loop_that_ends_after_a_pass_was_not_passed_over() -> None:
     begun = interpreter.next(interpreter.start(), {"b": True}).value
     done = interpreter.complete(begun.state, begun.step).value  # type: ignore[arg-type]
     assert interpreter.next(done, {"b": False}).value.passed == ()
+
+
+@pytest.mark.parametrize(("declined", "variables"), [((), ["n"]), (("n",), [])])
+def test_a_loop_left_without_its_variable_is_a_gap_unless_it_was_declined(declined: Any, variables: list[str]) -> None:
+    interpreter = Interpreter(workflow(for_count("again", "n", step("inner")), step("last")), "locked")
+    found = interpreter.next(interpreter.start(), {}, never_stop=True, is_declined=declined.__contains__).value
+    assert found.step is not None
+    assert (found.step.step_id, [each.variable for each in found.passed]) == ("last", ["n"])  # type: ignore[union-attr]
+    assert [each.key for each in found.gaps] == variables  # type: ignore[union-attr]
 
 
 def test_the_budget() -> None:

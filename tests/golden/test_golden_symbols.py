@@ -65,6 +65,23 @@ def test_long_tokens_of_one_session_are_two_tokens() -> None:
     assert symbols.value({"ackToken": _long(1, "ack")}) == {"ackToken": "«AK1»"}
 
 
+def test_a_token_is_known_again_by_its_first_eleven_characters() -> None:
+    symbols = Symbols()
+    short_token, long_token = _token("continue", 1), _long(1)
+    symbols.value([{"continueToken": short_token}, {"resumeToken": long_token}])
+    for token, name in ((short_token, "CT1"), (long_token, "ST1")):
+        assert symbols.token(token[:11]) == f"«{name} altered»"
+        assert symbols.token(token[:10]) == token[:10]
+
+
+def test_a_text_that_is_nothing_but_a_known_token_has_its_symbol() -> None:
+    symbols = Symbols()
+    token = _token("continue", 1)
+    symbols.value({"continueToken": token})
+    assert symbols.value(token) == "«CT1»"
+    assert symbols.value({"used": token}) == {"used": "«CT1»"}
+
+
 @pytest.mark.parametrize("value", ["", "hello", "ct_", "ct_short", "st1"])
 def test_what_was_never_a_token_stays(value: str) -> None:
     assert Symbols().value({"continueToken": value}) == {"continueToken": value}

@@ -74,6 +74,19 @@ def test_a_fork_and_its_cause():
     assert story.run.preferred_tip == below
 
 
+def test_of_tips_with_the_same_activity_the_newer_one_is_preferred():
+    for seed in ("one", "two", "three"):  # whichever id is the smaller one
+        story = Story(seed=seed)
+        first = story.start()
+        shared = story.advance(first)
+        story.advance(shared)
+        newer = story.advance(shared)
+        elsewhere = story.advance(first)
+        assert story.run.preferred_tip == elsewhere
+        story.prefer(shared, "guided")
+        assert story.run.preferred_tip == newer
+
+
 def test_a_checkpoint_makes_its_node_a_non_tip():
     story = Story()
     first = story.start()

@@ -9,7 +9,7 @@ from msgspec import structs
 from protocol_bench import Bench, quiet, step, workflow
 
 from pytest_workrail.agents.agent import answer_kind
-from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile, RepeatedGaps
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
 
 LOOP_CONTROL = "wr.contracts.loop_control"
@@ -205,6 +205,17 @@ def test_an_odd_observation_is_a_warning() -> None:
         assert bench.go("CT1", artifacts=[odd])["pending"]["stepId"] == "two"
     summary = "Invalid required output for contractRef=wr.contracts.capability_observation"
     assert (summaries(reference), summaries(locked)) == ([], [summary])
+
+
+def test_an_odd_observation_that_the_step_asked_for_is_not_reported_twice() -> None:
+    profile = structs.replace(LOCKED, repeated_gaps=RepeatedGaps.RECORD)
+    bench = Bench(BROWSING, profile=profile)
+    bench.start(preferences=NEVER_STOP)
+    bench.go("CT1", artifacts=[CLAIM | {"status": "perhaps"}])
+    assert [(gap["severity"], gap["summary"]) for gap in bench.gaps()] == [
+        ("critical", "Invalid required output for contractRef=wr.contracts.capability_observation"),
+        ("critical", "Required capability status unknown: web_browsing"),
+    ]
 
 
 @pytest.mark.parametrize(

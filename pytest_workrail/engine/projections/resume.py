@@ -26,7 +26,6 @@ MAX_SESSIONS_TO_SCAN = 200
 _TITLE_PART_BYTES = 320
 _RECAP_PART_BYTES = 1600
 _ENOUGH = 0.4
-_SAME_REPOSITORY_BONUS = 0.2
 _COMMON_WORDS = frozenset(
     [
         "task",
@@ -190,8 +189,7 @@ class _Match:
     @property
     def order(self) -> tuple[object, ...]:
         branch_ratio = match_ratio(self.words, words_of(self.summary.workspace.git_branch or ""))
-        bonus = _SAME_REPOSITORY_BONUS if self.same_repository else 0.0
-        score = max(self.text_ratio + bonus, 0.75 * self.workflow_ratio + bonus, 0.5 * branch_ratio + bonus)
+        score = max(self.text_ratio, 0.75 * self.workflow_ratio, 0.5 * branch_ratio)
         return (
             self.tier,
             not self.same_repository,
