@@ -145,8 +145,8 @@ def _artifacts(view: StepView, correct: Submit) -> tuple[dict[str, Json], ...]:
         return handed_in if _is_asked_for_artifacts(view) else ()
     if any(artifact_kind(each) == pack.artifact_kind for each in handed_in):
         return handed_in
-    made = contract_artifact(view, pack.ref)
-    return () if made is None else (made, *handed_in)
+    artifact = contract_artifact(view, pack.ref)
+    return () if artifact is None else (artifact, *handed_in)
 
 
 def _without_artifact(view: StepView, correct: Submit) -> Submit | None:

@@ -255,11 +255,11 @@ class Prepared(Agent):
         """Submit the prepared output, if there is one and it can change anything."""
         if view.refusal in ("terminal", "gated", "error"):
             return Stop("No output can change this.")
-        found = self._prepared(view)
-        if found is None:
+        prepared = self._prepared(view)
+        if prepared is None:
             self.lacks = view.step_id
             return Stop(f"No output is prepared for step '{view.step_id}'.")
-        answer = _submission(found, view.step_id)
+        answer = _submission(prepared, view.step_id)
         if view.refusal == "blocked" and _is_same(answer, self._last):
             return Stop("The same output was already refused.")
         self._last = answer

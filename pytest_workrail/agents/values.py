@@ -125,7 +125,7 @@ class _ValueBuilder:
         wanted = list(schema.get("required", ()))
         missing = schema.get("minProperties", 0) - len(wanted)
         wanted += [name for name in members if name not in wanted][: max(0, missing)]
-        made: dict[str, Json] = {}
+        value_of: dict[str, Json] = {}
         while len(wanted) < schema.get("minProperties", 0):
             wanted.append(self._free_name(schema, wanted, depth))
         for name in wanted:  # which grows by what a member brings along
@@ -134,16 +134,16 @@ class _ValueBuilder:
             value = self.first(inner, name, depth + 1)
             if value is None and not self._takes_null(inner):
                 return
-            made[name] = value
-        yield made
+            value_of[name] = value
+        yield value_of
 
-    def _free_name(self, schema: dict[str, Any], taken: list[str], depth: int) -> str:
+    def _free_name(self, schema: dict[str, Any], used: list[str], depth: int) -> str:
         """Return a name for one member more."""
-        plain = f"member{len(taken) + 1}"
+        plain = f"member{len(used) + 1}"
         patterned = (text for pattern in schema.get("patternProperties", {}) for text in matching_texts(pattern, "u"))
         names = schema.get("propertyNames", True)
         fitting = self._fitting(names, plain, depth + 1) if isinstance(names, dict) else iter(())
-        return next((name for name in chain(fitting, patterned) if isinstance(name, str) and name not in taken), plain)
+        return next((name for name in chain(fitting, patterned) if isinstance(name, str) and name not in used), plain)
 
     def _arrays(self, schema: dict[str, Any], name: str, depth: int) -> Iterator[Json]:
         count = schema.get("minItems", 0)
@@ -186,8 +186,8 @@ def _member(schema: dict[str, Any], name: str) -> Schema:
 
 def _dependent_members(schema: dict[str, Any], name: str) -> list[str]:
     """Return the members that have to be there because of another."""
-    found = [schema.get(word, {}).get(name) for word in ("dependencies", "dependentRequired")]
-    return [other for names in found if isinstance(names, list) for other in names]
+    dependents = [schema.get(word, {}).get(name) for word in ("dependencies", "dependentRequired")]
+    return [other for names in dependents if isinstance(names, list) for other in names]
 
 
 def _parts(word: str, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -409,8 +409,8 @@ def _pieces(plan: Sequence[_Demand]) -> Iterator[list[str]]:
         for rule, holds in plan
         if holds and rule["type"] == "regex" and "pattern" in rule
     ]
-    for found in islice(product(*patterns), 32):
-        yield list(dict.fromkeys((*pieces, *found)))
+    for combination in islice(product(*patterns), 32):
+        yield list(dict.fromkeys((*pieces, *combination)))
 
 
 def _documents_of_length(schemas: Sequence[object], plan: Sequence[_Demand]) -> Iterator[str]:
@@ -432,8 +432,8 @@ def _documents(schemas: Sequence[dict[str, Any]], pieces: Sequence[list[str]]) -
 
     value = smallest(schema, fits)
     full = smallest({**schema, "required": list(members)}, fits) if (members := schema.get("properties")) else value
-    for found in ([], *pieces):
-        for each in (value, full) if not found else _grafted(full if full is not None else value, " ".join(found)):
+    for group in ([], *pieces):
+        for each in (value, full) if not group else _grafted(full if full is not None else value, " ".join(group)):
             if each is value or fits(schema, each):
                 yield json.dumps(each, ensure_ascii=False)
                 yield json.dumps(each, ensure_ascii=False, separators=(",", ":"))

@@ -553,11 +553,11 @@ class GoalList:
         self.excluded: list[Excluded] = []
         for site in self._sites():
             for kind in _BY_SITE[type(site)]:
-                for found in kind.goals(site):
-                    if isinstance(found, Excluded):
-                        self.excluded.append(found)
+                for outcome in kind.goals(site):
+                    if isinstance(outcome, Excluded):
+                        self.excluded.append(outcome)
                     else:
-                        self._goals[found] = None
+                        self._goals[outcome] = None
 
     @property
     def goals(self) -> tuple[Point, ...]:

@@ -127,10 +127,10 @@ class Paths:
         completed = start.completed if start.chosen is None else start.completed.with_key(start.chosen.key)
         state = Running(completed, () if start.frame is None else (start.frame,), None)
         watcher = _Watcher(self, choice.context)
-        found = self.interpreter.next(state, choice.context, choice.artifacts, never_stop=True, watcher=watcher)
-        if isinstance(found, Err):
-            raise AssertionError(f"a recorded choice can't be repeated: {found.error.message}")
-        chosen = found.value.state
+        outcome = self.interpreter.next(state, choice.context, choice.artifacts, never_stop=True, watcher=watcher)
+        if isinstance(outcome, Err):
+            raise AssertionError(f"a recorded choice can't be repeated: {outcome.error.message}")
+        chosen = outcome.value.state
         if not isinstance(chosen, Running):
             return PathState(completed), watcher.seen
         frame = chosen.loop_stack[-1] if chosen.loop_stack else None

@@ -34,9 +34,9 @@ _WORKER_KEY = "workrail_coverage"
 
 def add_untested(tally: Tally, paths: Sequence[str], folder: Path, *, strong: bool = False) -> Iterator[str]:
     """Add the workflows below some paths that no test ran; yields why others can't be added."""
-    found = discover([os.fspath(folder / path) for path in paths])
-    yield from (f"{Path(path).name} {reason}" for path, reason in found.problems)
-    for file in found.files:
+    discovered = discover([os.fspath(folder / path) for path in paths])
+    yield from (f"{Path(path).name} {reason}" for path, reason in discovered.problems)
+    for file in discovered.files:
         path = Path(file.path)
         if _kind(path) is not Kind.WORKFLOW:
             continue
@@ -54,12 +54,12 @@ def add_untested(tally: Tally, paths: Sequence[str], folder: Path, *, strong: bo
 
 def workflow_paths(ids: Collection[str], folder: Path) -> list[str]:
     """Return the files of workflows with these ids below a folder, relative to it."""
-    found: list[str] = []
+    paths: list[str] = []
     for file in discover([os.fspath(folder)]).files:
         value = _value(Path(file.path)) if file.path.endswith(".json") else None
         if isinstance(value, dict) and value.get("id") in ids and kind_of(file.path, value) is Kind.WORKFLOW:
-            found.append(os.path.relpath(file.path, folder).replace(os.sep, "/"))
-    return found
+            paths.append(os.path.relpath(file.path, folder).replace(os.sep, "/"))
+    return paths
 
 
 def _kind(path: Path) -> Kind:
@@ -138,8 +138,8 @@ class CoveragePlugin:
         if not option("workrail_cov_source") and all(option(name) is None for name in asked):
             return  # counted for the page only
         terminalreporter.section("workflow coverage")
-        shown = option("workrail_cov")
-        for line in table(self.session.tally, missing=shown == "missing"):
+        report_format = option("workrail_cov")
+        for line in table(self.session.tally, missing=report_format == "missing"):
             terminalreporter.line(neutral(line))
         incomplete = incomplete_workflows(self.session.tally)
         if incomplete:

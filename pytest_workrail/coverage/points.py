@@ -155,10 +155,10 @@ class MemberTable:
         self._known: dict[int, Members] = {}
 
     def __getitem__(self, condition: object) -> Members:
-        found = self._known.get(id(condition))
-        if found is None:
-            found = self._known[id(condition)] = Members(condition)
-        return found
+        members = self._known.get(id(condition))
+        if members is None:
+            members = self._known[id(condition)] = Members(condition)
+        return members
 
 
 # ------------------------------------------------------------------------------------------------ sites of a workflow

@@ -101,13 +101,13 @@ class ConditionScope:
         if self.loop is None:
             return [0]
         compared = [*comparisons_in(*(condition for condition, _ in self.together(0, wishes)))]
-        found = {0, self._last}
+        numbers = {0, self._last}
         for name, first in loop_numbers(self.loop, 0).items():
             own = [each for each in compared if each.variable == name]
             if own and (self._last < _FEW or any(each.operator not in _BY_VALUE for each in own)):
                 return list(range(self._last + 1))
-            found |= {near - first for each in own for near in _near(each)}
-        return sorted(iteration for iteration in found if 0 <= iteration <= self._last)
+            numbers |= {near - first for each in own for near in _near(each)}
+        return sorted(iteration for iteration in numbers if 0 <= iteration <= self._last)
 
 
 def _near(comparison: Comparison) -> Iterator[int]:
@@ -242,13 +242,13 @@ class _Decisions:
 
     def exits(self, last: int) -> list[str]:
         """Return the ways to end, if the loop is asked about every iteration up to the last of these."""
-        found: dict[str, None] = {}
+        cases: dict[str, None] = {}
         for iteration in range(last + 1):
             if self._can(iteration, goes_on=False):
-                found[natural_exit(iteration)] = None
+                cases[natural_exit(iteration)] = None
             if not self._can(iteration, goes_on=True):
-                return list(found)
-        return [*found, LIMIT]
+                return list(cases)
+        return [*cases, LIMIT]
 
     def _can(self, iteration: int, *, goes_on: bool) -> bool:
         key = (int(min(iteration, self._same_from)), goes_on)

@@ -104,14 +104,14 @@ class Answers:
         given = artifacts_of(self._view) if artifacts is None else artifacts
         return (*(each for each in given if artifact_kind(each) != ASSESSMENT_KIND), *assessments)
 
-    def right_and_shown(self) -> tuple[Submit, set[Point]]:
+    def right_with_points(self) -> tuple[Submit, set[Point]]:
         """Return the same, with the levels and the contract that it shows."""
         answer = self.right()
-        shown = self._assessed_points([each for each in answer.artifacts if isinstance(each, dict)], is_valid=True)
+        points = self._assessed_points([each for each in answer.artifacts if isinstance(each, dict)], is_valid=True)
         contract = self._view.step.contract
         if contract is not None and answer.artifacts:
-            shown.add(Point(ContractGoal, self._place, contract.ref))
-        return answer, shown
+            points.add(Point(ContractGoal, self._place, contract.ref))
+        return answer, points
 
     # --------------------------------------------------------------------------------------------- what is refused
 
@@ -120,10 +120,10 @@ class Answers:
         left = {point for point in self._wanted if point.step_place == self._place}
         if not any(point.kind.is_answered for point in left):
             return
-        judged = [(self._shown(answer, BlockerGoal), answer) for answer in self._faulty()]
+        judged = [(self._points_of(answer, BlockerGoal), answer) for answer in self._faulty()]
         for _ in range(9):
             best = max(
-                ((shown & left, answer) for shown, answer in judged),
+                ((points & left, answer) for points, answer in judged),
                 key=lambda each: len(each[0]),
                 default=(set(), Submit()),
             )
@@ -139,19 +139,21 @@ class Answers:
             return best
         for answer in self._faulty():
             given = replace(answer, context=dict(context) if context else None)
-            shown = self._shown(given, GapGoal) & set(self._wanted)
-            if len(shown) > len(best[1]):
-                best = (given, shown)
+            points = self._points_of(given, GapGoal) & set(self._wanted)
+            if len(points) > len(best[1]):
+                best = (given, points)
         return best
 
     def _faulty(self) -> Iterator[Submit]:
         view = self._view
         yield from self._bare_artifact()
         for behaviour in _FAULTS:
-            made = behave(behaviour, view)
-            if not isinstance(made, Ok):
+            behaved = behave(behaviour, view)
+            if not isinstance(behaved, Ok):
                 continue
-            answer = with_loop_names(view, replace(made.value, context=self._criteria_context(behaviour, made.value)))
+            answer = with_loop_names(
+                view, replace(behaved.value, context=self._criteria_context(behaviour, behaved.value))
+            )
             yield answer
             if answer.notes is not None and view.step.requires_notes:
                 yield replace(answer, notes=None)
@@ -187,23 +189,23 @@ class Answers:
 
     # ------------------------------------------------------------------------------------------------- what is shown
 
-    def _shown(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
+    def _points_of(self, answer: Submit, kind: type[GoalKind]) -> set[Point]:
         """Return what submitting this would show, where it is refused or leaves gaps because of the step itself."""
         view = self._view
         codes = [reason.code for reason in view.reasons(answer) if reason.cause]
         codes += self._capability_codes(answer)
         if not codes:
             return set()
-        found = {Point(kind, self._place, code if kind is BlockerGoal else GAP_OF_BLOCKER[code]) for code in codes}
+        points = {Point(kind, self._place, code if kind is BlockerGoal else GAP_OF_BLOCKER[code]) for code in codes}
         submitted = [each for each in answer.artifacts if isinstance(each, dict)]
         is_valid = InvalidRequiredOutput.code not in codes
-        return found | self._assessed_points(submitted, is_valid=is_valid, follows_up=FOLLOWUP in codes)
+        return points | self._assessed_points(submitted, is_valid=is_valid, follows_up=FOLLOWUP in codes)
 
     def _assessed_points(
         self, submitted: list[dict[str, Json]], *, is_valid: bool, follows_up: bool = False
     ) -> set[Point]:
         """Return what assessments show: the levels of those that are valid, and the dimensions they leave out."""
-        found: set[Point] = set()
+        points: set[Point] = set()
         assessed = [each for each in submitted if artifact_kind(each) == ASSESSMENT_KIND]
         for ref, dimension in self._dimensions() if assessed else ():
             own: Any = next((each for each in assessed if each.get("assessmentId", ref) == ref), {})
@@ -212,22 +214,22 @@ class Answers:
                 continue
             place = dimension_place(self._place, ref, dimension.id)
             if dimension.id not in given:
-                found.add(Point(LeftOutGoal, place, LEFT_OUT))
+                points.add(Point(LeftOutGoal, place, LEFT_OUT))
             elif is_valid:
                 level = given[dimension.id]
-                found.add(Point(LevelGoal, place, level))
+                points.add(Point(LevelGoal, place, level))
                 if follows_up:
-                    found |= {
+                    points |= {
                         Point(ConsequenceGoal, consequence_place(self._place, scope), level) for scope in (None, ref)
                     }
-        return found
+        return points
 
     def _capability_codes(self, answer: Submit) -> Iterator[BlockerCode]:
         if self._view.step.probed_capability is None or self._view.profile.capabilities is not Capabilities.ENFORCE:
             return
         for behaviour, code in _CAPABILITY_FAULTS.items():
-            made = behave(behaviour, self._view)
-            if isinstance(made, Ok) and made.value.artifacts == answer.artifacts:
+            behaved = behave(behaviour, self._view)
+            if isinstance(behaved, Ok) and behaved.value.artifacts == answer.artifacts:
                 yield code
 
     # ------------------------------------------------------------------------------------------------- assessments
@@ -245,7 +247,7 @@ class Answers:
 
     def _fresh_levels(self, *, harmless: bool) -> dict[tuple[str, str], str]:
         """Return a level for each dimension, one that nobody has shown if there is any; optional ones only for that."""
-        found: dict[tuple[str, str], str] = {}
+        chosen: dict[tuple[str, str], str] = {}
         for ref, dimension in self._dimensions():
             alarms = self._alarms(ref)
             place = dimension_place(self._place, ref, dimension.id)
@@ -254,12 +256,12 @@ class Answers:
                 levels = [*dimension.levels]
             fresh = [level for level in levels if self._wants(LevelGoal, place, level)]
             if fresh or dimension.required is not False:
-                found[ref, dimension.id] = (fresh or levels)[0]
+                chosen[ref, dimension.id] = (fresh or levels)[0]
         for ref in self._refs:
-            if not any(key[0] == ref for key in found):
+            if not any(key[0] == ref for key in chosen):
                 first = next(dimension for each, dimension in self._dimensions() if each == ref)
-                found[ref, first.id] = first.levels[0]
-        return found
+                chosen[ref, first.id] = first.levels[0]
+        return chosen
 
     def _assessments(
         self, levels: Mapping[tuple[str, str], str], without: tuple[str, str] | None = None

@@ -66,19 +66,19 @@ def perform_piece(task: Task, piece: str) -> str:
 
 def gather(executor: Executor, task: Task, pieces: Sequence[Json], progress: Progress | None = None) -> Gathered:
     """Perform a task on all pieces. Ctrl-C ends it early and keeps what is done."""
-    found: dict[int, str] = {}
+    results: dict[int, str] = {}
     gathered = Gathered()
     try:
         for place, result in executor.perform(task, pieces):
-            found[place] = result
+            results[place] = result
             if progress is not None:
-                progress.step(len(found))
+                progress.step(len(results))
     except KeyboardInterrupt:
         gathered.is_interrupted = True
     finally:
         if progress is not None:
             progress.close()
-    gathered.results = [(place, json.loads(found[place])) for place in sorted(found)]
+    gathered.results = [(place, json.loads(results[place])) for place in sorted(results)]
     return gathered
 
 
@@ -151,14 +151,14 @@ def connected(address: str) -> Ok[AbstractContextManager[Executor]] | Err[str]:
     except (OSError, ValueError, TypeError) as problem:
         return Err(f"no dask scheduler answers at {address} ({type(problem).__name__})")
     try:
-        found = client.run(_version)
+        versions = client.run(_version)
     except Exception as problem:
         client.close()
         return Err(f"a worker of {address} can't import this package ({type(problem).__name__}: {problem})")
-    if not found:
+    if not versions:
         client.close()
         return Err(f"the cluster at {address} has no workers")
-    strangers = sorted({str(version) for version in found.values()} - {VERSION})
+    strangers = sorted({str(version) for version in versions.values()} - {VERSION})
     if strangers:
         client.close()
         return Err(f"a worker of {address} has version {strangers[0]} of this package, not {VERSION}")

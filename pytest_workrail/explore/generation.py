@@ -85,8 +85,8 @@ def run_cost(name: str, transcript: Transcript) -> RunCost:
     for exchange in transcript.exchanges:
         sent, got = _size(exchange.request), _size(exchange.response)
         read, written = read + got, written + sent
-        shown = exchange.response.get("pending")
-        following = str(shown["stepId"]) if isinstance(shown, dict) else pending
+        step_shown = exchange.response.get("pending")
+        following = str(step_shown["stepId"]) if isinstance(step_shown, dict) else pending
         # What is written belongs to the step it answers, what is read to the step it shows.
         for step, size in ((pending, sent), (following, got)):
             if step:
@@ -266,15 +266,15 @@ def existing_scenario(name: str, document: dict[str, Any], ir: dict[str, Any] | 
         return Existing(name, document)
     Scenario.model_validate(document)
     loaded = Loaded(document, ir)
-    shown: dict[str, frozenset[Point]] = {}
+    points: dict[str, frozenset[Point]] = {}
     costs: list[RunCost] = []
     for profile in scenario_profiles(document):
         run = run_scenario(loaded, profile).run
         if run.ending.kind in ("misplayed", "endless") or unmet(loaded.scenario, run):
             return Existing(name, document)
-        shown[profile] = observe(run.transcript, strong=True)
+        points[profile] = observe(run.transcript, strong=True)
         costs.append(run_cost(name, run.transcript))
-    return Existing(name, document, shown, costs[0])
+    return Existing(name, document, points, costs[0])
 
 
 def generate(
@@ -400,12 +400,12 @@ class _Result:
             for each in self._present
             if each.shown is not None or not each.is_ours
         }
-        found: list[tuple[str, Selected]] = []
+        scenarios: list[tuple[str, Selected]] = []
         for at, selected in enumerate(self._selected):
             name = scenario_name(selected, self._is_fresh and at == 0, used_names)
             used_names.add(name)
-            found.append((f"{stem}.{name}{SCENARIO_ENDING}", selected))
-        return found
+            scenarios.append((f"{stem}.{name}{SCENARIO_ENDING}", selected))
+        return scenarios
 
     def _scenario(self, name: str, selected: Selected, is_first: bool) -> dict[str, Json]:
         sentence = description(selected, is_first and name.endswith(f".complete{SCENARIO_ENDING}"))

@@ -294,11 +294,11 @@ class Ledger:
 
     def cover(self, points: Iterable[Point]) -> list[Point]:
         """Note what a run has shown; returns what was missing until now."""
-        found = [point for point in points if point in self.missing]
-        for point in found:
+        covered = [point for point in points if point in self.missing]
+        for point in covered:
             del self.missing[point]
             self._by_place[point.step_place].remove(point)
-        return found
+        return covered
 
     def mark(self, mode: str, points: Iterable[Point]) -> None:
         """A run in this mode was meant to show these and did not."""

@@ -380,10 +380,10 @@ class Promises:
             fix = blocker.get("suggestedFix", "")
             self.expect("budget", js.u8_length(fix) <= MAX_BLOCKER_SUGGESTED_FIX_BYTES, "a suggested fix is too long")
         prompt = (response.get("pending") or {}).get("prompt", "")
-        _, found, recovery = prompt.partition(_RECOVERY)
-        if found:
+        _, heading, recovery = prompt.partition(_RECOVERY)
+        if heading:
             limit = _RECOVERY_BYTES[world.profile.recap]
-            self.expect("budget", js.u8_length(found + recovery) <= limit, "the recovery text exceeds its budget")
+            self.expect("budget", js.u8_length(heading + recovery) <= limit, "the recovery text exceeds its budget")
 
     def _stored_budgets(self, added: tuple[Event, ...]) -> None:
         for event in added:
@@ -560,10 +560,10 @@ def _opened(world: World, event: NodeCreated) -> Position | None:
 def _tokens(response: Mapping[str, Any]) -> set[str]:
     """Return every token of an answer with which a run can be continued."""
     call = response.get("nextCall") or {}
-    found = [response.get(name) for name in ("continueToken", "retryContinueToken", "gateToken", "resumeToken")]
-    found.append(call.get("params", {}).get("continueToken"))
-    found += [each.get("resumeToken") for each in response.get("candidates", ())]
-    return {token for token in found if isinstance(token, str)}
+    tokens = [response.get(name) for name in ("continueToken", "retryContinueToken", "gateToken", "resumeToken")]
+    tokens.append(call.get("params", {}).get("continueToken"))
+    tokens += [each.get("resumeToken") for each in response.get("candidates", ())]
+    return {token for token in tokens if isinstance(token, str)}
 
 
 def _artifacts(request: Mapping[str, Json]) -> tuple[Json, ...]:

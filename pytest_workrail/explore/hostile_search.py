@@ -99,14 +99,14 @@ def _masked(answers: Sequence[str]) -> list[Any]:
     """Answers of one profile in a form that another one shares: kind of answer, pending step, blockers."""
     import json
 
-    found: list[Any] = []
+    masked: list[Any] = []
     for answer in answers:
         value = json.loads(answer)
         pending = value.get("pending") or {}
         report = value.get("blockers") or {}
         codes = [blocker["code"] for blocker in report.get("blockers", ())]
-        found.append((value.get("code"), pending.get("stepId"), codes))
-    return found
+        masked.append((value.get("code"), pending.get("stepId"), codes))
+    return masked
 
 
 def _played(ir: dict[str, Any], story: Story, *, restless: bool = False) -> Outcome:
@@ -370,7 +370,7 @@ def workflow_values(ir: dict[str, Any]) -> dict[str, list[Json]]:
             lengths: list[Json] = [0, 1, 3]
             lists: list[Json] = [[], [{"name": "one"}], [{"name": "one"}, {"name": "two"}]]
             values[loop.loop_variable] = lengths if loop.loop.source.kind == "count" else lists
-    return {name: found for name, found in values.items() if name not in ("goal", "is_autonomous")}
+    return {name: known for name, known in values.items() if name not in ("goal", "is_autonomous")}
 
 
 def _count(search: Search, outcome: Outcome) -> None:
@@ -441,10 +441,10 @@ def pieces(
     """The pieces of one workflow: its runs, spread evenly over profiles and modes."""
     ways = [(profile, mode) for profile in profiles for mode in AUTONOMIES]
     shares = [runs // len(ways) + (index < runs % len(ways)) for index in range(len(ways))]
-    found: list[Json] = []
+    searches: list[Json] = []
     for (profile, mode), share in zip(ways, shares, strict=True):
         for part, start in enumerate(range(0, share, _RUNS_PER_PIECE)):
-            found.append(
+            searches.append(
                 {
                     "workflow": number,
                     "ir": ir,
@@ -455,7 +455,7 @@ def pieces(
                     "seconds": None if seconds is None else seconds * _RUNS_PER_PIECE / max(1, runs),
                 }
             )
-    return found
+    return searches
 
 
 def perform(piece: dict[str, Any]) -> Json:
@@ -512,12 +512,12 @@ def combined(results: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _violation(found: dict[str, Any]) -> dict[str, Any]:
-    story = found["story"]
+def _violation(violation: dict[str, Any]) -> dict[str, Any]:
+    story = violation["story"]
     return {
-        "promise": found["promise"],
-        "promised": PROMISES[found["promise"]],
-        "how": found["how"],
+        "promise": violation["promise"],
+        "promised": PROMISES[violation["promise"]],
+        "how": violation["how"],
         "profile": story["profile"],
         "mode": story["mode"],
         "transcript": [describe(tuple(turn)) for turn in story["turns"]],

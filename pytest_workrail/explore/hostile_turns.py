@@ -172,15 +172,15 @@ def _change(random: Random, values: dict[str, list[Json]]) -> tuple[str, Json]:
 def simpler(turn: Turn) -> list[Turn]:
     """Plainer turns of the same kind, the plainest first: smaller numbers, plain behaviours, the first agent."""
     kind, *arguments = turn
-    found: list[Turn] = []
+    turns: list[Turn] = []
     if arguments and arguments[0] == 1:
-        found.append((kind, 0, *arguments[1:]))
+        turns.append((kind, 0, *arguments[1:]))
     if kind == "adv":
-        found += [(kind, arguments[0], plain) for plain in ("right", "nothing") if arguments[1] != plain]
+        turns += [(kind, arguments[0], plain) for plain in ("right", "nothing") if arguments[1] != plain]
     if kind in ("block", "around", "resend", "old", "rewind") and isinstance(arguments[1], int):
         least = 0 if kind == "resend" else 1
-        found += [(kind, arguments[0], number) for number in range(least, arguments[1])]
-    return found
+        turns += [(kind, arguments[0], number) for number in range(least, arguments[1])]
+    return turns
 
 
 def describe(turn: Turn) -> str:
@@ -196,8 +196,8 @@ def describe(turn: Turn) -> str:
         case "around":
             return f"{agent} goes around the loop, {rest[0]} times"
         case "context":
-            shown = "removes" if rest[1] is None else "sets"
-            return f"{agent} submits the step and {shown} {rest[0]}" + ("" if rest[1] is None else f" = {rest[1]!r}")
+            verb = "removes" if rest[1] is None else "sets"
+            return f"{agent} submits the step and {verb} {rest[0]}" + ("" if rest[1] is None else f" = {rest[1]!r}")
         case "look":
             return f"{agent} rehydrates"
         case "resend":

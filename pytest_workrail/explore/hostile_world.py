@@ -95,11 +95,11 @@ class World:
         files: bool = False,
         restless: bool = False,
     ) -> None:
-        made = frozen(ir, onboarding=False)
-        assert isinstance(made, Ok), "an IR that was compiled has a canonical form"
+        pinned = frozen(ir, onboarding=False)
+        assert isinstance(pinned, Ok), "an IR that was compiled has a canonical form"
         self.profile = profile_of(profile)
         self.preferences = next((each for each in PRESETS if each.autonomy == mode), DEFAULT_PREFERENCES)
-        self.program = Program(*made.value, self.profile)
+        self.program = Program(*pinned.value, self.profile)
         self.agents = (HostileAgent(), HostileAgent())
         self.homes = MortalHomes(seed, files=files)
         self.bench = _HostileBench(Setup(ir, profile, self.preferences), self.homes)
@@ -152,8 +152,8 @@ class World:
         return () if isinstance(loaded, Err) else tuple(loaded.value.events)
 
     def place(self, token: str) -> NodeAddress | None:
-        found = self.bench.engine.place_of(token)
-        return found.value if isinstance(found, Ok) else None
+        address = self.bench.engine.place_of(token)
+        return address.value if isinstance(address, Ok) else None
 
     def position(self, token: str | None) -> Position | None:
         """Return the node of a token, if it can be looked at."""
@@ -218,8 +218,8 @@ class World:
         agent = self.agents[who]
         position = self.position(agent.token)
         step = None if position is None or position.instance is None else position.instance.step_id
-        shown = {name: self.symbol(value) if name.endswith("Token") else value for name, value in request.items()}
-        return {"who": who, "step": step, "tool": tool, "request": shown, "crash": self.homes.fuse.point}
+        masked = {name: self.symbol(value) if name.endswith("Token") else value for name, value in request.items()}
+        return {"who": who, "step": step, "tool": tool, "request": masked, "crash": self.homes.fuse.point}
 
     def symbol(self, token: Json) -> Json:
         """Return a token by its age, so that it means the same in another run."""

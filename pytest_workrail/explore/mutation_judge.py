@@ -165,8 +165,8 @@ class MutationCache:
 
     def get(self, key: str) -> dict[str, Any] | None:
         known = self._cache.get(key, key)
-        found = None if known is None else known.result.record
-        return found if isinstance(found, dict) and set(found) >= _MEMBERS else None
+        record = None if known is None else known.result.record
+        return record if isinstance(record, dict) and set(record) >= _MEMBERS else None
 
     def put(self, key: str, result: dict[str, Any]) -> None:
         self._cache.put(key, key, FileResult([], result))
@@ -209,8 +209,8 @@ def baseline(name: str, value: dict[str, Any], ir: dict[str, Any]) -> Baseline:
     """Play a scenario twice on the sound workflow."""
     Scenario.model_validate(value)
     run = run_scenario(Loaded(value, ir)).run
-    shown = shown_by(run)
-    if shown != shown_by(run_scenario(Loaded(value, ir)).run):
+    evidence = shown_by(run)
+    if evidence != shown_by(run_scenario(Loaded(value, ir)).run):
         raise UnstableScenario(f"{name} plays differently the second time")
     faults = unmet(value, run)
     if faults or run.ending.kind in ("misplayed", "endless"):
@@ -219,23 +219,23 @@ def baseline(name: str, value: dict[str, Any], ir: dict[str, Any]) -> Baseline:
     points = Counter(point.place.partition("#")[0] for point in observe(run.transcript, strong=True))
     places = visited_places(run.transcript)
     length = len(run.transcript.exchanges)
-    return Baseline(name, value, ir, value.get("golden") is not False, shown, places, length, points)
+    return Baseline(name, value, ir, value.get("golden") is not False, evidence, places, length, points)
 
 
 def visited_places(transcript: Transcript) -> frozenset[str]:
     """Return the steps, loops and fragments that a run came across."""
-    found = {point.place for point in observe(transcript)}
-    found |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
+    places = {point.place for point in observe(transcript)}
+    places |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
     loops = {step.id: loop.id for loop in transcript.program.loops for step in loop.body}
     for exchange in transcript.exchanges:
         pending: Any = exchange.response.get("pending")
         if isinstance(pending, dict):
             step_id = pending["stepId"]
-            found.add(f"{loops[step_id]}/{step_id}" if step_id in loops else step_id)
+            places.add(f"{loops[step_id]}/{step_id}" if step_id in loops else step_id)
     # Whoever is inside of something has seen what is around it.
-    found |= {place.partition("#")[0] for place in found}
-    found |= {place.partition("/")[0] for place in found}
-    return frozenset(found)
+    places |= {place.partition("#")[0] for place in places}
+    places |= {place.partition("/")[0] for place in places}
+    return frozenset(places)
 
 
 def concerned(mutant: Mutant, scenarios: Iterable[Baseline]) -> list[Baseline]:
@@ -259,8 +259,8 @@ def notices(scenario: Baseline, mutated: dict[str, Any]) -> Noticed | None:
 
 
 def _same_change(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any]:
-    found = next((each for each in mutants(ir) if each.id == mutant.id), None)
-    return ir if found is None else found.apply(ir)
+    same = next((each for each in mutants(ir) if each.id == mutant.id), None)
+    return ir if same is None else same.apply(ir)
 
 
 @dataclass(frozen=True, slots=True)

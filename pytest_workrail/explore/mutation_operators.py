@@ -274,11 +274,11 @@ def mutants(ir: dict[str, Any], injections: Injections | None = None) -> list[Mu
     `injections` says where builtins put text into the prompts; without it no such text is left out.
     """
     seen: Counter[str] = Counter()
-    found: list[Mutant] = []
+    numbered: list[Mutant] = []
     for mutant in _Mutants(program_model(ir), injections or {}).all():
-        found.append(replace(mutant, number=seen[mutant.id]))
+        numbered.append(replace(mutant, number=seen[mutant.id]))
         seen[mutant.id] += 1
-    return found
+    return numbered
 
 
 class _Mutants:
@@ -392,12 +392,12 @@ class _Mutants:
             yield Mutant("INJ-DROP", place, path, text, f"{name} is not injected into {what}", path)
         for index, fragment in enumerate(step.fragments):
             here, name = (*at, "fragments", index), f"fragment '{fragment.id}' of {what}"
-            shown = fragment_place(place, fragment.id)
-            yield Mutant("FRG-DROP", shown, here, REMOVED, f"{name} is removed", here)
+            where = fragment_place(place, fragment.id)
+            yield Mutant("FRG-DROP", where, here, REMOVED, f"{name} is removed", here)
             if fragment.when is not None:
                 when = (*here, "when")
-                yield Mutant("FRG-ALWAYS", shown, when, REMOVED, f"{name} is always shown", when)
-                named = ConditionPlace("FRG-", shown, when, f"the condition of {name}")
+                yield Mutant("FRG-ALWAYS", where, when, REMOVED, f"{name} is always shown", when)
+                named = ConditionPlace("FRG-", where, when, f"the condition of {name}")
                 yield from condition_mutants(named, fragment.when, self._known)
         for index in range(len(step.guidance)):
             here = (*at, "guidance", index)

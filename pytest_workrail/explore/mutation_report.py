@@ -81,14 +81,14 @@ def _differs(sound: Run, scenario: dict[str, Any], mutated: dict[str, Any]) -> b
 
 def expected(run: Run) -> dict[str, Json]:
     """Return what a scenario expects of the run it was made from."""
-    found: dict[str, Json] = {"status": str(run.status), "steps": [str(step) for step in run.steps]}
+    expectation: dict[str, Json] = {"status": str(run.status), "steps": [str(step) for step in run.steps]}
     if run.blockers:
-        found["blockers"] = [str(code) for code in run.blockers]
+        expectation["blockers"] = [str(code) for code in run.blockers]
     if run.gaps:
-        found["gaps"] = [str(detail) for detail in run.gaps]
+        expectation["gaps"] = [str(detail) for detail in run.gaps]
     if run.status == "error":
-        found["error"] = str(run.transcript.exchanges[-1].response["code"])
-    return found
+        expectation["error"] = str(run.transcript.exchanges[-1].response["code"])
+    return expectation
 
 
 def _candidates(
@@ -102,12 +102,12 @@ def _candidates(
         for turn in turns:
             for context in contexts:
                 for profile in profiles:
-                    made: dict[str, Json] = {"profile": profile, "mode": mode}
+                    candidate: dict[str, Json] = {"profile": profile, "mode": mode}
                     if context:
-                        made["context"] = context
+                        candidate["context"] = context
                     if turn:
-                        made["agent"] = {"kind": "auto", "turns": list(turn)}
-                    yield made
+                        candidate["agent"] = {"kind": "auto", "turns": list(turn)}
+                    yield candidate
 
 
 def _changed_step(mutant: Mutant, program: Program) -> ProgramStep | None:
@@ -340,7 +340,7 @@ def stryker_file(text: bytes, compiled: CompiledWorkflow, results: Sequence[dict
 
 def _stryker_mutant(result: dict[str, Any], location: dict[str, Any]) -> dict[str, Any]:
     status = _STRYKER_STATUS.get(result["status"], "Survived" if result.get("visited") else "NoCoverage")
-    made = {
+    row = {
         "id": result["id"],
         "mutatorName": result["operator"],
         "description": result["change"],
@@ -348,12 +348,12 @@ def _stryker_mutant(result: dict[str, Any], location: dict[str, Any]) -> dict[st
         "status": status,
     }
     if result["status"] == KILLED:
-        made["statusReason"] = f"noticed by {result['by']} ({result['noticed']})"
+        row["statusReason"] = f"noticed by {result['by']} ({result['noticed']})"
     elif result["status"] == SURVIVED:
-        made["statusReason"] = sentence(result)
+        row["statusReason"] = sentence(result)
     else:
-        made["statusReason"] = result["reason"]
-    return made
+        row["statusReason"] = result["reason"]
+    return row
 
 
 def _location(document: JsonDocument, compiled: CompiledWorkflow, pointer: str) -> dict[str, dict[str, int]]:
@@ -434,13 +434,13 @@ def _prepare(piece: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Mutant], 
     global _prepared
     key = digest(canonical_bytes([piece["ir"], piece["injections"], piece["scenarios"]]))
     if _prepared is None or _prepared[0] != key:
-        found = {mutant.id: mutant for mutant in mutants(piece["ir"], piece["injections"])}
+        by_id = {mutant.id: mutant for mutant in mutants(piece["ir"], piece["injections"])}
         scenarios = [
             baseline(each["name"], value, each.get("ir") or piece["ir"])
             for each in piece["scenarios"]
             for value in _by_profile(each["value"])
         ]
-        _prepared = (key, piece["ir"], found, scenarios)
+        _prepared = (key, piece["ir"], by_id, scenarios)
     return _prepared[1:]
 
 

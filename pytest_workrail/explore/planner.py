@@ -134,8 +134,8 @@ class Planner(Agent):
             return
         if self._mode != GUIDED:
             return
-        for answer, shown in Answers(view, waiting).refused():
-            self.expected |= shown
+        for answer, points in Answers(view, waiting).refused():
+            self.expected |= points
             yield answer
         if Point(BlockerGoal, place, APPROVAL) in waiting:
             gated = self._gate_change(view)
@@ -179,13 +179,13 @@ class Planner(Agent):
             return correct_answer(view)
         answer: Submit | None = None
         if self._mode == NEVER_STOP:
-            answer, shown = answers.with_gaps(chosen.change)
-            self.expected |= shown
+            answer, points = answers.with_gaps(chosen.change)
+            self.expected |= points
             if answer is not None and view.step.decides_loop:
                 return self._with_needs(view, answer)  # the decision is what is wrong with it
         if answer is None:
-            answer, shown = answers.right_and_shown()
-            self.expected |= shown
+            answer, points = answers.right_with_points()
+            self.expected |= points
         answer = self._decided(view, replace(answer, context=chosen.change or None), chosen)
         if self._mode == NEVER_STOP:
             return self._with_needs(view, self._with_loop_gap(view, answer))
@@ -194,10 +194,10 @@ class Planner(Agent):
     def _with_needs(self, view: StepView, answer: Submit) -> Submit:
         """Return the answer with the variables of loops that a run comes to which goes past what is wrong."""
         for _ in range(len(self._guide.index.loops)):
-            found = view.predict(answer, never_stop=True)
-            if not isinstance(found, Err) or not isinstance(found.error, MissingContext):
+            outcome = view.predict(answer, never_stop=True)
+            if not isinstance(outcome, Err) or not isinstance(outcome.error, MissingContext):
                 break
-            needed = needed_variables(self._guide.index, found.error.loop_id)
+            needed = needed_variables(self._guide.index, outcome.error.loop_id)
             answer = replace(answer, context={**(answer.context or {}), **needed})
         return answer
 
@@ -218,14 +218,14 @@ class Planner(Agent):
             return answer
         loop_id, word = decision
         loop = self._guide.index.loops[loop_id]
-        made: dict[str, Json] = {**loop_decision(self._guide.profile, loop, word), "loopId": loop_id}
+        artifact: dict[str, Json] = {**loop_decision(self._guide.profile, loop, word), "loopId": loop_id}
         if has_own:
             changed = tuple(
-                {**each, **made} if artifact_kind(each) == LOOP_CONTROL_KIND and isinstance(each, dict) else each
+                {**each, **artifact} if artifact_kind(each) == LOOP_CONTROL_KIND and isinstance(each, dict) else each
                 for each in answer.artifacts
             )
             return replace(answer, artifacts=changed)
-        return replace(answer, artifacts=(*others, made))
+        return replace(answer, artifacts=(*others, artifact))
 
     # ------------------------------------------------------------------------------------------------------- loops
 
@@ -267,10 +267,10 @@ class Planner(Agent):
     def _loop_code(self, view: StepView, answer: Submit) -> str | None:
         if view.reasons(answer):
             return None
-        found = view.predict(answer)
-        if not isinstance(found, Err) or not isinstance(found.error, LoopReportError):
+        outcome = view.predict(answer)
+        if not isinstance(outcome, Err) or not isinstance(outcome.error, LoopReportError):
             return None
-        return found.error.reason().code
+        return outcome.error.reason().code
 
     def _intent(self, loop: RepeatingStep) -> tuple[str | None, float]:
         """Return how a loop is to end in this run, and how many iterations it is to have by then."""
@@ -347,13 +347,13 @@ class Planner(Agent):
             if change is None or seen is None:
                 is_blocked = is_blocked or not is_other
                 continue
-            found = (_Chosen(target, change), seen)
+            candidate = (_Chosen(target, change), seen)
             if not is_other and not self._is_worth(target, seen):
                 # It goes past what is missing without showing it.
-                fallback, is_blocked = fallback or found, True
+                fallback, is_blocked = fallback or candidate, True
                 continue
-            return self._taken(*found)
-        return None if fallback is None else self._taken(*fallback)
+            return self._commit(*candidate)
+        return None if fallback is None else self._commit(*fallback)
 
     def _is_worth(self, target: Target, seen: set[Point]) -> bool:
         """Return whether a target is wanted for itself, or the way there shows something."""
@@ -363,7 +363,7 @@ class Planner(Agent):
             return True
         return any(point in self._guide.ledger.missing and point not in self.expected for point in seen)
 
-    def _taken(self, chosen: _Chosen, seen: set[Point]) -> _Chosen:
+    def _commit(self, chosen: _Chosen, seen: set[Point]) -> _Chosen:
         self.expected |= seen
         return chosen
 
@@ -398,10 +398,10 @@ class Planner(Agent):
         return [point for point in self._guide.ledger.waiting(place, self._mode) if point not in self.expected]
 
     def _is_awaited(self, place: str) -> bool:
-        found = self._awaited.get(place)
-        if found is None:
-            found = self._awaited[place] = any(point.kind.shows_there(point) for point in self._waiting(place))
-        return found
+        known = self._awaited.get(place)
+        if known is None:
+            known = self._awaited[place] = any(point.kind.shows_there(point) for point in self._waiting(place))
+        return known
 
     def _is_awaited_beyond_arrival(self, place: str) -> bool:
         """Return whether something is missing at a place that does not depend on how a run gets there."""
@@ -411,15 +411,15 @@ class Planner(Agent):
 
     def _passes(self, place: str) -> bool:
         """Return whether something is missing that only shows when the place is passed by."""
-        found = self._passed.get(place)
-        if found is None:
-            found = self._passed[place] = any(
+        known = self._passed.get(place)
+        if known is None:
+            known = self._passed[place] = any(
                 point.kind in (ConditionGoal, DecidesGoal)
                 and "#" not in point.place
                 and not point.kind.shows_there(point)
                 for point in self._waiting(place)
             )
-        return found
+        return known
 
     def _note_arrival(self, view: StepView) -> None:
         """What is shown by getting to a step."""
@@ -504,8 +504,8 @@ class Planner(Agent):
         artifacts = earlier
         if decision is not None:
             loop = self._guide.index.loops[decision[0]]
-            made: Json = {**loop_decision(self._guide.profile, loop, decision[1]), "loopId": decision[0]}
-            artifacts = (*earlier, made)
+            artifact: Json = {**loop_decision(self._guide.profile, loop, decision[1]), "loopId": decision[0]}
+            artifacts = (*earlier, artifact)
         choice = Choice(None, None, merged(context, change), artifacts, self._mode == NEVER_STOP, None)
         try:
             state, evidence = self._guide.paths.follow(path, choice)

@@ -90,13 +90,13 @@ def _of_profile(program: Program, profile: Profile, done: set[str]) -> Iterator[
         contract = step.contract
         pack = None if contract is None or contract.ref == ASSESSMENT else packs.get(contract.ref)
         if pack is not None and not can_reject(pack):
-            made: dict[str, Json] = {"kind": "accepts-all", "contract": pack.ref, "schema": pack.schema}
-            yield Point(BlockerGoal, place, InvalidRequiredOutput.code), made
+            proof: dict[str, Json] = {"kind": "accepts-all", "contract": pack.ref, "schema": pack.schema}
+            yield Point(BlockerGoal, place, InvalidRequiredOutput.code), proof
 
 
 def _contradiction(each: Excluded) -> dict[str, Json] | None:
     """Return the conditions that contradict one another, in every iteration that makes a difference."""
-    found: list[Json] = []
+    proofs: list[Json] = []
     for iteration in each.scope.iterations(each.wishes):
         wishes = each.scope.together(iteration, each.wishes)
         fixed = each.scope.fixed(iteration)
@@ -105,9 +105,9 @@ def _contradiction(each: Excluded) -> dict[str, Json] | None:
             return None
         if each.scope.loop is not None:
             proof["iteration"] = iteration
-        found.append(proof)
-    first: Any = found[0]
-    return first if len(found) == 1 and each.scope.loop is None else {"kind": "contradiction", "iterations": found}
+        proofs.append(proof)
+    first: Any = proofs[0]
+    return first if len(proofs) == 1 and each.scope.loop is None else {"kind": "contradiction", "iterations": proofs}
 
 
 def core_proof(solver: Solver, wishes: list[Wish], fixed: dict[str, int]) -> dict[str, Json] | None:
@@ -211,7 +211,7 @@ def _contexts(proof: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _near(conditions: list[dict[str, Any]], name: str) -> list[Any]:
-    found: list[Any] = [True, False, "", "something", 0, 1, -1, [], {}]
+    values: list[Any] = [True, False, "", "something", 0, 1, -1, [], {}]
     stack = [each["condition"] for each in conditions]
     while stack:
         node = stack.pop()
@@ -221,10 +221,10 @@ def _near(conditions: list[dict[str, Any]], name: str) -> list[Any]:
             for key, operand in node.items():
                 for value in operand if isinstance(operand, list) else [operand]:
                     if key != "var":
-                        found += _variants(value)
+                        values += _variants(value)
         elif isinstance(node, dict):
             stack += node.values()
-    return found
+    return values
 
 
 def _variants(value: Any) -> list[Any]:

@@ -59,14 +59,14 @@ class _RunDriver:
     """One run under way."""
 
     def __init__(self, setup: Setup, agent: Agent) -> None:
-        made = frozen(setup.ir, onboarding=setup.onboarding)
-        if isinstance(made, Err):
-            raise ValueError(made.error.message)
+        pinned = frozen(setup.ir, onboarding=setup.onboarding)
+        if isinstance(pinned, Err):
+            raise ValueError(pinned.error.message)
         self._setup = setup
         self._agent = agent
         self._bench = Bench(setup)
         self._profile = profile_of(setup.profile)
-        self._program = Program(*made.value, self._profile)
+        self._program = Program(*pinned.value, self._profile)
         self._history = History()
         self._arrivals: Counter[str] = Counter()
         self._tokens: dict[str, str] = {}
@@ -240,11 +240,11 @@ class _RunDriver:
         grant = issuer.resolve_continue(self._tokens["$continue"])
         assert not isinstance(grant, Err), grant
         own = grant.value
-        made = issuer.continue_token(
+        token = issuer.continue_token(
             structs.replace(own, attempt_id=child_attempt(own.attempt_id), workflow_ref=_OTHER_VERSION)
         )
-        assert not isinstance(made, Err), made
-        return made.value
+        assert not isinstance(token, Err), token
+        return token.value
 
     def _call(self, tool: str, request: dict[str, Json], *, is_advance: bool = False) -> None:
         """Make a call, record what it did, and let the agent know."""

@@ -152,10 +152,10 @@ class History:
         pending = response.get("pending")
         step = pending["stepId"] if isinstance(pending, dict) else self._steps.get(str(token))
         for name in ("continueToken", "retryContinueToken", "checkpointToken", "resumeToken"):
-            made = response.get(name)
-            if isinstance(made, str) and node is not None and step is not None:
-                self._nodes.setdefault(made, node)
-                self._steps.setdefault(made, step)
+            value = response.get(name)
+            if isinstance(value, str) and node is not None and step is not None:
+                self._nodes.setdefault(value, node)
+                self._steps.setdefault(value, step)
         if response.get("kind") == "blocked" and response.get("retryable") is False:
             self.terminal_tokens.add(str(response.get("continueToken")))
 
@@ -287,13 +287,13 @@ def mark_engine_defects(
 ) -> tuple[EngineDefectMark, ...]:
     """The marks of a run. `sizes` are the lengths of the log before and after each exchange."""
     facts, history = DocumentFacts(index), History(log)
-    found: list[EngineDefectMark] = []
+    marks: list[EngineDefectMark] = []
     for number, (exchange, (before, after)) in enumerate(zip(exchanges, sizes, strict=True)):
         moment = Moment(facts, history, exchange, log[before:after])
         history.at(before, after)
-        found += _marks(number, moment)
+        marks += _marks(number, moment)
         history.add(exchange, before, after)
-    return tuple(found)
+    return tuple(marks)
 
 
 def _marks(number: int, moment: Moment) -> Iterator[EngineDefectMark]:

@@ -104,10 +104,10 @@ def position_of(bench: Bench, place: NodeAddress) -> Position:
 
 
 def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
-    found = bench.home.stores.snapshots.get(node.snapshot_ref)
-    if isinstance(found, Err) or found.value is None:
+    stored = bench.home.stores.snapshots.get(node.snapshot_ref)
+    if isinstance(stored, Err) or stored.value is None:
         raise AssertionError(f"node {node.node_id} has no snapshot")
-    return found.value
+    return stored.value
 
 
 def _earlier_artifacts(
@@ -126,8 +126,8 @@ def _earlier_artifacts(
         inside.append(each)
         if asks_questions(profile) and question_patch(snapshot) is not None:
             asked.add(each)
-    found = Lineage(events, run, node_id).artifacts(inside, asked)
-    return tuple(found)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
+    artifacts = Lineage(events, run, node_id).artifacts(inside, asked)
+    return tuple(artifacts)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
 
 
 class History:
@@ -371,7 +371,7 @@ def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
     appended: dict[NodeId, list[NodeOutputAppended]] = {}
     for event in of_kind(position.events, NodeOutputAppended):
         appended.setdefault(event.scope.node_id, []).append(event)
-    found: list[Json] = []
+    outputs: list[Json] = []
     for advance in of_kind(position.events, AdvanceRecorded):
         node, outcome = advance.scope.node_id, advance.data.outcome
         if advance.scope.run_id != position.run.run_id:
@@ -382,8 +382,8 @@ def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
             continue
         submitted = _submitted(appended.get(node, ()), advance.data.attempt_id)
         if submitted:
-            found.append({**_step(bench, position.run, node), **submitted})
-    return found
+            outputs.append({**_step(bench, position.run, node), **submitted})
+    return outputs
 
 
 def _keeps_outputs(bench: Bench, target: Node) -> bool:
@@ -414,17 +414,17 @@ def _submitted(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> di
             notes = payload.notes_markdown
         elif isinstance(payload, ArtifactPayload):
             artifacts.append((int(place.lstrip("_")), payload.artifact))
-    found: dict[str, Json] = {} if notes is None else {"notes": notes}
+    submitted: dict[str, Json] = {} if notes is None else {"notes": notes}
     if artifacts:
-        found["artifacts"] = [content for _, content in sorted(artifacts, key=lambda each: each[0])]
-    return found
+        submitted["artifacts"] = [content for _, content in sorted(artifacts, key=lambda each: each[0])]
+    return submitted
 
 
 def _gaps(bench: Bench, position: Position) -> list[Json]:
-    found: list[Json] = []
+    gaps: list[Json] = []
     for gap in project_gaps(position.events).of_run(position.run.run_id):
         reason = gap.data.reason
-        shown = {
+        row = {
             **_step(bench, position.run, gap.node_id),
             "severity": gap.data.severity,
             "category": reason.category,
@@ -432,6 +432,6 @@ def _gaps(bench: Bench, position: Position) -> list[Json]:
             "summary": gap.data.summary,
         }
         if gap.data.details is not None:
-            shown["details"] = gap.data.details.to_wire()
-        found.append(shown)
-    return found
+            row["details"] = gap.data.details.to_wire()
+        gaps.append(row)
+    return gaps

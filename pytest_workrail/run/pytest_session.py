@@ -38,14 +38,14 @@ def in_own_words(
     place: tuple[str, int] | None = None,
 ) -> Any:
     """A failure as its own text without our code around it; `reason` is what the one-line reports of pytest show."""
-    shown = excinfo.getrepr(style="value")
+    text = excinfo.getrepr(style="value")
     if config.getoption("tbstyle", "auto") == "line":
-        shown.reprtraceback.reprentries = []  # the reason says it all
-    if shown.reprcrash is not None:
-        shown.reprcrash.message = reason
+        text.reprtraceback.reprentries = []  # the reason says it all
+    if text.reprcrash is not None:
+        text.reprcrash.message = reason
         if place is not None:
-            shown.reprcrash.path, shown.reprcrash.lineno = place
-    return shown
+            text.reprcrash.path, text.reprcrash.lineno = place
+    return text
 
 
 class ItemOutcome(str, Enum):

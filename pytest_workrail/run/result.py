@@ -142,7 +142,7 @@ class Matching:
 
     def _elsewhere(self, value: Any, known: re.Pattern[str]) -> Any:
         if isinstance(value, str):
-            return known.sub(lambda found: self._texts[found[0]], value)
+            return known.sub(lambda match: self._texts[match[0]], value)
         if isinstance(value, dict):
             return {name: self._elsewhere(item, known) for name, item in value.items()}
         if isinstance(value, list):
@@ -204,11 +204,12 @@ def exchange_lines(transcript: Transcript, most: int = _MOST_EXCHANGES) -> list[
     for mark in transcript.engine_defects:
         marks.setdefault(mark.exchange + 1, []).append(f"{mark.id} {mark.outcome}")
     left_out = max(0, len(transcript.exchanges) - most)
-    shown = list(enumerate(transcript.exchanges, 1))[left_out:]
+    numbered = list(enumerate(transcript.exchanges, 1))[left_out:]
     lines = [f"... {left_out} earlier exchanges not shown"] if left_out else []
     width = len(str(len(transcript.exchanges)))
     return lines + [
-        f"{number:>{width}}  {_asked(each)} -> {_answered(each)}{_marked(marks.get(number))}" for number, each in shown
+        f"{number:>{width}}  {_asked(each)} -> {_answered(each)}{_marked(marks.get(number))}"
+        for number, each in numbered
     ]
 
 
@@ -288,9 +289,9 @@ class RunItems(tuple[str, ...]):
 
 
 def _of(run: Run, items: Iterable[str]) -> tuple[str, ...]:
-    made = RunItems(items)
-    made.run = run
-    return made
+    of_kind = RunItems(items)
+    of_kind.run = run
+    return of_kind
 
 
 class Ending(Struct, frozen=True):
@@ -314,10 +315,10 @@ class Run(Struct, frozen=True, eq=False):
         return isinstance(other, Run) and (self.transcript, self.ending) == (other.transcript, other.ending)
 
     def __repr__(self) -> str:
-        told = [f"done: {', '.join(self.steps) or 'nothing'}"]
-        told += [f"blockers: {', '.join(self.blockers)}"] if self.blockers else []
-        told += [f"gaps: {', '.join(self.gaps)}"] if self.gaps else []
-        return f"<Run of {self.transcript.workflow_id}: {self.status} ({'; '.join(told)})>"
+        parts = [f"done: {', '.join(self.steps) or 'nothing'}"]
+        parts += [f"blockers: {', '.join(self.blockers)}"] if self.blockers else []
+        parts += [f"gaps: {', '.join(self.gaps)}"] if self.gaps else []
+        return f"<Run of {self.transcript.workflow_id}: {self.status} ({'; '.join(parts)})>"
 
     @property
     def status(self) -> str:
@@ -373,12 +374,12 @@ class Run(Struct, frozen=True, eq=False):
     @property
     def prompts(self) -> dict[str, str]:
         """The prompt of each step as the agent saw it last."""
-        shown: dict[str, str] = {}
+        by_step: dict[str, str] = {}
         for response in self.responses:
             pending: Any = response.get("pending")
             if pending is not None:
-                shown[pending["stepId"]] = pending["prompt"]
-        return shown
+                by_step[pending["stepId"]] = pending["prompt"]
+        return by_step
 
     def outline(self) -> str:
         """Return the run in a few lines: each attempt at a step with its blockers and gaps, and how it ended."""
@@ -406,8 +407,8 @@ class Run(Struct, frozen=True, eq=False):
         self.golden(self.transcript, name, check_matchers(matchers))
 
     def _final_list(self, member: str) -> list[dict[str, Any]]:
-        found: Any = self.transcript.final[member]
-        return list(found)
+        members: Any = self.transcript.final[member]
+        return list(members)
 
 
 def _without_names(output: dict[str, Json]) -> dict[str, Json]:

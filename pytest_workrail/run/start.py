@@ -85,10 +85,10 @@ class RunFailed(AssertionError):  # noqa: N818 - reads as what it is in a test r
 
 def _finding_line(finding: Finding) -> str:
     at = "" if finding.span is None else f":{finding.span.start.line}:{finding.span.start.column}"
-    return f"  {_shown(finding.path) or 'workflow'}{at}: {finding.code} {finding.message} ({finding.pointer or '/'})"
+    return f"  {_relative(finding.path) or 'workflow'}{at}: {finding.code} {finding.message} ({finding.pointer or '/'})"
 
 
-def _shown(path: str) -> str:
+def _relative(path: str) -> str:
     """Return a path as a reader would write it: without the folder everything happens in."""
     return path.removeprefix(os.path.join(os.getcwd(), ""))
 

@@ -244,16 +244,16 @@ class WorkflowItem(pytest.Item):
             raise WorkflowNotDone(sources.error)
         try:
             compiled = start.compile(self.path, **sources.value._asdict())
-            made = start.run(compiled, profile=self._profile)
+            run = start.run(compiled, profile=self._profile)
         except (start.WorkflowInvalid, start.RunFailed) as problem:
             raise WorkflowNotDone(str(problem)) from None
-        record_run(self.config, self.nodeid, made.transcript)
-        if made.status != "complete":
+        record_run(self.config, self.nodeid, run.transcript)
+        if run.status != "complete":
             from pytest_workrail.scenarios.drivers import transcript_lines
 
-            head = f"the run ended as {made.status}, expected complete"
-            raise WorkflowNotDone("\n".join([head, *transcript_lines(made)]))
-        unreached = unreached_steps(made.transcript)
+            head = f"the run ended as {run.status}, expected complete"
+            raise WorkflowNotDone("\n".join([head, *transcript_lines(run)]))
+        unreached = unreached_steps(run.transcript)
         if unreached:
             raise WorkflowNotDone("\n".join(["the run is complete, but steps never ran:", *unreached]))
 

@@ -215,15 +215,16 @@ def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None
 
 
 def member_faults(
-    wanted: Iterable[tuple[str, Any]], actual: Mapping[str, Any], pointer: str, shown: Callable[[Any], str]
+    wanted: Iterable[tuple[str, Any]], actual: Mapping[str, Any], pointer: str, describe: Callable[[Any], str]
 ) -> Iterator[Fault]:
     """Yield the expected members that differ in an object. Other members do not count."""
     for member, value in wanted:
-        found = actual.get(member)
+        actual_value = actual.get(member)
         is_part = member in _PARTS
-        if (value not in str(found)) if is_part else found != value:
+        if (value not in str(actual_value)) if is_part else actual_value != value:
             part = "a string that contains " if is_part else ""
-            yield Fault(f"{member}: expected {part}{shown(value)}, found {shown(found)}", child(pointer, member))
+            message = f"{member}: expected {part}{describe(value)}, found {describe(actual_value)}"
+            yield Fault(message, child(pointer, member))
 
 
 class PlayedScenario(NamedTuple):
@@ -269,11 +270,11 @@ _MEMBER = "generated"
 Goal = TypeVar("Goal")
 
 
-def stamped(document: dict[str, Json], shown: Sequence[str]) -> dict[str, Json]:
+def stamped(document: dict[str, Json], goals: Sequence[str]) -> dict[str, Json]:
     """Return the document with a note of who wrote it, and a digest that tells when somebody else changed it."""
     bare = {name: value for name, value in document.items() if name != _MEMBER}
-    made: dict[str, Json] = {"by": BY, "goals": list[Json](shown), "digest": canonical_hash(bare)}
-    return {**bare, _MEMBER: made}
+    stamp: dict[str, Json] = {"by": BY, "goals": list[Json](goals), "digest": canonical_hash(bare)}
+    return {**bare, _MEMBER: stamp}
 
 
 def is_generated(document: Mapping[str, Any]) -> bool:
@@ -292,9 +293,11 @@ def file_bytes(document: dict[str, Json]) -> bytes:
 
 def redundant(shows: Mapping[str, Collection[Goal]], removable: Collection[str]) -> list[str]:
     """Of the removable scenarios those whose goals the others show as well; those that show least go first."""
-    found: list[str] = []
+    superfluous: list[str] = []
     for name in sorted(removable, key=lambda name: (len(shows[name]), name)):
-        others: set[Goal] = set().union(*(shows[other] for other in shows if other != name and other not in found))
+        others: set[Goal] = set().union(
+            *(shows[other] for other in shows if other != name and other not in superfluous)
+        )
         if set(shows[name]) <= others:
-            found.append(name)
-    return sorted(found)
+            superfluous.append(name)
+    return sorted(superfluous)

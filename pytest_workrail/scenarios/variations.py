@@ -61,11 +61,11 @@ def generated(subject: Subject, piece: Mapping[str, Any]) -> dict[str, Json]:
     """Return the result for one subject, in the form that `generate` reports. `piece` has the scenarios that exist."""
     present = {each["name"]: each["value"] for each in piece["scenarios"]}
     shows = {name: subject.goals_of(document) for name, document in present.items()}
-    before = frozenset().union(*(shown for shown in shows.values() if shown is not None)) & set(subject.goals)
+    before = frozenset().union(*(goals for goals in shows.values() if goals is not None)) & set(subject.goals)
     runs = search(subject, before)
     missing = set(subject.goals) - before - set().union(*(run.goals for run in runs))
     new = [goal for goal in subject.goals if goal not in before and goal not in missing]
-    known = {name: shown & set(subject.goals) for name, shown in shows.items() if shown is not None}
+    known = {name: goals & set(subject.goals) for name, goals in shows.items() if goals is not None}
     ours = [name for name in known if is_untouched(present[name]) and not name.endswith(f".complete{SCENARIO_ENDING}")]
     kept = [name for name in present if shows[name] is not None or not is_untouched(present[name])]
     return {
@@ -97,9 +97,9 @@ def search(subject: Subject, before: frozenset[str]) -> list[Shown]:
         is_dry = True
         for goal in list(missing):
             # A variation made for one goal may show another; it is tried once, so it is kept for that one.
-            while goal in missing and (found := _showing_new(subject, goal, kept, tried, missing)) is not None:
-                kept.append(found)
-                _cover(missing, found)
+            while goal in missing and (variation := _showing_new(subject, goal, kept, tried, missing)) is not None:
+                kept.append(variation)
+                _cover(missing, variation)
                 is_dry = False
     wanted = [goal for goal in subject.goals if goal not in before]
     return _fewest(kept, wanted, keep_first=not before)
@@ -152,13 +152,13 @@ def _fewest(runs: Sequence[Shown], wanted: Sequence[str], *, keep_first: bool) -
 def _scenarios(
     subject: Subject, piece: Mapping[str, Any], runs: Sequence[Shown], new: Sequence[str], taken_files: Sequence[str]
 ) -> Iterator[Json]:
-    taken = set(taken_files)
+    used = set(taken_files)
     for run in runs:
         others = set().union(*(other.goals for other in runs if other is not run))
         own = [goal for goal in new if goal in run.goals and goal not in others]
         is_plain = run is runs[0] and not piece["scenarios"]
-        name = _name(piece["name"], "complete" if is_plain else (own or ["more"])[0], taken)
-        taken.add(name)
+        name = _name(piece["name"], "complete" if is_plain else (own or ["more"])[0], used)
+        used.add(name)
         document: dict[str, Json] = {
             "description": "The plain run to the end." if is_plain else _description(own),
             subject.member: {**piece["sources"], **run.content},
@@ -168,10 +168,10 @@ def _scenarios(
         yield {"name": name, "profiles": [], "turns": 0, "document": stamped(document, own)}
 
 
-def _name(stem: str, goal: str, taken: set[str]) -> str:
+def _name(stem: str, goal: str, used: set[str]) -> str:
     base = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-")[:_LONGEST_NAME].strip("-")
     name, number = f"{stem}.{base}{SCENARIO_ENDING}", 2
-    while name in taken:
+    while name in used:
         name, number = f"{stem}.{base}-{number}{SCENARIO_ENDING}", number + 1
     return name
 

@@ -95,41 +95,41 @@ _TROUBLES: dict[HostTrouble, HostReason] = {
 def unmet(scenario: Mapping[str, Any], run: Run) -> tuple[Fault, ...]:
     """Everything about a run that is not as a scenario, whose shape was checked, expects it; in a fixed order."""
     expected: Mapping[str, Any] = scenario.get("expect", {})
-    found = list(status_faults(run.status, expected.get("status"), "complete", "/expect/status"))
+    faults = list(status_faults(run.status, expected.get("status"), "complete", "/expect/status"))
     if "steps" in expected:
-        found += _sequence(expected["steps"], run.steps, "/expect/steps", "step")
+        faults += _sequence(expected["steps"], run.steps, "/expect/steps", "step")
     if "blockers" in expected:
-        found += _list(expected["blockers"], _blockers(run), "/expect/blockers", "blocker", _OF_BLOCKERS)
+        faults += _list(expected["blockers"], _blockers(run), "/expect/blockers", "blocker", _OF_BLOCKERS)
     if "gaps" in expected:
-        found += _list(expected["gaps"], _final(run, "gaps"), "/expect/gaps", "gap", _OF_GAPS)
+        faults += _list(expected["gaps"], _final(run, "gaps"), "/expect/gaps", "gap", _OF_GAPS)
     if "engineDefects" in expected:
         struck = [mark.id for mark in run.engine_defects]
-        found += _sequence(expected["engineDefects"], struck, "/expect/engineDefects", "engine defect")
+        faults += _sequence(expected["engineDefects"], struck, "/expect/engineDefects", "engine defect")
     if "skipped" in expected:
-        found += _list(expected["skipped"], _skipped(run), "/expect/skipped", "skipped step", _OF_SKIPPED)
+        faults += _list(expected["skipped"], _skipped(run), "/expect/skipped", "skipped step", _OF_SKIPPED)
     if "outputs" in expected:
-        found += _outputs(expected["outputs"], run)
+        faults += _outputs(expected["outputs"], run)
     if "context" in expected:
-        found += _context(expected["context"], run)
+        faults += _context(expected["context"], run)
     if "error" in expected:
-        found += _error(expected["error"], run)
-    return tuple(found)
+        faults += _error(expected["error"], run)
+    return tuple(faults)
 
 
 def _final(run: Run, member: str) -> list[dict[str, Any]]:
-    found: Any = run.transcript.final[member]
-    return list(found)
+    members: Any = run.transcript.final[member]
+    return list(members)
 
 
 def _blockers(run: Run) -> list[dict[str, Any]]:
     """Return every blocker the agent met, with the step it stopped."""
-    found: list[dict[str, Any]] = []
+    blockers: list[dict[str, Any]] = []
     for exchange in run.transcript.exchanges:
         response: Any = exchange.response
         if response.get("kind") == "blocked" and exchange.request.get("intent") == "advance":
             step = response["pending"]["stepId"]
-            found += [{**blocker, "step": step} for blocker in response["blockers"]["blockers"]]
-    return found
+            blockers += [{**blocker, "step": step} for blocker in response["blockers"]["blockers"]]
+    return blockers
 
 
 def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, noun: str) -> Iterator[Fault]:
@@ -137,9 +137,9 @@ def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, noun: 
     if at is None:
         return
     expected = wanted[at] if at < len(wanted) else "none"
-    found = actual[at] if at < len(actual) else "none"
+    value = actual[at] if at < len(actual) else "none"
     place = child(pointer, at) if at < len(wanted) else pointer
-    yield Fault(f"{noun} {at + 1}: expected {expected}, found {found}; all {noun}s: {_listed(actual)}", place)
+    yield Fault(f"{noun} {at + 1}: expected {expected}, found {value}; all {noun}s: {_listed(actual)}", place)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -152,14 +152,14 @@ def _list(
     """Objects in order: a name alone is the value of the first member, and of an object only the given ones count."""
     key = members[0]
     names = [each if isinstance(each, str) else each[key] for each in wanted]
-    found = list(_sequence(names, [str(each[key]) for each in actual], pointer, noun))
-    if found:
-        yield from found
+    faults = list(_sequence(names, [str(each[key]) for each in actual], pointer, noun))
+    if faults:
+        yield from faults
         return
     for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
         if not isinstance(one, str):
             given = ((name, one[name]) for name in members if name in one)
-            yield from member_faults(given, other, child(pointer, index), _shown)
+            yield from member_faults(given, other, child(pointer, index), _excerpt)
 
 
 def _skipped(run: Run) -> list[dict[str, Any]]:
@@ -184,7 +184,8 @@ def _outputs(expected: Mapping[str, Any], run: Run) -> Iterator[Fault]:
             have = actual.get(member, [] if member == "artifacts" else None)
             if not js.deep_equal(want, have):
                 yield Fault(
-                    f"{member} of step {step}: expected {_shown(want)}, found {_shown(have)}", child(pointer, member)
+                    f"{member} of step {step}: expected {_excerpt(want)}, found {_excerpt(have)}",
+                    child(pointer, member),
                 )
 
 
@@ -192,8 +193,8 @@ def _context(expected: Mapping[str, Json], run: Run) -> Iterator[Fault]:
     for name, value in expected.items():
         actual = run.context.get(name)
         if not js.deep_equal(value, actual):
-            said = "no value" if name not in run.context else _shown(actual)
-            yield Fault(f"variable {name}: expected {_shown(value)}, found {said}", child("/expect/context", name))
+            text = "no value" if name not in run.context else _excerpt(actual)
+            yield Fault(f"variable {name}: expected {_excerpt(value)}, found {text}", child("/expect/context", name))
 
 
 def _error(code: str, run: Run) -> Iterator[Fault]:
@@ -229,7 +230,7 @@ def _pending(exchange: Exchange) -> str | None:
     return None if pending is None else str(pending["stepId"])
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = canonical_bytes(value).decode("utf-8", "replace")
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
@@ -289,9 +290,9 @@ def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
     def failed(*faults: Fault) -> Err[ScenarioFailure]:
         return Err(ScenarioFailure(scenario.file, scenario.document, faults))
 
-    found = errors(own_findings(value))
-    if found:
-        return scenario.invalid(found)
+    findings = errors(own_findings(value))
+    if findings:
+        return scenario.invalid(findings)
     sources = project_sources(scenario.folder)
     if isinstance(sources, Err):
         return failed(Fault(sources.error, ""))

@@ -110,19 +110,19 @@ def value_of(node: object, context: Context) -> bool | None:
 
 def unsupported_operators(condition: object) -> list[str]:
     """The keys that are no part of the language, each once, in the order a reader meets them."""
-    found: dict[str, None] = {}
+    unknown: dict[str, None] = {}
     stack = [condition]
     while stack:
         node = stack.pop()
         if not isinstance(node, dict):
             continue
-        found.update(dict.fromkeys(key for key in js.keys(node) if key not in OPERATORS))
+        unknown.update(dict.fromkeys(key for key in js.keys(node) if key not in OPERATORS))
         nested: list[object] = []
         for combinator in _COMBINATORS:
             members = node.get(combinator)
             nested.extend(members if isinstance(members, list) else [members])
         stack.extend(reversed(nested))
-    return list(found)
+    return list(unknown)
 
 
 def compare(node: dict[str, Any], context: Context) -> bool | None:
@@ -202,8 +202,8 @@ def _matches(value: object, pattern: object) -> bool | None:
     compiled = compile_pattern(js.text(pattern), "i")
     if isinstance(compiled, Err):
         return False
-    found = compiled.value.search(js.trim(_plain(value)), DEFAULT_TIMEOUT)
-    return None if isinstance(found, Err) else found.value
+    matched = compiled.value.search(js.trim(_plain(value)), DEFAULT_TIMEOUT)
+    return None if isinstance(matched, Err) else matched.value
 
 
 def _is_in(value: object, members: object) -> bool | None:

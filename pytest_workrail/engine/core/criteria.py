@@ -141,10 +141,10 @@ def evaluate_criteria(
 
 
 def _rules_validation(found_issues: list[tuple[Any, list[str]]]) -> Validation:
-    issues = tuple(issue for _, found in found_issues for issue in found)
+    issues = tuple(issue for _, own in found_issues for issue in own)
     if not issues:
         return Validation(True)
-    quotes_json = any(found and _QUOTED_JSON.search(js.text(rule.get("message", ""))) for rule, found in found_issues)
+    quotes_json = any(own and _QUOTED_JSON.search(js.text(rule.get("message", ""))) for rule, own in found_issues)
     return Validation(False, issues, (_JSON_HINT, _REVIEW) if quotes_json else (_REVIEW,))
 
 
@@ -252,10 +252,10 @@ def _search(pattern: str, flags: str, text: str, seconds: float) -> bool:
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, Err):
         raise _EvaluationError(f"invalid pattern: {compiled.error}")
-    found = compiled.value.search(text, seconds)
-    if isinstance(found, Err):
+    matched = compiled.value.search(text, seconds)
+    if isinstance(matched, Err):
         raise _EvaluationError("the pattern took too long")
-    return found.value
+    return matched.value
 
 
 def _read_json(text: str) -> Any:

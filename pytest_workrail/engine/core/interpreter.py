@@ -365,11 +365,11 @@ class Search:
     def run(self) -> Ok[Selection] | Err[InterpreterError]:
         for _ in range(MAX_ROUNDS):
             if self.stack:
-                found = self._in_loop()
-                if isinstance(found, StepInstance):
-                    return self._pending(found)
-                if found is not None:
-                    return Err(found)
+                outcome = self._in_loop()
+                if isinstance(outcome, StepInstance):
+                    return self._pending(outcome)
+                if outcome is not None:
+                    return Err(outcome)
                 if self.stack:
                     continue
             step = self._top_level()

@@ -283,8 +283,8 @@ class LoopKernel:
             return InvalidLoop(f"Loop '{plan.loop_id}' has an empty body", plan.loop_id)
         limit = plan.max_iterations
         if not _is_count(limit):
-            shown = js.text(limit)
-            return InvalidLoop(f"maxIterations must be a non-negative integer (got {shown})", plan.loop_id)
+            written = js.text(limit)
+            return InvalidLoop(f"maxIterations must be a non-negative integer (got {written})", plan.loop_id)
         if frame.iteration >= limit:
             message = f"Iteration {frame.iteration} of loop '{plan.loop_id}' is beyond its limit of {js.text(limit)}"
             return InvalidState(message, plan.loop_id)
@@ -432,9 +432,9 @@ class LoopKernel:
     def _record_reading(self, reading: LoopReading, iteration: int) -> None:
         if self._tracer.is_full:
             return
-        shown = self._plan.source_loop_id
-        summary = f"Loop '{shown}' iteration {iteration}: artifact match={reading.word} — {reading.detail}"
-        self._tracer.record("evaluated_condition", summary, LoopRef(shown), IterationRef(iteration))
+        loop_id = self._plan.source_loop_id
+        summary = f"Loop '{loop_id}' iteration {iteration}: artifact match={reading.word} — {reading.detail}"
+        self._tracer.record("evaluated_condition", summary, LoopRef(loop_id), IterationRef(iteration))
 
     def _record_result(self, label: str, iteration: int, goes_on: bool) -> None:
         if self._tracer.is_full:

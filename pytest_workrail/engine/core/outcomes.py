@@ -192,25 +192,25 @@ def actual(name: str, context: Context) -> UnsetActual | ValueActual | LargeActu
 
 def blame(condition: object, wanted: bool, context: Context) -> tuple[Unmet, ...]:
     """The comparisons because of which a condition did not come out as wanted, in reading order, each once."""
-    found: list[Unmet] = []
-    _collect(condition, wanted, context, found, 0)
-    return tuple({canonical(each): each for each in found}.values())
+    unmet: list[Unmet] = []
+    _collect(condition, wanted, context, unmet, 0)
+    return tuple({canonical(each): each for each in unmet}.values())
 
 
-def _collect(node: object, wanted: bool, context: Context, found: list[Unmet], depth: int) -> None:
+def _collect(node: object, wanted: bool, context: Context, unmet: list[Unmet], depth: int) -> None:
     if not isinstance(node, dict) or depth > MAX_DEPTH:
         return
     if "var" in node:
         if compare(node, context) is (not wanted):
-            found.append(_unmet(node, wanted, context))
+            unmet.append(_unmet(node, wanted, context))
         return
     match combination(node):
         case Negation(member):
-            _collect(member, not wanted, context, found, depth + 1)
+            _collect(member, not wanted, context, unmet, depth + 1)
         case Members(_, members):
             for member in members:
                 if value_of(member, context) is (not wanted):
-                    _collect(member, wanted, context, found, depth + 1)
+                    _collect(member, wanted, context, unmet, depth + 1)
 
 
 def _unmet(node: dict[str, Any], wanted: bool, context: Context) -> Unmet:

@@ -158,9 +158,9 @@ def assess(
         if isinstance(chosen, _Problem):
             problems.append(chosen)
             continue
-        record, found = _read(by_id[ref], chosen)
+        record, own_problems = _read(by_id[ref], chosen)
         recorded.append(record)
-        problems.extend(found)
+        problems.extend(own_problems)
     if problems:
         return _invalid(problems), ()
     return Validation(True), tuple(recorded)
@@ -431,18 +431,18 @@ class Judgement(Struct, frozen=True):
         """Why the advance can't simply go on, in the order of detection."""
         if self.failed:
             return (EvaluationFailed(),)
-        found: list[Reason] = []
+        reasons: list[Reason] = []
         match self.requirement:
             case Missing(ref, kinds):
-                found.append(MissingRequiredOutput(ref, kinds))
+                reasons.append(MissingRequiredOutput(ref, kinds))
             case Invalid(ref):
-                found.append(InvalidRequiredOutput(ref))
+                reasons.append(InvalidRequiredOutput(ref))
             case NotRequired() | Satisfied():
                 pass
-        found += capabilities
+        reasons += capabilities
         if self.lacks_notes:
-            found.append(MissingNotes(self.step_id))
-        return (*found, *self.followups, *dependencies)
+            reasons.append(MissingNotes(self.step_id))
+        return (*reasons, *self.followups, *dependencies)
 
 
 def stored_notes(notes: str | None) -> str | None:

@@ -49,8 +49,8 @@ def contract_guidance(ref: str, pack: ContractPack | None, fixed: Mapping[str, s
     example = pack.example
     if isinstance(example, dict):
         # A loop id that is not asked for would only mislead.
-        shown = {name: value for name, value in example.items() if name != "loopId"}
-        example = {**shown, **fixed}
+        members = {name: value for name, value in example.items() if name != "loopId"}
+        example = {**members, **fixed}
     lines += [f'Set `{name}` to "{value}"; nothing else is accepted here.' for name, value in fixed.items()]
     if pack.schema.get("x-objectMode") == "strict":
         lines.append("Any other field makes the artifact invalid.")

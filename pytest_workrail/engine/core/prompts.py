@@ -79,8 +79,8 @@ def _type_name(value: Any) -> str:
 
 
 def _preview(value: Any) -> str:
-    shown = "undefined" if value is _MISSING else js.text(value)
-    return shown if js.u16_length(shown) <= _PREVIEW_UNITS else js.u16_prefix(shown, _PREVIEW_UNITS) + "…"
+    text = "undefined" if value is _MISSING else js.text(value)
+    return text if js.u16_length(text) <= _PREVIEW_UNITS else js.u16_prefix(text, _PREVIEW_UNITS) + "…"
 
 
 def fragments_text(step: ProgramStep, context: Context) -> str:

@@ -38,21 +38,21 @@ _OTHER_TEXTS: tuple[str, ...] = ("other", *"qzxjkvw0123456789~#%&")
 
 def comparisons(condition: object) -> list[dict[str, Any]]:
     """Every comparison of a condition in reading order; members that the language ignores are not read."""
-    found: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
     stack = [condition]
     while stack:
         node = stack.pop()
         if not isinstance(node, dict):
             continue
         if "var" in node:
-            found.append(node)
+            nodes.append(node)
             continue
         match combination(node):
             case Members(_, members):
                 stack.extend(reversed(members))
             case Negation(member):
                 stack.append(member)
-    return found
+    return nodes
 
 
 def values_for(name: str, read: Sequence[dict[str, Any]]) -> list[Json]:
@@ -72,14 +72,14 @@ def _candidates(read: Sequence[dict[str, Any]]) -> Iterator[Json]:
         yield from _nearest(operator, js.to_number(operand))
     texts = {name: [js.text(operand) for operand in _operands(decided, name)] for name in _TEXTUAL}
     yield from (js.text(operand) for operator, operand in decided if operator in _TEXTUAL and operand is not None)
-    found = [text for operand in _operands(decided, "matches") for text in matching_texts(js.text(operand), "i")]
-    yield from found
+    matching = [text for operand in _operands(decided, "matches") for text in matching_texts(js.text(operand), "i")]
+    yield from matching
     yield from (True, False)
     yield from _operands(decided, "not_equals")
     yield _unlike(decided)
     yield ""
     yield from _numbers(decided)
-    yield from islice(_joined(texts, found), _MAX_JOINED)
+    yield from islice(_joined(texts, matching), _MAX_JOINED)
     yield _FILLER
 
 
@@ -138,12 +138,12 @@ def _flat(operand: object) -> list[Any]:
     return operand if isinstance(operand, list) else [operand]
 
 
-def _joined(texts: dict[str, list[str]], found: Sequence[str]) -> Iterator[str]:
+def _joined(texts: dict[str, list[str]], matching: Sequence[str]) -> Iterator[str]:
     """Texts that begin, go on and end as several operators ask for at once."""
     infixes = "".join(texts["contains"])
     for start in texts["startsWith"] or [""]:
         for filler in ("", _FILLER):
-            for end in (*texts["endsWith"], *found) or ("",):
+            for end in (*texts["endsWith"], *matching) or ("",):
                 yield start + filler + infixes + end
 
 
@@ -194,7 +194,7 @@ class ConditionSolver:
         """
         order = [name for name in self.variables if name not in context and name not in fixed and _is_settable(name)]
         try:
-            found = self._alternatives(wanted, context, frozenset(order))
+            alternatives = self._alternatives(wanted, context, frozenset(order))
         except _TooMany:
             return None
         places = {name: place for place, name in enumerate(order)}
@@ -203,7 +203,7 @@ class ConditionSolver:
             needed = _needed(alternative, places)
             return len(needed), [places[name] for name in needed], [_first(alternative[name]) for name in needed]
 
-        for alternative in sorted(found, key=cost):
+        for alternative in sorted(alternatives, key=cost):
             patch = {name: self._domains[name][_first(alternative[name]) - 1] for name in _needed(alternative, places)}
             if evaluate(self.condition, {**context, **patch}) is wanted:
                 return patch
@@ -284,24 +284,24 @@ _Of: TypeAlias = Callable[[object, bool], list[Alternative]]
 
 
 def _every(members: Iterable[object], wanted: bool, of: _Of) -> list[Alternative]:
-    found: list[Alternative] = [{}]
+    alternatives: list[Alternative] = [{}]
     for member in members:
-        found = _combined(found, of(member, wanted))
-        if not found:
+        alternatives = _combined(alternatives, of(member, wanted))
+        if not alternatives:
             break
-    return found
+    return alternatives
 
 
 def _any(members: Iterable[object], wanted: bool, of: _Of) -> list[Alternative]:
     """Each member as wanted and those before it the other way, since the first that is as wanted decides."""
-    found: list[Alternative] = []
+    alternatives: list[Alternative] = []
     before: list[Alternative] = [{}]
     for member in members:
-        found += _combined(before, of(member, wanted))
+        alternatives += _combined(before, of(member, wanted))
         before = _combined(before, of(member, not wanted))
         if not before:
             break
-    return _distinct(found)
+    return _distinct(alternatives)
 
 
 def _combined(ones: list[Alternative], others: list[Alternative]) -> list[Alternative]:
@@ -320,9 +320,9 @@ def _both(one: Alternative, other: Alternative) -> Alternative | None:
     return both
 
 
-def _distinct(found: Iterable[Alternative]) -> list[Alternative]:
+def _distinct(alternatives: Iterable[Alternative]) -> list[Alternative]:
     """The alternatives without those that another one contains."""
-    kept = list({frozenset(each.items()): each for each in found}.values())
+    kept = list({frozenset(each.items()): each for each in alternatives}.values())
     if len(kept) > MAX_ALTERNATIVES:
         raise _TooMany
     if not 1 < len(kept) <= _MAX_COMPARED:
