@@ -29,7 +29,6 @@ from pytest_workrail.sessions.replay import (
     judge,
     recorded_runs,
     reproduce,
-    unless_damaged,
 )
 from pytest_workrail.sessions.story import stories
 from pytest_workrail.sessions.versions import Version, load_version, open_source
@@ -64,15 +63,8 @@ def judge_session(
         return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(found))
     concerned = [run for run in runs.value if run.story.workflow_id in versions]
 
-    def judgements() -> tuple[Judgement, ...]:
-        return tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
-
-    if all(run.pinned.is_engines for run in concerned):
-        return JudgedSession(session_id, judgements(), left_out, concerns=True)
-    judged = unless_damaged(judgements)
-    if isinstance(judged, Err):
-        return JudgedSession(session_id, left_out=left_out, problem=judged.error, concerns=True)
-    return JudgedSession(session_id, judged.value, left_out, concerns=True)
+    judgements = tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
+    return JudgedSession(session_id, judgements, left_out, concerns=True)
 
 
 def judge_run(run: Recorded, version: Version) -> Judgement:

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.redaction import RULES, Redactor, Rule
-from pytest_workrail.sessions.replay import Recorded, recorded_runs, unless_damaged
+from pytest_workrail.sessions.replay import Recorded, recorded_runs
 from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
 from pytest_workrail.sessions.story import Story
 from pytest_workrail.sessions.versions import bundle_folder
@@ -237,12 +236,7 @@ def _settle(
     written = files.write(target, _json_bytes(scenario))
     if isinstance(written, Err):
         return Err(f"{target.name} can't be written: {written.error}")
-    attempt = (
-        Ok(play(target, target.name)) if run.pinned.is_engines else unless_damaged(partial(play, target, target.name))
-    )
-    if isinstance(attempt, Err):
-        return attempt
-    playing = attempt.value
+    playing = play(target, target.name)
     problem: str | None = None
     golden: bytes | None = None
     transcript: Transcript | None = None

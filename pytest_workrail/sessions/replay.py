@@ -6,7 +6,7 @@ that made the recording does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -79,31 +79,24 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
     from pytest_workrail.engine.core.index import FORMAT
     from pytest_workrail.engine.protocol.step_response import STEP_ID
+    from workrail_lint.systems.workrail.model.build import ir_problem
 
-    steps = ir.get("steps")
-    if ir.get("format") != FORMAT or not isinstance(steps, list):
+    if ir.get("format") != FORMAT:
         return Err("the pinned workflow is of a kind that is not known here")
-    own = [step for step in steps if isinstance(step, dict) and step.get("id") != STEP_ID]
-    injected = next((step for step in steps if isinstance(step, dict) and step.get("id") == STEP_ID), None)
-    onboarding = None if injected is None else {"title": str(injected["title"]), "prompt": str(injected["prompt"])}
+    problem = ir_problem(ir)
+    if problem is not None:
+        return Err(f"the pinned workflow is damaged ({problem})")
+    own = [step for step in ir["steps"] if step["id"] != STEP_ID]
+    injected = next((step for step in ir["steps"] if step["id"] == STEP_ID), None)
+    onboarding = None if injected is None else {"title": injected["title"], "prompt": injected["prompt"]}
     stripped = {**ir, "steps": own}
     return Ok(Pinned(stripped, onboarding, stripped, False))
 
 
 def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Program] | Err[str]:
-    """An IR, ready to run; an Err for one that is no IR at all, such as a forged pin."""
+    """Return an IR, ready to run."""
     made = frozen(ir, onboarding=False)
-    if isinstance(made, Err):
-        return Err(made.error.message)
-    return unless_damaged(lambda: Program(*made.value, profile_of(profile)))
-
-
-def unless_damaged(make: Callable[[], T]) -> Ok[T] | Err[str]:
-    """What is made with the IR that our own engine pinned, unless that is no IR at all: anybody may have written it."""
-    try:
-        return Ok(make())
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
-        return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
+    return Err(made.error.message) if isinstance(made, Err) else Ok(Program(*made.value, profile_of(profile)))
 
 
 class Recorded(Struct, frozen=True):

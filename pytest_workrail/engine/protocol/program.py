@@ -17,6 +17,7 @@ from pytest_workrail.engine.protocol.errors import ToolError, from_content, inte
 from pytest_workrail.engine.protocol.ports import LoadWorkflow
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.model.build import ir_problem
 from workrail_lint.systems.workrail.model.ir import Program as Definition
 from workrail_lint.systems.workrail.model.ir import ProgramStep
 
@@ -116,7 +117,7 @@ class Programs:
         if loaded.value.get("sourceKind") == "v1_pinned":
             ported = ported_ir(loaded.value)
             return ported if isinstance(ported, Err) else Ok(self.add(ported.value, workflow_hash))
-        if loaded.value.get("format") != FORMAT:
+        if loaded.value.get("format") != FORMAT or ir_problem(loaded.value) is not None:
             message = "The workflow this run names is not an executable one."
             return Err(precondition(message, "Start the workflow again to pin an executable version of it."))
         return Ok(self.add(loaded.value, workflow_hash))

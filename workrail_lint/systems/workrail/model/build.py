@@ -50,8 +50,19 @@ def step_model(step: dict[str, Any], pointer: str) -> Step:
     return model
 
 
+@cache
+def _ir_validator() -> Validator:
+    return compile_schema(load_schema("ir"), on_demand=True)
+
+
+def ir_problem(ir: dict[str, Any]) -> str | None:
+    """Return where an IR that did not come from the compiler is none; None if it is one."""
+    violations = _ir_validator().violations(ir)
+    return f"{violations[0].keyword} at {violations[0].pointer or '/'}" if violations else None
+
+
 def program_model(ir: dict[str, Any]) -> Program:
-    """Return the typed form of an IR, which only the compiler makes, so that it is not checked again."""
+    """Return the typed form of an IR that the compiler made, or that was checked with `ir_problem`."""
     from workrail_lint.systems.workrail.model.ir import Program
 
     model: Program = Build().root(Program, ir)
