@@ -65,11 +65,12 @@ def _by_rule(mutant: Mutant, program: Program, profiles: Sequence[ProfileName]) 
 
 
 def step_at(program: Program, path: Path) -> ProgramStep | None:
-    """Return the step or loop that a path of an IR is inside of."""
+    """Return the step or loop that a path of an IR is inside of; None where a mutant has removed it."""
     match path:
-        case ("steps", int(index), "body", int(inner), *_):
-            return program.steps[index].body[inner]
-        case ("steps", int(index), *_):
+        case ("steps", int(index), "body", int(inner), *_) if index < len(program.steps):
+            body = program.steps[index].body
+            return body[inner] if inner < len(body) else None
+        case ("steps", int(index), *_) if index < len(program.steps):
             return program.steps[index]
         case _:
             return None
