@@ -252,6 +252,19 @@ def test_levels_and_consequences() -> None:
     assert "blocker:rate:ASSESSMENT_FOLLOWUP_REQUIRED" not in gone_on
 
 
+def test_a_consequence_of_one_assessment_is_not_shown_by_another() -> None:
+    both = [*ASSESSMENTS, {**ASSESSMENTS[0], "id": "cost"}]
+    of_each = [FOLLOWUP | {"when": {"anyEqualsLevel": "large", "forAssessment": name}} for name in ("risk", "cost")]
+    source = workflow(step("rate", assessmentRefs=["risk", "cost"], assessmentConsequences=of_each), assessments=both)
+
+    def rated(name: str, level: str) -> dict[str, Any]:
+        return {"kind": "wr.assessment", "assessmentId": name, "dimensions": {"size": level}}
+
+    artifacts = [rated("risk", "small"), rated("cost", "large")]
+    names = shown(source, api.auto({"rate": {"artifacts": artifacts}}))
+    assert {name for name in names if name.startswith("consequence:")} == {"consequence:rate#cost:large"}
+
+
 def test_contracts_blockers_and_gaps() -> None:
     source = workflow(step("judge", outputContract={"contractRef": "wr.contracts.gate_verdict"}))
     assert goal_names(source)[1:] == [

@@ -163,6 +163,13 @@ def test_workflows_that_no_test_runs_count_when_they_are_named(project: CovProje
     assert [each["workflowId"] for each in project.report["workflows"]] == names
 
 
+def test_a_workflow_that_a_test_ran_in_another_version_is_not_counted_again(project: CovProject) -> None:
+    project.scenario("plain")
+    project.write("others/newer.json", workflow(step("alone"), id="demo.covered"))
+    project.run("--workrail-cov-source=others")
+    assert [each["workflowId"] for each in project.report["workflows"]] == ["demo.covered"]
+
+
 @pytest.mark.parametrize(
     ("source", "content", "said"),
     [

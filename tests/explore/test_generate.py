@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_workrail import api
-from pytest_workrail.agents.agent import Stop
+from pytest_workrail.agents.agent import Exchange, Stop
 from pytest_workrail.cli import main
 from pytest_workrail.coverage.goals import DecidesGoal, OrderGoal, StepGoal
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
-from pytest_workrail.explore.generation import generate, smallest_cover
+from pytest_workrail.explore.generation import generate, run_cost, smallest_cover
 from pytest_workrail.explore.runs import Plan, PlayedTurn
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.scenarios.drivers import play
 from workrail_lint import Ok, compile_workflow
 from workrail_lint import check as lint
+from workrail_lint.base.js import json_text
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SHARED = Path(os.environ.get("WORKRAIL_CORPUS") or FIXTURES.parent.parent / "shared")
@@ -220,6 +222,19 @@ def test_what_a_run_costs(release: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert {each["step"] for each in cost["dearestSteps"]} == {"plan", "review", "ship"}
     main(["generate", "release.json"])
     assert "shortest run: 3 calls, reads about" in capsys.readouterr().out
+
+
+def test_what_is_read_counts_for_the_step_it_shows_and_what_is_written_for_the_step_it_answers() -> None:
+    calls: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, {"pending": {"stepId": "one"}}),
+        ({"notes": "for one"}, {"pending": {"stepId": "two"}}),
+        ({"notes": "something longer for two"}, {}),
+    ]
+    exchanges = [Exchange("continue_workflow", request, response, False) for request, response in calls]
+    cost = run_cost("made up", SimpleNamespace(exchanges=exchanges))  # type: ignore[arg-type]
+    (start, one), (for_one, two), (for_two, end) = ((len(json_text(a)), len(json_text(b))) for a, b in calls)
+    assert cost.steps == {"one": one + for_one, "two": two + for_two + end}
+    assert (cost.calls, cost.written, cost.read) == (3, start + for_one + for_two, one + two + end)
 
 
 def test_the_cost_is_told_again_when_nothing_is_left_to_write(

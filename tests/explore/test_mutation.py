@@ -13,7 +13,7 @@ from control_mutants import control_mutants
 from planted import compiled
 
 from pytest_workrail.cli import main
-from pytest_workrail.explore.mutation_judge import Baseline, baseline, concerned, inert_reason, notices
+from pytest_workrail.explore.mutation_judge import Baseline, baseline, concerned, inert_reason, mutant_keys, notices
 from pytest_workrail.explore.mutation_operators import (
     CONDITION_PREFIXES,
     OPERATORS,
@@ -135,6 +135,8 @@ def test_what_is_proved_inert_is_noticed_by_no_run(name: str) -> None:
         ({"var": "a", "equals": 1}, "STP-DROP", False),
         ({"or": [{"var": "a", "equals": "x"}, {"var": "a", "in": ["x", "y"]}]}, "CND-MEMBER-DROP", True),
         ({"or": [{"var": "a", "equals": "x"}, {"var": "b", "equals": "y"}]}, "CND-MEMBER-DROP", False),
+        ({"and": [{"var": "a", "equals": "x"}, {"var": "b", "equals": "y"}]}, "CND-MEMBER-DROP", False),
+        ({"var": "a", "equals": 1}, "CND-DROP", False),
         ({"or": [{"var": "a", "gt": 1}, {"var": "a", "lte": 1}, {"not": {"var": "a", "gt": 1}}]}, "CND-DROP", True),
     ],
 )
@@ -142,6 +144,24 @@ def test_inertness_is_proved_and_never_guessed(condition: Any, operator: str, in
     ir = drawn(runCondition=condition)
     mutant = next(each for each in mutants(ir) if each.operator == operator and each.place == "review")
     assert (inert_reason(mutant, ir, ["reference"]) is not None) is inert
+
+
+def test_the_verdict_on_a_swap_depends_on_both_of_its_steps() -> None:
+    """A cached verdict counts only while the step, its neighbours and the scenarios are the same."""
+    ir = drawn()
+    payload = {"ir": ir, "profiles": ["reference"], "scenarios": AUTO}
+    (swap,) = [each for each in mutants(ir) if each.id == "STP-SWAP:plan"]
+
+    def key(**changed: Any) -> str:
+        return mutant_keys([swap], {**payload, **changed})[swap.id]
+
+    first, second, third = ir["steps"]
+    other = {"prompt": "Do something else."}
+    assert key() == key(ir={**ir, "steps": [first, second, {**third, **other}]})
+    for changed in ({"steps": [{**first, **other}, second, third]}, {"steps": [first, {**second, **other}, third]}):
+        assert key() != key(ir={**ir, **changed})
+    assert key() != key(scenarios=[])
+    assert key() != key(profiles=["locked"])
 
 
 def test_a_change_that_only_a_text_shows_is_unchecked_without_a_golden() -> None:

@@ -100,6 +100,10 @@ def test_a_wrong_proof_is_found_out() -> None:
     }
     assert not holds(wrong)
     assert not holds({"kind": "behind", "of": "condition:two:true", "proof": wrong})
+    assert not holds({"kind": "bound", "limit": 3, "proof": wrong})
+    assert not holds({"kind": "bound", "limit": 3, "ends": wrong})
+    assert holds({"kind": "accepts-all", "contract": "any", "schema": {"type": "object"}})
+    assert not holds({"kind": "accepts-all", "contract": "any", "schema": {"type": "object", "required": ["verdict"]}})
 
 
 def test_a_pattern_that_no_guess_meets_is_uncovered_and_not_infeasible() -> None:

@@ -64,6 +64,12 @@ def test_metadata_are_no_difference() -> None:
     assert compare(golden(metadata={"version": "1"}), golden(metadata={"version": "2"})) == []
 
 
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_between_two_goldens_the_metadata_are_those_of_the_newer_one(is_taken: bool) -> None:
+    old, new = golden(final=1, metadata={"version": "1"}), golden(final=2, metadata={"version": "2"})
+    assert merged(old, new, lambda *_: is_taken).value["metadata"] == {"version": "2"}
+
+
 def test_a_golden_may_lack_its_transcript_or_its_end() -> None:
     assert compare({}, {}) == []
     assert [each.pointer for each in compare({"final": 1}, {"final": 1, "transcript": []})] == ["/transcript"]

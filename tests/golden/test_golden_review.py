@@ -11,7 +11,7 @@ import pytest
 from golden_made_up import made_up
 
 from pytest_workrail.golden.document import golden_bytes
-from pytest_workrail.golden.pending import pending_bytes, pending_of
+from pytest_workrail.golden.pending import PendingChanges, pending_bytes, pending_of
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect is not installed")
 if not hasattr(pexpect, "spawn"):
@@ -97,6 +97,15 @@ def test_accept_one_reject_one_skip_one_quit_and_resume(folder: Path) -> None:
     assert terminal.ends() == 0
     assert _goldens(folder) == {"a": _run(0, 2, 3), "b": _run(0, 2), "c": _run(0)}
     assert not list(folder.rglob("*.pending"))
+
+
+def test_all_that_was_left_for_later_is_remembered(folder: Path) -> None:
+    pending = sorted(folder.rglob("*.pending"))
+    names = {group.key.id for group in PendingChanges(pending).groups[1:3]}
+    for name in sorted(names):
+        changes = PendingChanges(pending)
+        changes.skip(next(group for group in changes.groups if group.key.id == name))
+    assert PendingChanges(pending).skipped() == names
 
 
 def test_words_are_coloured_and_the_terminal_is_left_as_it_was(folder: Path) -> None:
