@@ -85,7 +85,6 @@ class WorkflowStats(Struct):
     sessions: int = 0
     forks: int = 0
     gaps: int = 0
-    checkpoints: int = 0
     versions: set[str] = msgspec.field(default_factory=set)
     statuses: Counter[str] = msgspec.field(default_factory=Counter)
     steps: dict[str, StepStats] = msgspec.field(default_factory=dict)

@@ -18,6 +18,7 @@ from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.recording import RecordedScenario, record
 from pytest_workrail.sessions.redaction import RULES, Redactor, own_rule
 from pytest_workrail.sessions.replay import Recorded, recorded_runs
+from pytest_workrail.sessions.story import context_change
 from workrail_lint.base.result import Err
 from workrail_lint.cli import main as lint
 
@@ -49,6 +50,23 @@ def recorded(tmp_path: Path, session: Session, **options: Any) -> tuple[Recorded
 def turns_of(scenario: dict[str, Any]) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = scenario["agent"]["turns"]
     return turns
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
+def test_artifacts_come_in_the_order_of_their_submission(tmp_path: Path, order: tuple[int, ...]) -> None:
+    artifacts = [{"kind": "demo.note", "number": number} for number in order]
+    _, scenario = recorded(tmp_path, Session(PLAIN).submit().submit("One.", artifacts=artifacts))
+    assert [turn["artifacts"] for turn in turns_of(scenario) if turn["step"] == "first"] == [artifacts]
+
+
+def test_a_number_that_becomes_a_boolean_is_a_change() -> None:
+    before = {"flag": 1, "same": 2, "gone": 3}
+    change = context_change(before, {"flag": True, "same": 2.0, "new": 4})
+    assert [(name, type(value)) for name, value in change.items()] == [
+        ("flag", bool),
+        ("new", int),
+        ("gone", type(None)),
+    ]
 
 
 def test_a_plain_session_needs_no_onboarding_step(tmp_path: Path) -> None:

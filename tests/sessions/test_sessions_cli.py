@@ -18,6 +18,7 @@ from pytest_workrail.cli import main
 from pytest_workrail.sessions import session_log
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.listing import summaries
+from pytest_workrail.sessions.stats import WorkflowStats, count_sessions
 
 PLAIN = workflow(step("first"), step("second"), step("third", runCondition={"var": "wanted"}))
 OTHER = workflow(step("only", notesOptional=True), id="demo.other")
@@ -36,6 +37,12 @@ def data(tmp_path: Path) -> Path:
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
     assert main(["sessions", *arguments]) == code
     return json.loads(capsys.readouterr().out)
+
+
+def stats_of(root: Path) -> WorkflowStats:
+    folder = DataFolder(str(root))
+    (stats,) = count_sessions(folder, [each.session_id for each in folder.sessions()]).workflows.values()
+    return stats
 
 
 def test_list_filters_by_workflow_status_and_date(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,6 +67,21 @@ def test_list_is_a_table_with_the_newest_first(data: Path, capsys: pytest.Captur
     found = summaries(DataFolder(str(data)), use_cache=False)
     assert [row.split()[0] for row in rows] == [each.session for each in found]
     assert [each.ended_ms for each in found] == sorted((each.ended_ms for each in found), reverse=True)
+
+
+def test_the_newest_session_is_the_one_that_was_used_last(tmp_path: Path) -> None:
+    hours = {"early and long": (1, 9), "late and short": (5, 6)}
+    by_name: dict[str, str] = {}
+    for seed, (name, (begin, end)) in enumerate(hours.items()):
+        played = Session(OTHER, seed=seed).submit().submit().played()
+        *before, last = played.events
+        for hour, events in ((begin, before), (end, [last])):
+            for event in events:
+                event["timestampMs"] = hour * 3_600_000
+        write(tmp_path, played)
+        by_name[played.session_id] = name
+    found = summaries(DataFolder(str(tmp_path)), use_cache=False)
+    assert [by_name[each.session] for each in found] == list(hours)
 
 
 def test_a_list_from_the_cache_is_the_same_and_reads_no_log(
@@ -160,6 +182,29 @@ def test_stats_say_what_to_mend_first(data: Path, tmp_path: Path, capsys: pytest
     assert "1 session stopped at step first" in page.read_text(encoding="utf-8")
     only = answer(capsys, "stats", "--data", str(data), "--json", "--workflow", "demo.other")
     assert [each["workflowId"] for each in only["workflows"]] == ["demo.other"]
+
+
+def test_stats_count_tries_in_a_row(tmp_path: Path) -> None:
+    session = Session(PLAIN).submit()
+    for _ in range(3):
+        session.submit()
+    write(tmp_path, session.submit("One.").submit().submit("Two.").played())
+    steps = stats_of(tmp_path).steps
+    assert (steps["first"].most_tries, steps["second"].most_tries) == (4, 2)
+
+
+def test_stats_count_the_loops_that_only_their_bound_ended(tmp_path: Path) -> None:
+    loop = {"type": "for", "count": "n", "maxIterations": 2}
+    inner = step("inner", notesOptional=True)
+    again = {"id": "again", "type": "loop", "title": "Again", "loop": loop, "body": [inner]}
+    for count in (1, 2, 3):
+        session = Session(workflow(again, step("last")), seed=count, n=count).submit()
+        for _ in range(min(count, 2)):
+            session.submit()
+        assert session.answer["pending"]["stepId"] == "last"
+        write(tmp_path, session.played())
+    (counted,) = stats_of(tmp_path).loops.values()
+    assert (counted.runs, counted.passes, counted.most_passes, counted.hit_bound) == (3, 5, 2, 1)
 
 
 def test_pages_hold_no_markup_of_a_session(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
