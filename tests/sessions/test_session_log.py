@@ -104,6 +104,40 @@ def test_every_kind_of_event_is_told_and_counted_as_known(tmp_path: Path, kind: 
     assert summarise(log, Snapshots(folder)).unknown == count_sessions(folder, [played.session_id]).unknown_events == 0
 
 
+OTHER_RUN, OTHER_NODE = "run_" + "b" * 26, "node_" + "b" * 26
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope", "data", "why"),
+    [
+        ("run_started", {}, {}, "the run was started before"),
+        ("node_created", {"runId": OTHER_RUN}, {}, "node_created is about a run that was never started"),
+        ("node_created", {}, {}, "the node exists already"),
+        ("node_created", {"nodeId": OTHER_NODE}, {"parentNodeId": OTHER_NODE}, "the node follows one that does not"),
+        ("node_created", {"nodeId": OTHER_NODE}, {"parentNodeId": None}, "the run has two first nodes"),
+        ("preferences_changed", {"nodeId": OTHER_NODE}, {}, "preferences_changed is about a node that does not exist"),
+        ("edge_created", {}, {"toNodeId": OTHER_NODE}, "the edge does not lead from a node to one that follows it"),
+        ("edge_created", {}, {"fromNodeId": "the first"}, "the edge does not lead from a node to one that follows it"),
+    ],
+)
+def test_what_comes_before_a_contradiction_is_kept(
+    tmp_path: Path, kind: str, scope: dict[str, Any], data: dict[str, Any], why: str
+) -> None:
+    played = copy.deepcopy(SAMPLE)
+    before = played.events
+    event = copy.deepcopy(next(event for event in reversed(before) if event["kind"] == kind))
+    event["eventIndex"] = len(before)
+    event.get("scope", {}).update(scope)
+    event["data"].update(data)
+    if data.get("fromNodeId"):
+        event["data"]["fromNodeId"] = next(each for each in before if each["kind"] == "node_created")["scope"]["nodeId"]
+    played.segments[-1].append(event)
+    write(tmp_path, played)
+    log = read_log(DataFolder(str(tmp_path)), played.session_id)
+    assert str(log.damage).startswith(f"event {len(before)}: {why}")
+    assert [each.to_wire() for each in log.events] == before
+
+
 OPEN = Session(PLAIN).submit().submit("Done.").played()
 
 
