@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.systems.workrail.graph.texts import condition_text, fitted
+from workrail_lint.systems.workrail.model.build import condition_model
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow
 
 HOSTILE = '<b>"quoted" & `x` \x1b[31m {{y}} #1; -->'
@@ -79,14 +80,14 @@ def test_output_file_and_errors(run: Run, write: Any, tmp_path: Any) -> None:
     ],
 )
 def test_conditions_in_words(condition: dict[str, Any], words: str) -> None:
-    assert condition_text(condition) == words
+    assert condition_text(condition_model(condition)) == words
 
 
 def test_depth_is_cut_short() -> None:
     condition: dict[str, Any] = {"var": "a"}
     for _ in range(500):
         condition = {"not": condition}
-    assert condition_text(condition).count("not") == 9
+    assert condition_text(condition_model(condition)).count("not") == 9
 
 
 def test_long_texts_are_broken_and_not_cut() -> None:

@@ -29,7 +29,7 @@ def test_real_workflows_are_drawn_without_overlaps() -> None:
             compiled = made.value
             # The studio knows from the analysis where a condition is asked anew.
             known = analyse(compiled.model, compiled.catalog, compiled=compiled, path=path.name)
-            for drawing in (layout(structure(compiled.ir)), layout(structure(compiled.ir, known))):
+            for drawing in (layout(structure(compiled.program)), layout(structure(compiled.program, known))):
                 assert overlaps(drawing) == [], path.name
                 assert crossings(drawing) == 0, path.name
                 drawn += len(drawing.nodes)

@@ -212,8 +212,8 @@ def _drawing(data: bytes) -> None:
     made = compile_workflow(data)
     if made.is_ok:
         for form in ("mermaid", "dot", "svg"):
-            render(made.value.ir, form)
-        json.dumps(drawing_data(made.value.ir))
+            render(made.value.program, form)
+        json.dumps(drawing_data(made.value.program))
 
 
 _WORKFLOWS = (_TEXT, *smallest("workflows/*.json"))

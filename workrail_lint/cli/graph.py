@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         case "html":
             text = _page(checked, files[0].path)
         case _:
-            text = render(checked.compiled.ir, args.format, analysis)
+            text = render(checked.compiled.program, args.format, analysis)
     if args.output is None:
         out(text, end="")
         return OK
@@ -63,7 +63,7 @@ def _data_text(checked: CheckedDocument, analysis: Analysis) -> str:
     """The records of the analysis and the drawing, with control characters from the document escaped."""
     assert checked.compiled is not None
     source = normalize(checked.document.value).pointer_map
-    data = {**analysis_data(analysis, source), **drawing_data(checked.compiled.ir, analysis)}
+    data = {**analysis_data(analysis, source), **drawing_data(checked.compiled.program, analysis)}
     return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
 
 

@@ -13,6 +13,14 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.graph import drawing_data
 from workrail_lint.systems.workrail.graph.texts import condition_text, needs_person, notes
+from workrail_lint.systems.workrail.model.build import condition_model
+from workrail_lint.systems.workrail.model.ir import (
+    DelegatingStep,
+    ProgramStep,
+    PromptFragment,
+    PromptStep,
+    RepeatingStep,
+)
 from workrail_lint.systems.workrail.provenance import pieces
 
 Data = dict[str, Any]
@@ -49,32 +57,32 @@ def workflow_data(source: Source) -> Data:
 
 
 def _compiled_data(checked: CheckedDocument, compiled: CompiledWorkflow, analysis: Analysis) -> Data:
-    ir = compiled.ir
+    program = compiled.program
     nodes = {node.id: node for node in walk(compiled.nodes)}
     reads, sets = _flows(analysis)
     samples = _samples(analysis)
     steps = [
-        _step_data(step, loop, nodes.get(step["id"]), checked, reads, sets, samples)
-        for outer in ir["steps"]
-        for step, loop in ((outer, None), *((inner, outer["id"]) for inner in outer.get("body", ())))
+        _step_data(step, loop, nodes.get(step.id), checked, reads, sets, samples)
+        for outer in program.steps
+        for step, loop in ((outer, None), *((inner, outer.id) for inner in outer.body))
     ]
     return {
-        "id": ir["workflowId"],
-        "name": ir["name"],
-        "about": ir.get("about") or ir["description"],
-        "version": ir["version"],
+        "id": program.workflow_id,
+        "name": program.name,
+        "about": program.about or program.description,
+        "version": program.version,
         "hash": compiled.hash,
-        "features": [feature["id"] for feature in ir["features"]],
-        "contracts": {pack["ref"]: {"schema": pack["schema"], "example": pack["example"]} for pack in ir["contracts"]},
-        "assessments": ir["assessments"],
+        "features": [feature.id for feature in program.features],
+        "contracts": {pack.ref: {"schema": pack.schema_, "example": pack.example} for pack in program.contracts},
+        "assessments": [assessment.raw for assessment in program.assessments],
         "steps": steps,
         "vars": _variables(analysis, reads, sets),
-        **drawing_data(ir, analysis),
+        **drawing_data(program, analysis),
     }
 
 
 def _step_data(
-    step: Data,
+    step: ProgramStep,
     loop: str | None,
     node: Node | None,
     checked: CheckedDocument,
@@ -82,40 +90,42 @@ def _step_data(
     sets: dict[str, set[str]],
     samples: dict[str, str],
 ) -> Data:
-    ident = step["id"]
-    prompt = step.get("prompt", "")
+    read = sorted(reads.get(step.id, ()))
     data: Data = {
-        "id": ident,
-        "title": step["title"],
-        "type": step["type"],
+        "id": step.id,
+        "title": step.title,
+        "type": step.type,
         "loop": loop,
-        "writer": step["provenance"]["source"],
-        "origin": step["provenance"].get("origin"),
-        "pieces": _pieces(node, prompt),
-        "notes": step["notes"],
+        "writer": step.provenance.source,
+        "origin": step.provenance.origin,
+        "pieces": _pieces(node, step.prompt),
+        "notes": step.notes,
         "badges": [note._asdict() for note in notes(step)],
-        "reads": sorted(reads.get(ident, ())),
-        "sets": sorted(sets.get(ident, ())),
-        "bytes": len(prompt.encode("utf-8", "surrogatepass")),
-        "guidance": step.get("guidance", []),
-        "source": _source(node, checked, prompt),
+        "reads": read,
+        "sets": sorted(sets.get(step.id, ())),
+        "bytes": len(step.prompt.encode("utf-8", "surrogatepass")),
+        "guidance": [],
+        "source": _source(node, checked, step.prompt),
         "blockers": _blockers(step),
     }
-    if "runCondition" in step:
-        data["condition"] = condition_text(step["runCondition"])
-    if step.get("fragments"):
-        data["fragments"] = [
-            {"text": item.get("text", ""), "when": condition_text(item["when"]) if item.get("when") else None}
-            for item in step["fragments"]
-        ]
-    output = step.get("output", {})
-    data |= {name: output[name] for name in ("contract", "assessments", "criteria") if name in output}
-    if step["type"] == "loop":
-        data["rounds"] = step["loop"]["maxIterations"]
-    if step["type"] == "parallel":
-        data["delegations"] = step["delegations"]
-    used = {name: samples[name] for name in data["reads"] if name in samples}
+    if step.run_condition is not None:
+        data["condition"] = condition_text(condition_model(step.run_condition))
+    match step:
+        case PromptStep():
+            data["guidance"] = list(step.guidance)
+            if step.fragments:
+                data["fragments"] = [{"text": item.text, "when": _when(item)} for item in step.fragments]
+            data |= step.output.raw
+        case RepeatingStep():
+            data["rounds"] = step.loop.max_iterations
+        case DelegatingStep():
+            data["delegations"] = [delegation.raw for delegation in step.delegations]
+    used = {name: samples[name] for name in read if name in samples}
     return {**data, "samples": used} if used else data
+
+
+def _when(fragment: PromptFragment) -> str | None:
+    return condition_text(condition_model(fragment.when)) if fragment.when else None
 
 
 def _pieces(node: Node | None, prompt: str) -> list[list[str | None]]:
@@ -178,25 +188,24 @@ def _samples(analysis: Analysis) -> dict[str, str]:
     return result
 
 
-def _blockers(step: Data) -> list[str]:
-    """The codes with which an engine can refuse an answer to this step, or stop before it, under either profile."""
-    source: Data = step["loop"]["source"] if step["type"] == "loop" else {}
-    result = ["MISSING_CONTEXT_KEY"] if step.get("runCondition") or "variable" in source else []
-    if source:
-        return [*result, *(_ANSWER if source["kind"] == "artifact" else ()), "INVARIANT_VIOLATION"]
-    output = step.get("output", {})
-    if "contract" in output:
-        result += _ANSWER if output["contract"]["required"] else _ANSWER[1:]
-    elif "assessments" in output:
+def _blockers(step: ProgramStep) -> list[str]:
+    """Return the codes with which an engine can refuse an answer to this step, or stop before it, by any profile."""
+    result = ["MISSING_CONTEXT_KEY"] if step.run_condition or step.loop_variable is not None else []
+    if step.type == "loop":
+        return [*result, *(_ANSWER if step.loop.source.kind == "artifact" else ()), "INVARIANT_VIOLATION"]
+    contract, assessments = step.contract, step.assessments
+    if contract is not None:
+        result += _ANSWER if contract.required else _ANSWER[1:]
+    elif assessments is not None:
         result += _ANSWER[1:]
-    elif "criteria" in output:
+    elif step.criteria is not None:
         result += _ANSWER
-    if "capability" in output.get("contract", {}):
+    if step.probed_capability is not None:
         result += ["REQUIRED_CAPABILITY_UNKNOWN", "REQUIRED_CAPABILITY_UNAVAILABLE"]
-    if step["notes"] == "required" and "contract" not in output:
+    if step.requires_notes:
         result.append("MISSING_REQUIRED_NOTES")
-    if output.get("assessments", {}).get("consequences"):
+    if assessments is not None and assessments.consequences:
         result.append("ASSESSMENT_FOLLOWUP_REQUIRED")
-    if step["confirmation"]["kind"] != "never" and needs_person(step["confirmation"]):
+    if needs_person(step.confirmation):
         result.append("USER_ONLY_DEPENDENCY")
     return result

@@ -24,7 +24,7 @@ def _tree(*steps: dict[str, Any]) -> Any:
     match compile_workflow(document):
         case Ok(compiled):
             analysis = analyse(compiled.model, compiled.catalog, compiled=compiled)
-            return structure(compiled.ir, analysis)
+            return structure(compiled.program, analysis)
         case failed:
             raise AssertionError(failed)
 
@@ -148,9 +148,9 @@ def test_everything_is_drawn_once_in_order_and_nothing_overlaps(steps: list[dict
     made = compile_workflow(workflow(*steps))
     assert isinstance(made, Ok)
     compiled = made.value
-    tree = structure(compiled.ir)
+    tree = structure(compiled.program)
     drawing = layout(tree)
-    drawn = [card.step["id"] for card in cards(tree) if card.delegation in (None, 0)]
+    drawn = [card.step.id for card in cards(tree) if card.delegation is None or card.delegation.index == 0]
     expected = [
         inner["id"] for one in compiled.ir["steps"] for inner in (one["body"] if one["type"] == "loop" else [one])
     ]
@@ -162,7 +162,7 @@ def test_everything_is_drawn_once_in_order_and_nothing_overlaps(steps: list[dict
 def test_the_same_bytes_each_time() -> None:
     made = compile_workflow(workflow(step("do-a"), controlled_loop(), parallel()))
     assert isinstance(made, Ok)
-    first, second = (json.dumps(drawing_data(made.value.ir)) for _ in range(2))
+    first, second = (json.dumps(drawing_data(made.value.program)) for _ in range(2))
     assert first == second
 
 
@@ -170,6 +170,6 @@ def test_the_work_grows_with_the_number_of_steps() -> None:
     def work(count: int) -> int:
         made = compile_workflow(workflow(*(_if(f"s{i}", _is("x", i % 7), _is("y", i % 3)) for i in range(count))))
         assert isinstance(made, Ok)
-        return lines_run(lambda: layout(structure(made.value.ir)))
+        return lines_run(lambda: layout(structure(made.value.program)))
 
     assert work(200) < 2.6 * work(100)

@@ -21,9 +21,9 @@ class Piece(NamedTuple):
 
 
 def pieces(node: Node) -> list[Piece]:
-    """The whole prompt of a step as pieces without gaps. Of a ref inside a feature, the ref counts."""
-    prompt = node.step.get("prompt")
-    if not isinstance(prompt, str) or not prompt:
+    """Return the whole prompt of a step as pieces without gaps. Of a ref inside a feature, the ref counts."""
+    prompt = node.prompt
+    if not prompt:
         return []
     kind, ident = _writer(node)
     cuts = sorted({0, len(prompt), *(cut for item in node.injections for cut in (item.start, item.end))})
@@ -32,10 +32,10 @@ def pieces(node: Node) -> list[Piece]:
         inside = [item for item in node.injections if item.start <= start and end <= item.end]
         # The shortest is the innermost.
         owner = min(inside, key=lambda item: item.end - item.start, default=None)
-        made = Piece(start, end, kind, ident) if owner is None else Piece(start, end, owner.kind, owner.id)
-        if result and (result[-1].kind, result[-1].id) == (made.kind, made.id):
-            made = made._replace(start=result.pop().start)
-        result.append(made)
+        piece = Piece(start, end, kind, ident) if owner is None else Piece(start, end, owner.kind, owner.id)
+        if result and (result[-1].kind, result[-1].id) == (piece.kind, piece.id):
+            piece = piece._replace(start=result.pop().start)
+        result.append(piece)
     return result
 
 
@@ -75,6 +75,6 @@ def _step_data(node: Node) -> dict[str, Any]:
         "source": kind,
         "origin": ident if node.origin is None else node.origin.text,
         "pointer": node.pointer,
-        "prompt": node.step.get("prompt"),
+        "prompt": node.prompt,
         "pieces": [piece._asdict() for piece in pieces(node)],
     }

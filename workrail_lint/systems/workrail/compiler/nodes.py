@@ -120,6 +120,12 @@ class Node:
             self._model = step_model(self.step, self.pointer)
         return self._model
 
+    @property
+    def prompt(self) -> str | None:
+        """The prompt of the step as it is now, if it has one."""
+        model = self.model
+        return model.prompt if model.kind == "standard" else None
+
     def render(self, prompt: str) -> None:
         """Give the step a prompt in place of its blocks."""
         step = {name: value for name, value in self.step.items() if name != "promptBlocks"}

@@ -66,10 +66,10 @@ class _Chart:
                 return self._group(block, cluster)
 
     def _card(self, card: Card, cluster: _Cluster) -> tuple[list[str], list[_Exit]]:
-        is_virtual = card.step["provenance"]["source"] == "virtual"
+        is_virtual = card.step.provenance.source == "virtual"
         words = tuple(note.text for note in notes(card.step))
         if card.delegation is not None:
-            words = (f"delegates to {card.step['delegations'][card.delegation]['workflowId']}",)
+            words = (f"delegates to {card.delegation.workflow_id}",)
         node = _Node(self._name(), "virtual" if is_virtual else "step", (card.title, *words))
         cluster.inner.append(node)
         return [node.name], [(node.name, "")]
@@ -99,7 +99,7 @@ class _Chart:
         return [name for ins, _ in ends for name in ins], [out for _, outs in ends for out in outs]
 
 
-def times(count: int) -> str:
+def times(count: float) -> str:
     return "once" if count == 1 else f"{count} times"
 
 

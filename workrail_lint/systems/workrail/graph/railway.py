@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from workrail_lint.systems.workrail.graph.texts import Condition, fitted, pixels
+from workrail_lint.systems.workrail.graph.texts import fitted, pixels
 from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 CARD_WIDTH, DELEGATION_WIDTH = 236, 200
 TITLE_SIZE, TITLE_LINE, TITLE_LINES = 14, 18, 2
@@ -55,7 +56,7 @@ class Frame(NamedTuple):
     h: int
     title: str
     note: str
-    bound: int | None
+    bound: float | None
 
 
 class Rail(NamedTuple):
@@ -422,7 +423,7 @@ def layout_data(drawing: Layout) -> Data:
                 **_box(label.x, label.y, label.w, label.h),
                 "lines": list(label.lines),
                 "text": label.text,
-                "conditions": list(label.conditions),
+                "conditions": [condition.raw for condition in label.conditions],
                 "to": label.target,
             }
             for label in drawing.labels

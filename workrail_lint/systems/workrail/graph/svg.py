@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.graph.railway import (
     Point,
     Rail,
 )
-from workrail_lint.systems.workrail.graph.texts import Note, fitted, markup, notes, pixels, step_kind
+from workrail_lint.systems.workrail.graph.texts import Note, fitted, markup, notes, pixels
 
 _RADIUS = 9
 _STYLE = (
@@ -108,7 +108,7 @@ def _card(node: Node) -> str:
     return (
         f"<g><title>{hint}</title>"
         f'<rect class="card" x="{node.x}" y="{node.y}" width="{node.w}" height="{node.h}" rx="9"/>'
-        f'<rect class="edge e-{step_kind(step)}" x="{node.x}" y="{node.y + 6}" width="4" height="{node.h - 12}" '
+        f'<rect class="edge e-{step.provenance.source}" x="{node.x}" y="{node.y + 6}" width="4" height="{node.h - 12}" '
         f'rx="2"/>{"".join(titles)}<text class="id" x="{node.x + 14}" y="{under}">'
         f"{markup(_shortened(about, node.w - 30 - 20 * len(found)))}</text>{''.join(_icons(node, found))}</g>"
     )
@@ -120,10 +120,10 @@ def _about(node: Node) -> str:
     The call of a template names the rest.
     """
     if node.card.delegation is not None:
-        workflow: str = node.card.step["delegations"][node.card.delegation]["workflowId"]
-        return workflow
-    inner = node.card.step["provenance"].get("origin", "").partition("#")[2]
-    return inner if inner and step_kind(node.card.step) == "template" else node.id
+        return node.card.delegation.workflow_id
+    provenance = node.card.step.provenance
+    inner = (provenance.origin or "").partition("#")[2]
+    return inner if inner and provenance.source == "template" else node.id
 
 
 def _shortened(text: str, room: int) -> str:

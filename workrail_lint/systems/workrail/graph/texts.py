@@ -11,6 +11,9 @@ from html import escape
 from typing import Any, NamedTuple
 
 from workrail_lint.systems.workrail.condition_logic import comparisons
+from workrail_lint.systems.workrail.model.build import condition_model
+from workrail_lint.systems.workrail.model.ir import ConfirmationRule, ProgramStep
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 MOST_LINES = 6
 _ELLIPSIS = "…"
@@ -89,8 +92,6 @@ def _pieces(word: str, room: int, width: Width) -> list[str]:
     return [*pieces, piece]
 
 
-Condition = dict[str, Any]
-
 _WORDS = {
     "equals": "is",
     "not_equals": "is not",
@@ -110,55 +111,52 @@ _LITERALS = frozenset(("true", "false", "null"))
 
 
 def condition_text(condition: Condition | None, depth: int = 0) -> str:
-    """A condition in words, as the engine reads it: the first member it knows decides. Deep ones are cut short."""
-    if not condition:
+    """Return a condition in words, as the engine reads it: the first member it knows decides. Deep ones are cut."""
+    if condition is None or not condition.raw:
         return "always" if depth == 0 else "never"
     if depth > _DEEPEST:
         return "…"
     if "var" in condition:
-        return f"{condition['var']} {comparison_text(condition)}"
-    for name, of_none in (("and", "always"), ("or", "never")):
+        return f"{condition.var} {comparison_text(condition)}"
+    for name, inner, of_none in (("and", condition.and_, "always"), ("or", condition.or_, "never")):
         if name in condition:
-            parts = [_operand(child, depth, len(condition[name])) for child in condition[name]]
-            return f" {name} ".join(parts) or of_none
-    return f"not ({condition_text(condition['not'], depth + 1)})" if "not" in condition else "always"
+            return f" {name} ".join(_operand(child, depth, len(inner)) for child in inner) or of_none
+    return f"not ({condition_text(condition.not_, depth + 1)})" if "not" in condition else "always"
 
 
 def comparison_text(condition: Condition) -> str:
     """Return what a comparison asks of its variable: `is full`, `> 3`, `is truthy`."""
-    named = comparisons(condition)
+    named = comparisons(condition.raw)
     if not named:
         return "is truthy"
-    literal = condition[named[0]]
+    literal = condition.raw[named[0]]
     values = literal if named[0] == "in" else [literal]
     return f"{_WORDS[named[0]]} {', '.join(map(_value_text, values)) or 'nothing'}"
 
 
 def _value_text(value: Any) -> str:
-    """A value as short as it can be without reading like another one."""
+    """Return a value as short as it can be without reading like another one."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value not in _LITERALS:
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
 def _operand(condition: Condition, depth: int, siblings: int) -> str:
-    """One of several conditions, in brackets where it could be read as a part of its neighbours."""
+    """Return one of several conditions, in brackets where it could be read as a part of its neighbours."""
     text = condition_text(condition, depth + 1)
     bare = siblings == 1 or "var" in condition
     return text if bare or not ("and" in condition or "or" in condition) else f"({text})"
 
 
 def conjuncts(condition: Condition | None) -> list[Condition]:
-    """The conditions that all have to hold, from left to right."""
+    """Return the conditions that all have to hold, from left to right."""
     result: list[Condition] = []
-    pending = [condition]
+    pending = [] if condition is None else [condition]
     while pending:
         part = pending.pop()
-        if not part:
-            continue
         if "var" not in part and "and" in part:
-            pending.extend(reversed(part["and"]))
-        else:
+            pending.extend(reversed(part.and_))
+        elif part.raw:
             result.append(part)
     return result
 
@@ -169,17 +167,17 @@ def variables(*conditions: Condition) -> set[str]:
     pending = list(conditions)
     while pending:
         part = pending.pop()
-        if "var" in part:
-            names.add(part["var"])
+        if part.var is not None:
+            names.add(part.var)
         else:
-            pending += [*part.get("and", ()), *part.get("or", ())]
-            pending += [part["not"]] if "not" in part else []
+            pending += [*part.and_, *part.or_]
+            pending += [] if part.not_ is None else [part.not_]
     return names
 
 
 def key(condition: Condition) -> str:
-    """Equal for conditions that are the same to the letter."""
-    return json.dumps(condition, sort_keys=True)
+    """Return a string that is equal for conditions that are the same to the letter."""
+    return json.dumps(condition.raw, sort_keys=True)
 
 
 class Note(NamedTuple):
@@ -189,31 +187,26 @@ class Note(NamedTuple):
     text: str
 
 
-def notes(step: dict[str, Any]) -> list[Note]:
-    """The notes of a step, its condition left out: drawings show it as a branch."""
+def notes(step: ProgramStep) -> list[Note]:
+    """Return the notes of a step, its condition left out: drawings show it as a branch."""
     result = []
-    confirmation = step["confirmation"]
-    if confirmation["kind"] != "never":
-        who = "a person" if needs_person(confirmation) else "the coordinator"
-        when = f" if {condition_text(confirmation['condition'])}" if "condition" in confirmation else ""
+    if step.confirmation.kind != "never":
+        who = "a person" if needs_person(step.confirmation) else "the coordinator"
+        condition = step.confirmation_condition
+        when = "" if condition is None else f" if {condition_text(condition_model(condition))}"
         result.append(Note("gate", f"confirmed by {who}{when}"))
-    output = step.get("output", {})
-    if "contract" in output:
-        result.append(Note("contract", f"submits {output['contract']['ref']}"))
-    if "assessments" in output:
-        result.append(Note("assessment", f"assessed: {', '.join(output['assessments']['refs'])}"))
-    if step.get("fragments"):
-        count = len(step["fragments"])
+    if step.contract is not None:
+        result.append(Note("contract", f"submits {step.contract.ref}"))
+    if step.assessments is not None:
+        result.append(Note("assessment", f"assessed: {', '.join(step.assessments.refs)}"))
+    if step.fragments:
+        count = len(step.fragments)
         result.append(Note("fragments", f"{count} conditional {'text' if count == 1 else 'texts'}"))
     return result
 
 
-def needs_person(confirmation: dict[str, Any]) -> bool:
+def needs_person(confirmation: ConfirmationRule) -> bool:
     """Return whether a person confirms: always, unless the author named the coordinator for it."""
-    return confirmation["gate"] == "human_approval" or not confirmation.get("explicit", False)
-
-
-def step_kind(step: dict[str, Any]) -> str:
-    """Who wrote a step: authored, template, virtual (made by the compiler) or normalized (the design form)."""
-    source: str = step["provenance"]["source"]
-    return source
+    if confirmation.kind == "never":
+        return False
+    return confirmation.gate == "human_approval" or not confirmation.explicit

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
-from workrail_lint.systems.workrail.graph.texts import Condition, condition_text, conjuncts, key, variables
+from workrail_lint.systems.workrail.graph.texts import condition_text, conjuncts, key, variables
 from workrail_lint.systems.workrail.model.build import condition_model
+from workrail_lint.systems.workrail.model.ir import (
+    CountSource,
+    DelegatingStep,
+    Delegation,
+    ItemsSource,
+    LoopCondition,
+    Program,
+    ProgramStep,
+    PromptStep,
+    RepeatingStep,
+    Repetition,
+)
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 MOST_LANES = 4
 # Deeper branches are drawn as one: more is unreadable, and a document must not decide how deep we recurse.
@@ -27,8 +39,8 @@ class Card:
 
     id: str
     title: str
-    step: dict[str, Any]
-    delegation: int | None = None
+    step: ProgramStep
+    delegation: Delegation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,7 @@ class Group:
     kind: str  # loop, template, parallel
     title: str
     note: str  # how often a loop runs, which template
-    bound: int | None  # of a loop
+    bound: float | None  # of a loop
     items: tuple[Block, ...]  # a parallel step has cards, side by side
 
 
@@ -70,12 +82,12 @@ class _Item:
     block: Block
     conditions: dict[str, Condition]
     sets: frozenset[str]
-    step: dict[str, Any] | None = None
+    step: ProgramStep | None = None
 
 
-def structure(ir: dict[str, Any], analysis: Analysis | None = None) -> tuple[Block, ...]:
-    """The blocks of a workflow, from top to bottom."""
-    return _Builder(analysis).sequence([*ir["steps"]])
+def structure(program: Program, analysis: Analysis | None = None) -> tuple[Block, ...]:
+    """Return the blocks of a workflow, from top to bottom."""
+    return _Builder(analysis).sequence(program.steps)
 
 
 def branch_text(branch: Branch, subject: str | None = None) -> str:
@@ -101,23 +113,22 @@ class _Builder:
         self._sets: Mapping[str, frozenset[str]] = {} if analysis is None else variables_set(analysis)
         self._steps = {} if analysis is None else {step.id: step for step in analysis.steps}
 
-    def sequence(self, steps: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
+    def sequence(self, steps: Sequence[ProgramStep]) -> tuple[Block, ...]:
         return self._blocks(self._calls([self._item(step) for step in steps]), 0)
 
-    def _item(self, step: dict[str, Any]) -> _Item:
-        sets = self._sets.get(step["id"], frozenset())
-        match step["type"]:
-            case "loop":
-                body = self.sequence(step["body"])
-                sets = sets.union(*(self._sets.get(inner["id"], frozenset()) for inner in step["body"]))
-                loop = step["loop"]
-                block: Block = Group(step["id"], "loop", step["title"], loop_text(loop), loop["maxIterations"], body)
-            case "parallel":
-                cards = tuple(_delegation(step, number) for number in range(len(step["delegations"])))
-                block = Group(step["id"], "parallel", step["title"], "at the same time", None, cards)
-            case _:
-                block = Card(step["id"], step["title"], step)
-        return _Item(block, {key(c): c for c in conjuncts(step.get("runCondition"))}, sets, step)
+    def _item(self, step: ProgramStep) -> _Item:
+        sets = self._sets.get(step.id, frozenset())
+        match step:
+            case RepeatingStep(loop=loop, body=body):
+                items = self.sequence(body)
+                sets = sets.union(*(self._sets.get(inner.id, frozenset()) for inner in body))
+                block: Block = Group(step.id, "loop", step.title, loop_text(loop), loop.max_iterations, items)
+            case DelegatingStep():
+                block = Group(step.id, "parallel", step.title, "at the same time", None, _delegations(step))
+            case PromptStep():
+                block = Card(step.id, step.title, step)
+        condition = None if step.run_condition is None else condition_model(step.run_condition)
+        return _Item(block, {key(c): c for c in conjuncts(condition)}, sets, step)
 
     def _calls(self, items: list[_Item]) -> list[_Item]:
         """Neighbours that come from one template call become one item."""
@@ -196,7 +207,7 @@ class _Builder:
 
     def _is_complete(self, lanes: tuple[Branch, ...]) -> bool:
         """Return whether one of the lanes always runs, by logic or by the values that the texts allow."""
-        nodes = [parse(condition_model(_all_of(lane))) for lane in lanes]
+        nodes = [parse(_all_of(lane)) for lane in lanes]
         names = {leaf.variable for node in nodes if node is not None for leaf in node.leaves}
         values = {}
         if self._analysis is not None:
@@ -206,7 +217,7 @@ class _Builder:
     def _surely_set(self, names: set[str], lanes: tuple[Branch, ...]) -> frozenset[str]:
         analysis = self._analysis
         assert analysis is not None
-        first = next((self._steps[c.step["id"]] for c in cards(lanes[0].items) if c.step["id"] in self._steps), None)
+        first = next((self._steps[c.step.id] for c in cards(lanes[0].items) if c.step.id in self._steps), None)
         if first is None:
             return frozenset()
         return frozenset(name for name in names if surely_set_before(analysis, name, first))
@@ -238,35 +249,35 @@ def cards(blocks: Sequence[Block]) -> list[Card]:
     return result
 
 
-def loop_text(loop: dict[str, Any]) -> str:
-    """Return what decides how often a loop runs; its bound is said elsewhere."""
-    source = loop["source"]
-    match source["kind"]:
-        case "count":
-            return f"{source.get('count', source.get('variable'))} times"
-        case "items":
-            return f"for each of {source['variable']}"
-        case "condition":
-            return f"{loop['kind']} {condition_text(source['condition'])}"
+def loop_text(loop: Repetition) -> str:
+    """Return what decides how often a loop runs, without its bound."""
+    match loop.source:
+        case CountSource(count=count, variable=variable):
+            return f"{variable if count is None else count} times"
+        case ItemsSource(variable=variable):
+            return f"for each of {variable}"
+        case LoopCondition(condition=condition):
+            return f"{loop.kind} {condition_text(condition_model(condition))}"
         case _:
             return "until the agent decides to stop"
 
 
-def _delegation(step: dict[str, Any], number: int) -> Card:
-    delegation = step["delegations"][number]
-    title = delegation.get("goal") or delegation["workflowId"]
-    return Card(f"{step['id']}~{number}", title, step, number)
+def _delegations(step: DelegatingStep) -> tuple[Card, ...]:
+    return tuple(
+        Card(f"{step.id}~{number}", delegation.goal or delegation.workflow_id, step, delegation)
+        for number, delegation in enumerate(step.delegations)
+    )
 
 
 def _call(item: _Item) -> tuple[str, str] | None:
     """The template call that a step comes from: its id, and the template."""
     if item.step is None:
         return None
-    provenance = item.step["provenance"]
-    if provenance["source"] != "template":
+    provenance = item.step.provenance
+    if provenance.source != "template":
         return None
-    template, _, inner = provenance.get("origin", "").partition("#")
-    name, dot, _ = item.step["id"].rpartition(f".{inner}")
+    template, _, inner = (provenance.origin or "").partition("#")
+    name, dot, _ = item.step.id.rpartition(f".{inner}")
     return (name, template) if dot and name else None
 
 
@@ -297,14 +308,15 @@ def _key(branch: Branch) -> tuple[str, ...]:
 
 
 def _all_of(branch: Branch) -> Condition:
-    return branch.conditions[0] if len(branch.conditions) == 1 else {"and": list(branch.conditions)}
+    first, *others = branch.conditions
+    return condition_model({"and": [condition.raw for condition in branch.conditions]}) if others else first
 
 
 def _exclude(a: Branch, b: Branch) -> bool:
-    return exclusive(condition_model(_all_of(a)), condition_model(_all_of(b)))
+    return exclusive(_all_of(a), _all_of(b))
 
 
 def _subject(lanes: tuple[Branch, ...]) -> str | None:
     """The variable that every lane compares with something, if it is one."""
-    names = {lane.conditions[0].get("var") if len(lane.conditions) == 1 else None for lane in lanes}
+    names = {lane.conditions[0].var if len(lane.conditions) == 1 else None for lane in lanes}
     return names.pop() if len(names) == 1 else None
