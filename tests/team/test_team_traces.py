@@ -93,6 +93,22 @@ def test_without_a_session_no_folder_is_another() -> None:
     assert run(enter("PLAN"), wrote, session="2026-04-01_add-more") == ["TC818"]
 
 
+def test_agents_that_do_not_exist_are_not_required() -> None:
+    work = [at("IMPLEMENT_LOOP", "dispatch", agent="Reviewer", task="T-001", attempt=1)]
+    work += [at("IMPLEMENT_LOOP", "reply", agent="Reviewer", status="OK")]
+    done = at("IMPLEMENT_LOOP", "task_status", task="T-001", status="completed")
+    assert run(*work, done, required={"T-001": ["Nobody", 3, []]}, mode="lean") == []
+    assert run(*work, done, required={"T-001": ["Nobody", "Security"]}, mode="lean") == ["TC811"]
+    assert run(*work, done, required={"T-001": "Security"}, mode="lean") == []
+
+
+def test_an_unknown_event_is_not_what_a_run_did_last() -> None:
+    events = [enter("INTAKE"), at("INTAKE", "read_status"), at("INTAKE", "coffee"), {"event": None}, enter("PLAN")]
+    (finding,) = lint_text(trace(*events), "x.trace.json")
+    assert (finding.code, finding.pointer) == ("TC801", "/trace/4")
+    assert finding.message == "PLAN can't follow INTAKE after the event 'read_status'"
+
+
 def test_an_odd_trace_is_no_trouble() -> None:
     assert run({"event": 3}, {"event": "enter_state", "state": []}, {}) == []
     assert found({"trace": [1, None, "x"], "mode": 7}) == []

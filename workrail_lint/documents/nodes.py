@@ -218,7 +218,7 @@ class Build:
         self._fill(node, right)
 
     def _without_wrong(self, value: Any, node: Node, name: str, place: str) -> Any:
-        """A list or an object of plain values, without those of a wrong type."""
+        """A list or an object of plain values or lists of these, without what has a wrong type."""
         if isinstance(value, list):
             return self.elements(value, node, name)
         if isinstance(value, dict):
@@ -227,7 +227,11 @@ class Build:
                 self.note_damage(node, name)
             if not self.left_out.isdisjoint(places.values()):
                 node.__dict__["is_partial"] = True
-                return {member: item for member, item in value.items() if places[member] not in self.left_out}
+            return {
+                member: self.elements(item, node, child(name, member)) if isinstance(item, list) else item
+                for member, item in value.items()
+                if places[member] not in self.left_out
+            }
         return value
 
     def elements(self, value: list[Any], node: Node | None, key: str) -> list[Any]:

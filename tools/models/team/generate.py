@@ -22,6 +22,7 @@ _MODELS = {
     "team-plan": ("tools.models.team.exchange", "DispatchPlan"),
     "team-status": ("tools.models.team.status", "SessionStatus"),
     "team-tasks": ("tools.models.team.backlog", "TaskBacklog"),
+    "team-trace": ("tools.models.team.trace", "RunTrace"),
 }
 # No document of the contract: a test of it.
 SCENARIO = "team-scenario"
@@ -47,7 +48,7 @@ def files() -> dict[str, str]:
     from tools.models.team.packs import PACKS_FILE, packs
 
     texts = {os.path.join(_FOLDER, f"{kind}.schema.json"): _text(make()) for kind, make in SCHEMAS.items()}
-    return {**texts, PACKS_FILE: _text(packs()), str(runtime.PATH): runtime.render()}
+    return {**texts, PACKS_FILE: _text(packs()), **runtime.modules()}
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Writes the classes of the team documents: `workrail_lint/systems/team/model/documents.py`."""
+"""Writes the classes of team documents and of traces: the modules in `workrail_lint/systems/team/model`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from tools.models.team import status
 from tools.models.team.backlog import Acceptance, ChangeRequest, TaskBacklog
 from tools.models.team.exchange import AgentInput, AgentOutput, DispatchPlan
 from tools.models.team.scalars import Open
+from tools.models.team.trace import RunTrace
 from workrail_lint.documents.models import AnyText, Listed, OneOf
 from workrail_lint.systems.team.vocabulary import DecisionStatus
 
-PATH = Path(__file__).parents[3] / "workrail_lint" / "systems" / "team" / "model" / "documents.py"
+_FOLDER = Path(__file__).parents[3] / "workrail_lint" / "systems" / "team" / "model"
+_BASES = "workrail_lint.systems.team.model.nodes"
 PLAN = Plan(
     "The objects of team documents.",
     bases={
@@ -23,8 +25,13 @@ PLAN = Plan(
         "SessionStatus": "StatusNode",
         "Task": "TaskNode",
     },
-    bases_module="workrail_lint.systems.team.model.nodes",
+    bases_module=_BASES,
     empty=frozenset({"Artifacts"}),
+)
+TRACE_PLAN = Plan(
+    "The events of a trace.",
+    bases={"FileWritten": "WriteNode", "TaskStatusSet": "AuthoredNode", "WriteFailed": "WriteNode"},
+    bases_module=_BASES,
 )
 
 
@@ -47,9 +54,13 @@ class SessionStatus(status.SessionStatus):
     user_decisions: Listed[Decision]  # type: ignore[assignment]
 
 
-def render() -> str:
-    """Return the text of the module, formatted like all others."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
+def modules() -> dict[str, str]:
+    """Return the path and the text of each module, formatted like all others."""
     roots = (Acceptance, SessionStatus, AgentInput, AgentOutput, DispatchPlan, ChangeRequest)
-    text = Runtime(TaskBacklog, PLAN, *roots).module()
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=PATH.parent).stdout
+    runtimes = {"documents.py": Runtime(TaskBacklog, PLAN, *roots), "events.py": Runtime(RunTrace, TRACE_PLAN)}
+    return {str(_FOLDER / name): _formatted(name, runtime.module()) for name, runtime in runtimes.items()}
+
+
+def _formatted(name: str, text: str) -> str:
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(_FOLDER / name), "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=_FOLDER).stdout

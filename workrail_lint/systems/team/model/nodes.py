@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workrail_lint.documents.nodes import Node
 from workrail_lint.systems.team.state_machine import GATES
-from workrail_lint.systems.team.vocabulary import WorkflowState, decision_number, is_text
+from workrail_lint.systems.team.vocabulary import AgentName, WorkflowState, decision_number, is_text
 
 if TYPE_CHECKING:
     from workrail_lint.systems.team.model.documents import DesignGate, GateTracking
@@ -69,3 +70,32 @@ class StatusNode(Node):
     def design_gate(self) -> DesignGate | None:
         """What is tracked about APPROVE_DESIGN."""
         return self.gate_tracking.approve_design if self.gate_tracking is not None else None
+
+
+class AuthoredNode(Node):
+    """What an event can do that is somebody's act."""
+
+    by: str | None
+
+    @property
+    def author(self) -> str:
+        """Whose act it is: the Orchestrator's unless it names another."""
+        return self.by or AgentName.ORCHESTRATOR.value
+
+
+class WriteNode(AuthoredNode):
+    """What the write of a file can do."""
+
+    file: str
+    set: Sequence[str]
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """The status of each thing that it sets."""
+        pairs = (item.partition("=") for item in self.set)
+        return {name: status for name, _, status in pairs}
+
+    @property
+    def decisions(self) -> list[str]:
+        """The decisions that it sets."""
+        return [name for name in self.changes if name.startswith("UD-")]

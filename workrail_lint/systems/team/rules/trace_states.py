@@ -8,9 +8,22 @@ from typing import Any
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.model.events import (
+    AgentDispatched,
+    AgentReplied,
+    DecisionClosed,
+    FileWritten,
+    RetryCounted,
+    StateEntered,
+    TraceEvent,
+    UserAsked,
+    UserReplied,
+    WriteFailed,
+    WriteVerified,
+)
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.systems.team.state_machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATES, may_follow
-from workrail_lint.systems.team.trace import Event, Trace
+from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     AgentName,
@@ -69,17 +82,17 @@ class IllegalTransition(TeamRule):
     why = "The work of the skipped state was not done."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        previous: Event | None = None
+        previous: StateEntered | None = None
+        last: WorkflowState | None = None
         before_question: WorkflowState | None = None
         happened = "enter_state"
         for event in trace.events:
-            if event.name != "enter_state":
+            if not isinstance(event, StateEntered):
                 happened = _described(event)
                 continue
-            state = event.state
-            last = previous.state if previous is not None else None
+            state = None if event.state is None else S(event.state)
             if previous is not None and last is not None and state is not None:
-                allowed = may_follow(last, state, previous.mode)
+                allowed = may_follow(last, state, trace.mode_at(previous))
                 if last is S.ASK_USER and before_question is not None:
                     # The session returns to where it came from, or repairs what the user decided to repair.
                     allowed = state in (before_question, S.BLOCKED, *ANSWER_TARGETS)
@@ -87,7 +100,7 @@ class IllegalTransition(TeamRule):
                     report(event.pointer, f"{state.value} can't follow {last.value} after the event {shown(happened)}")
             if state is S.ASK_USER:
                 before_question = last
-            previous = event
+            previous, last = event, state
             happened = "enter_state"
 
     def examples(self) -> Iterator[Example]:
@@ -95,9 +108,10 @@ class IllegalTransition(TeamRule):
         yield Example(trace(enter("INTAKE"), enter("DESIGN"), enter("PLAN")), good, path=TRACE)
 
 
-def _described(event: Event) -> str:
-    """An event in a message: its name, and what it is about."""
-    return " ".join(filter(None, (str(event.name), *map(event.text, ("agent", "task", "id", "status", "to")))))
+def _described(event: TraceEvent) -> str:
+    """Return an event as messages name it, and what it is about."""
+    about = (getattr(event, member, None) for member in ("agent", "task", "id", "status", "to"))
+    return " ".join(filter(None, (event.event, *about)))
 
 
 class AskBeforePersist(TeamRule):
@@ -109,26 +123,23 @@ class AskBeforePersist(TeamRule):
     why = "If the session stops now, it does not know that it asked, nor what."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        stored = set(trace.pending)
+        stored = set(trace.model.pending)
         staged: dict[str, bool] = {}  # decision to whether it is being written as pending
         for event in trace.events:
-            if event.name == "write" and event.text("file") == "status.json":
-                for pair in event.texts("set"):
-                    ident, _, status = pair.partition("=")
-                    staged[ident] = status == "pending"
-            elif event.name == "verify":
-                if event.is_true("ok"):
-                    stored |= {ident for ident, pending in staged.items() if pending}
-                    stored -= {ident for ident, pending in staged.items() if not pending}
-                staged = {}
-            elif event.name == "ask":
-                missing = [ident for ident in event.decisions if ident not in stored]
-                if missing:
-                    was = "was" if len(missing) == 1 else "were"
-                    report(
-                        event.pointer,
-                        f"{listed(missing)} {was} asked before the pending entry was stored and read back",
-                    )
+            match event:
+                case FileWritten(file="status.json"):
+                    staged |= {ident: status == "pending" for ident, status in event.changes.items()}
+                case WriteVerified():
+                    if event.ok:
+                        stored |= {ident for ident, pending in staged.items() if pending}
+                        stored -= {ident for ident, pending in staged.items() if not pending}
+                    staged = {}
+                case UserAsked():
+                    missing = [ident for ident in event.decisions if ident not in stored]
+                    if missing:
+                        was = "was" if len(missing) == 1 else "were"
+                        message = f"{listed(missing)} {was} asked before the pending entry was stored and read back"
+                        report(event.pointer, message)
 
     def examples(self) -> Iterator[Example]:
         asked = _asking(_GATE, _DESIGN)
@@ -144,25 +155,25 @@ class LeaveBeforeVerify(TeamRule):
     why = "The answer may not be on disk, and the user is not asked again."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        current: WorkflowState | None = None
+        current: str | None = None
         unverified: dict[str, None] = {}
         has_failed = False
         for event in trace.events:
-            if event.name == "enter_state":
-                # What can't be stored ends in BLOCKED, and that is right; what was never read back may not end there.
-                is_excused = event.state is current or (event.state is S.BLOCKED and has_failed)
-                if current in USER_STATES and unverified and not is_excused:
-                    place = current.value if current else ""
-                    report(event.pointer, f"{place} was left before {listed(unverified)} had been read back")
-                unverified = {}
-                has_failed = False
-                current = event.state
-            elif event.name == "write" and event.text("file") == "status.json":
-                unverified.update(dict.fromkeys(event.decisions))
-            elif event.name == "verify" and event.is_true("ok"):
-                unverified = {}
-            elif event.name in ("verify", "write_error"):
-                has_failed = True
+            match event:
+                case StateEntered():
+                    # What can't be stored ends in BLOCKED, and that is right; what was never read back may not.
+                    is_excused = event.state == current or (event.state == S.BLOCKED and has_failed)
+                    if current in USER_STATES and unverified and not is_excused:
+                        report(event.pointer, f"{current} was left before {listed(unverified)} had been read back")
+                    unverified = {}
+                    has_failed = False
+                    current = event.state
+                case FileWritten(file="status.json"):
+                    unverified.update(dict.fromkeys(event.decisions))
+                case WriteVerified(ok=True):
+                    unverified = {}
+                case WriteVerified() | WriteFailed():
+                    has_failed = True
 
     def examples(self) -> Iterator[Example]:
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
@@ -187,26 +198,24 @@ class ReaskBudget(TeamRule):
         asks = dict.fromkeys(GATES, 0)
         refused: set[str] = set()
         for event in trace.events:
-            if event.name == "enter_state" and event.state in _GATE_OF:
-                asks[_GATE_OF[event.state]] = 0
-            elif event.name == "ask":
-                for ident in set(event.decisions) & asks.keys():
-                    asks[ident] += 1
-                    if asks[ident] > LIMITS.reasks + 1:
-                        gate = GATES[ident].value
-                        report(
-                            event.pointer,
-                            f"{gate} was asked {asks[ident]} times; at most {LIMITS.reasks} re-asks are allowed",
-                        )
-            elif event.name == "user_reply" and event.data.get("cancel"):
-                refused |= set(event.decisions)
-            elif event.name == "decision" and (ident := event.text("id")) in asks:
-                given_up = event.text("status") == "cancelled" and ident not in refused
-                if given_up and asks[ident] <= LIMITS.reasks:
-                    asked = counted(asks[ident], "ask")
-                    message = f"{GATES[ident].value} was given up after {asked}, although the user did not cancel it"
-                    report(event.pointer, message)
-                asks[ident] = 0
+            match event:
+                case StateEntered(state=state) if state in _GATE_OF:
+                    asks[_GATE_OF[S(state)]] = 0
+                case UserAsked():
+                    for ident in set(event.decisions) & asks.keys():
+                        asks[ident] += 1
+                        if asks[ident] > LIMITS.reasks + 1:
+                            count = f"was asked {asks[ident]} times; at most {LIMITS.reasks} re-asks are allowed"
+                            report(event.pointer, f"{GATES[ident].value} {count}")
+                case UserReplied() if event.cancel:
+                    refused |= set(event.decisions)
+                case DecisionClosed(id=ident) if ident in asks:
+                    given_up = event.status == "cancelled" and ident not in refused
+                    if given_up and asks[ident] <= LIMITS.reasks:
+                        asked = counted(asks[ident], "ask")
+                        message = f"was given up after {asked}, although the user did not cancel it"
+                        report(event.pointer, f"{GATES[ident].value} {message}")
+                    asks[ident] = 0
 
     def examples(self) -> Iterator[Example]:
         asked = _asking(_GATE, _DESIGN)
@@ -231,24 +240,22 @@ class WriteRetryBudget(TeamRule):
         failures: dict[str, int] = {}  # file to how often in a row it could not be written or read back
         last = ""
         for event in trace.events:
-            file = event.text("file")
-            if event.name in ("write", "write_error"):
-                rewrites = failures.get(file, 0)
-                if rewrites > LIMITS.rewrites:
-                    report(
-                        event.pointer,
-                        f"{file} was rewritten {rewrites} times; at most {LIMITS.rewrites} rewrites are allowed",
-                    )
-                if event.name == "write_error":
-                    failures[file] = rewrites + 1
-                last = file
-            elif event.name == "verify":
-                failures[last] = 0 if event.is_true("ok") else failures.get(last, 0) + 1
-            elif event.name == "enter_state":
-                failures = {}
-            elif event.name == "ask" and (count := failures.get("status.json", 0)):
-                failed = f"{counted(count, 'write')} of status.json failed"
-                report(event.pointer, f"the user was asked {listed(event.decisions)} again because {failed}")
+            match event:
+                case FileWritten(file=file) | WriteFailed(file=file):
+                    rewrites = failures.get(file, 0)
+                    if rewrites > LIMITS.rewrites:
+                        message = f"rewritten {rewrites} times; at most {LIMITS.rewrites} rewrites are allowed"
+                        report(event.pointer, f"{file} was {message}")
+                    if isinstance(event, WriteFailed):
+                        failures[file] = rewrites + 1
+                    last = file
+                case WriteVerified():
+                    failures[last] = 0 if event.ok else failures.get(last, 0) + 1
+                case StateEntered():
+                    failures = {}
+                case UserAsked() if count := failures.get("status.json", 0):
+                    failed = f"{counted(count, 'write')} of status.json failed"
+                    report(event.pointer, f"the user was asked {listed(event.decisions)} again because {failed}")
 
     def examples(self) -> Iterator[Example]:
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
@@ -267,16 +274,16 @@ class DispatchRetryBudget(TeamRule):
     why = "A retry repeats the failed dispatch unchanged; a different input needs a new dispatch."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        inputs: dict[tuple[str, str], Any] = {}
-        for event in trace.named("dispatch"):
-            key = event.text("agent"), event.text("task")
-            attempt = event.number("attempt")
+        inputs: dict[tuple[str, str], str | None] = {}
+        for event in trace.of_type(AgentDispatched):
+            key = event.agent, event.task
+            attempt = event.attempt or 0
             if attempt > LIMITS.dispatch_retries + 1:
                 report(
                     event.pointer,
                     f"{key[0]} for {key[1]} is at attempt {attempt}; at most {LIMITS.dispatch_retries + 1} are allowed",
                 )
-            given = event.data.get("input")
+            given = event.input
             if attempt > 1 and given is not None and inputs.get(key, given) != given:
                 report(event.pointer, f"{key[0]} for {key[1]} was retried with a different input in attempt {attempt}")
             inputs[key] = given
@@ -306,17 +313,17 @@ class RepairBudget(TeamRule):
         entries: dict[tuple[str, str], int] = {}
         loop = ""  # that was entered, and whose task is not known yet
         for event in trace.events:
-            if event.name == "enter_state":
-                entries = {} if event.state is S.ASK_USER else entries
-                loop = event.text("state") if is_member(event.text("state"), FixLoop) else ""
-            elif loop and event.name in ("retry_count", "dispatch"):
-                key, loop = (event.text("task"), loop), ""
-                entries[key] = entries.get(key, 0) + 1
-                if entries[key] > LIMITS.repairs or event.number("count") > LIMITS.repairs:
-                    report(
-                        event.pointer,
-                        f"{key[1]} was entered for {key[0]} more than {LIMITS.repairs} times without asking the user",
-                    )
+            match event:
+                case StateEntered(state=state):
+                    entries = {} if state == S.ASK_USER else entries
+                    loop = state if state is not None and is_member(state, FixLoop) else ""
+                case RetryCounted() | AgentDispatched() if loop:
+                    key, loop = (event.task, loop), ""
+                    entries[key] = entries.get(key, 0) + 1
+                    count = (event.count if isinstance(event, RetryCounted) else None) or 0
+                    if max(entries[key], count) > LIMITS.repairs:
+                        times = f"more than {LIMITS.repairs} times without asking the user"
+                        report(event.pointer, f"{key[1]} was entered for {key[0]} {times}")
 
     def examples(self) -> Iterator[Example]:
         def rounds(count: int) -> list[dict[str, Any]]:
@@ -346,19 +353,17 @@ class DecisionTriggerIgnored(TeamRule):
     why = "The finding was neither fixed nor accepted by the user."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        waiting: Event | None = None
-        for event in trace.named("reply", "enter_state"):
-            if event.name == "reply":
-                if event.agent is AgentName.SECURITY and event.text("status") == "NEEDS_DECISION":
+        waiting: AgentReplied | None = None
+        for event in trace.events:
+            match event:
+                case AgentReplied(agent=AgentName.SECURITY, status="NEEDS_DECISION"):
                     waiting = event
-            elif waiting is not None:
-                if event.state is not S.ASK_USER:
-                    report(
-                        waiting.pointer,
-                        f"Security needs a decision about {waiting.task or 'its task'}, but the next state "
-                        f"is {event.text('state')}, not ASK_USER",
-                    )
-                waiting = None
+                case StateEntered() if waiting is not None:
+                    if event.state != S.ASK_USER:
+                        task = trace.task_of(waiting) or "its task"
+                        problem = f"the next state is {event.state or 'unknown'}, not ASK_USER"
+                        report(waiting.pointer, f"Security needs a decision about {task}, but {problem}")
+                    waiting = None
 
     def examples(self) -> Iterator[Example]:
         loop = "IMPLEMENT_LOOP"

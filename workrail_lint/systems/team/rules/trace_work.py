@@ -7,16 +7,26 @@ from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.model.events import (
+    AgentDispatched,
+    AgentReplied,
+    CorrectionChanged,
+    DecisionClosed,
+    FileWritten,
+    StateEntered,
+    StatusRead,
+    TaskStatusSet,
+    WriteFailed,
+)
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.systems.team.rules.trace_states import TRACE, at, enter, trace
 from workrail_lint.systems.team.state_machine import CORE_AGENTS, LEAN_FORBIDDEN, MESSAGE_PARTS
-from workrail_lint.systems.team.trace import Event, Trace
+from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.vocabulary import (
     META,
     AgentName,
     Mode,
     Strategy,
-    TaskStatus,
     WorkflowState,
     is_member,
     session_parts,
@@ -53,18 +63,17 @@ class CorrectionDispatchedTwice(TeamRule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         granted = 0
-        status = ""
-        for event in trace.named("correction", "dispatch"):
-            if event.name == "correction":
-                status = event.text("to")
-                granted = granted + 1 if status == "dispatched" else 0
-            elif event.state is S.APPROVE_DESIGN and event.number("attempt") <= 1:
-                if granted == 0:
-                    report(
-                        event.pointer,
-                        f"{event.text('agent')} is dispatched, but the correction is already {status or 'dispatched'}",
-                    )
-                granted = max(0, granted - 1)
+        status: str | None = None
+        for event in trace.events:
+            match event:
+                case CorrectionChanged():
+                    status = event.to
+                    granted = granted + 1 if status == "dispatched" else 0
+                case AgentDispatched(state="APPROVE_DESIGN") if (event.attempt or 0) <= 1:
+                    if granted == 0:
+                        problem = f"the correction is already {status or 'dispatched'}"
+                        report(event.pointer, f"{event.agent} is dispatched, but {problem}")
+                    granted = max(0, granted - 1)
 
     def examples(self) -> Iterator[Example]:
         state = "APPROVE_DESIGN"
@@ -86,14 +95,14 @@ class RoleBoundary(TeamRule):
     why = "The Orchestrator coordinates and does no work, except after a lean intake that failed three times."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.named("write"):
-            file = event.text("file")
-            if event.by != A.ORCHESTRATOR:
+        for event in trace.of_type(FileWritten):
+            file = event.file
+            if event.author != A.ORCHESTRATOR:
                 continue
             outside = file.startswith("repo:") and not _is_own_session(file, trace)
             owned = file in _OWNED or file.startswith(_OWNED_FOLDERS)
-            is_taken_over = owned and event.state is not S.INTAKE_LEAN
-            if outside or is_taken_over or (file == "report.md" and event.mode is Mode.FULL):
+            is_taken_over = owned and event.state != S.INTAKE_LEAN
+            if outside or is_taken_over or (file == "report.md" and trace.mode_at(event) is Mode.FULL):
                 report(
                     event.pointer,
                     f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}, which is outside its role",
@@ -121,20 +130,16 @@ class CoderSetCompleted(TeamRule):
     why = "A task is completed when its gates have passed, which the agent that implemented it can't know."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in _promotions(trace):
-            if event.by != A.ORCHESTRATOR:
+        for event in trace.of_type(TaskStatusSet):
+            if event.status == "completed" and event.author != A.ORCHESTRATOR:
                 report(
                     event.pointer,
-                    f"{event.by} set {event.text('task')} to completed; only the Orchestrator may do that",
+                    f"{event.author} set {event.task} to completed; only the Orchestrator may do that",
                 )
 
     def examples(self) -> Iterator[Example]:
         passed = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
         yield Example(trace(*passed, _completed(by="Coder")), trace(*passed, _completed()), path=TRACE)
-
-
-def _promotions(trace: Trace) -> list[Event]:
-    return [event for event in trace.named("task_status") if event.text("status") == TaskStatus.COMPLETED]
 
 
 class PromotedWithoutGates(TeamRule):
@@ -148,16 +153,17 @@ class PromotedWithoutGates(TeamRule):
     def check_trace(self, trace: Trace, report: Report) -> None:
         passed: set[tuple[str, str]] = set()
         for event in trace.events:
-            if event.name == "reply":
-                key = event.text("agent"), event.task
-                (passed.add if event.text("status") == "OK" else passed.discard)(key)
-            elif event.name == "decision":
-                passed |= {(agent, event.text("task")) for agent in event.texts("waives")}
-            elif event.name == "task_status" and event.text("status") == TaskStatus.COMPLETED:
-                task = event.text("task")
-                missing = [a.value for a in trace.required(task) if not {(a.value, task), (a.value, META)} & passed]
-                if missing:
-                    report(event.pointer, f"{task} is completed without the OK of {listed(missing)}")
+            match event:
+                case AgentReplied():
+                    key = event.agent, trace.task_of(event)
+                    (passed.add if event.status == "OK" else passed.discard)(key)
+                case DecisionClosed():
+                    passed |= {(agent, event.task or "") for agent in event.waives}
+                case TaskStatusSet(status="completed", task=task):
+                    required = [agent.value for agent in trace.required(task)]
+                    missing = [agent for agent in required if not {(agent, task), (agent, META)} & passed]
+                    if missing:
+                        report(event.pointer, f"{task} is completed without the OK of {listed(missing)}")
 
     def examples(self) -> Iterator[Example]:
         work = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
@@ -178,12 +184,12 @@ class CoreAgentNotRun(TeamRule):
     why = "Each core agent does a part that no other agent does, such as security or documentation."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        if trace.is_resumed:
+        if trace.model.resumed:
             return  # who worked before is not in this trace
-        seen = {event.agent for event in trace.named("dispatch")}
-        for event in trace.named("enter_state"):
-            missing = [agent.value for agent in CORE_AGENTS if agent not in seen]
-            if event.state is S.DONE and event.mode is Mode.FULL and missing:
+        seen = {event.agent for event in trace.of_type(AgentDispatched)}
+        missing = [agent.value for agent in CORE_AGENTS if agent not in seen]
+        for event in trace.of_type(StateEntered):
+            if event.state == S.DONE and trace.mode_at(event) is Mode.FULL and missing:
                 report(event.pointer, f"the run is DONE, but {listed(missing)} never ran")
 
     def examples(self) -> Iterator[Example]:
@@ -209,27 +215,28 @@ class FinalReviewCount(TeamRule):
     def check_trace(self, trace: Trace, report: Report) -> None:
         final = 0
         is_waived = False
-        entered: list[WorkflowState | None] = []
+        entered: list[str | None] = []
         for event in trace.events:
-            is_final = event.agent is A.REVIEWER and event.task == META
-            if event.name == "dispatch" and is_final:
-                if event.mode is Mode.LEAN:
-                    report(event.pointer, f"a lean run has no final review; this is number {final + 1}")
-                elif trace.strategy is Strategy.SINGLE_FINAL and final:
-                    report(event.pointer, f"single-final allows one review; this is number {final + 1}")
-            elif event.name == "reply" and is_final and event.text("status") == "OK":
-                final += 1
-            elif event.name == "decision" and event.text("task") == META and A.REVIEWER in event.texts("waives"):
-                is_waived = True  # the user lives with what the review found, whatever is repaired later
-            elif event.name == "enter_state":
-                per_batch = event.mode is Mode.FULL and trace.strategy is Strategy.PER_BATCH
-                # After a repair of the build the review has been.
-                from_loop = entered[-1:] == [S.IMPLEMENT_LOOP] and S.INTEGRATE not in entered
-                if event.state is S.INTEGRATE and from_loop and per_batch and not (final or is_waived):
-                    report(event.pointer, "INTEGRATE follows 0 final reviews; per-batch requires one across all tasks")
-                if event.state in (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY):
-                    final = 0  # a repair sends the whole pass round again
-                entered.append(event.state)
+            match event:
+                case AgentDispatched(agent=A.REVIEWER) if trace.task_of(event) == META:
+                    if trace.mode_at(event) is Mode.LEAN:
+                        report(event.pointer, f"a lean run has no final review; this is number {final + 1}")
+                    elif trace.strategy is Strategy.SINGLE_FINAL and final:
+                        report(event.pointer, f"single-final allows one review; this is number {final + 1}")
+                case AgentReplied(agent=A.REVIEWER, status="OK") if trace.task_of(event) == META:
+                    final += 1
+                case DecisionClosed(task="meta") if A.REVIEWER in event.waives:
+                    is_waived = True  # the user lives with what the review found, whatever is repaired later
+                case StateEntered(state=state):
+                    per_batch = trace.mode_at(event) is Mode.FULL and trace.strategy is Strategy.PER_BATCH
+                    # After a repair of the build the review has been.
+                    from_loop = entered[-1:] == [S.IMPLEMENT_LOOP] and S.INTEGRATE not in entered
+                    if state == S.INTEGRATE and from_loop and per_batch and not (final or is_waived):
+                        problem = "INTEGRATE follows 0 final reviews; per-batch requires one across all tasks"
+                        report(event.pointer, problem)
+                    if state in (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY):
+                        final = 0  # a repair sends the whole pass round again
+                    entered.append(state)
 
     def examples(self) -> Iterator[Example]:
         done = [enter(_LOOP), *_work("Coder"), *_work("Reviewer"), _completed()]
@@ -249,16 +256,16 @@ class StrategyNotReread(TeamRule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         is_fresh = False
-        for event in trace.named("read_status", "dispatch"):
-            if event.name == "read_status":
-                is_fresh = True
-                continue
-            if not is_fresh and event.mode is Mode.FULL and event.agent in (A.REVIEWER, A.QA, A.SECURITY):
-                report(
-                    event.pointer,
-                    f"{event.text('agent')} is dispatched, but status.json was not read since the last dispatch",
-                )
-            is_fresh = False
+        for event in trace.events:
+            match event:
+                case StatusRead():
+                    is_fresh = True
+                case AgentDispatched(agent=agent):
+                    is_gate = trace.mode_at(event) is Mode.FULL and agent in (A.REVIEWER, A.QA, A.SECURITY)
+                    if is_gate and not is_fresh:
+                        problem = "status.json was not read since the last dispatch"
+                        report(event.pointer, f"{agent} is dispatched, but {problem}")
+                    is_fresh = False
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -277,9 +284,9 @@ class LeanAgentForbidden(TeamRule):
     why = "Work that needs design, planning or documentation is not lean."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.named("dispatch"):
-            if event.mode is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
-                report(event.pointer, f"a lean run can't dispatch {event.text('agent')}")
+        for event in trace.of_type(AgentDispatched):
+            if trace.mode_at(event) is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
+                report(event.pointer, f"a lean run can't dispatch {event.agent}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -299,14 +306,15 @@ class ReviewerSkipped(TeamRule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         reviewed: set[str] = set()
-        for event in trace.named("dispatch", "decision", "task_status"):
-            if event.name == "dispatch":
-                reviewed |= {event.task} if event.agent is A.REVIEWER else set()
-            elif event.name == "decision":
-                # Only what a review refused can be lifted; in a resumed run that review came before.
-                reviewed |= {event.text("task")} if A.REVIEWER in event.texts("waives") else set()
-            elif event.text("status") == TaskStatus.COMPLETED and not {event.text("task"), META} & reviewed:
-                report(event.pointer, f"{event.text('task')} is completed without a review")
+        for event in trace.events:
+            match event:
+                case AgentDispatched(agent=A.REVIEWER):
+                    reviewed.add(trace.task_of(event))
+                case DecisionClosed() if A.REVIEWER in event.waives:
+                    # Only what a review refused can be lifted; in a resumed run that review came before.
+                    reviewed.add(event.task or "")
+                case TaskStatusSet(status="completed", task=task) if not {task, META} & reviewed:
+                    report(event.pointer, f"{task} is completed without a review")
 
     def examples(self) -> Iterator[Example]:
         coded = [enter(_LOOP), *_work("Coder")]
@@ -326,13 +334,15 @@ class PreviousSessionTouched(TeamRule):
     why = "Older sessions are a record of earlier decisions; they can be read, but never changed."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.named("write", "write_error"):
-            file = event.text("file").removeprefix("repo:")
+        for event in trace.events:
+            if not isinstance(event, FileWritten | WriteFailed):
+                continue
+            file = event.file.removeprefix("repo:")
             parts = session_parts(file)
             is_other = parts is not None and trace.session not in ("", parts[0])
             if file.startswith("../") or is_other:
-                wrote = "wrote" if event.name == "write" else "tried to write"
-                report(event.pointer, f"{event.by} {wrote} {shown(file)}, which belongs to another session")
+                wrote = "wrote" if isinstance(event, FileWritten) else "tried to write"
+                report(event.pointer, f"{event.author} {wrote} {shown(file)}, which belongs to another session")
 
     def examples(self) -> Iterator[Example]:
         def wrote(session: str) -> dict[str, Any]:
@@ -351,18 +361,19 @@ class DispatchMessageIncomplete(TeamRule):
     why = "The agent starts from this message alone: its role, the contract, the conventions, the session, its input."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.named("dispatch"):
-            if type(event.data.get("parts")) is not list:
+        for event in trace.of_type(AgentDispatched):
+            if not event.has("parts"):
                 continue
-            parts, has_conventions = event.texts("parts"), event.is_true("conventions")
-            wanted = [p.name for p in MESSAGE_PARTS if not p.optional or has_conventions or "conventions" in parts]
+            parts = list(event.message_parts)
+            has_conventions = event.conventions or "conventions" in parts
+            wanted = [part.name for part in MESSAGE_PARTS if not part.optional or has_conventions]
             missing = [name for name in wanted if name not in parts]
             if missing:
-                report(event.pointer, f"the message to {event.text('agent')} lacks {listed(missing)}")
+                report(event.pointer, f"the message to {event.agent} lacks {listed(missing)}")
             elif parts != wanted:
                 report(
                     event.pointer,
-                    f"the parts of the message to {event.text('agent')} are out of order: {listed(parts)}",
+                    f"the parts of the message to {event.agent} are out of order: {listed(parts)}",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -387,11 +398,12 @@ class ForeignDecisionWrite(TeamRule):
     why = "Only the Orchestrator asks the user, so only it knows the answer."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.named("write"):
-            if event.by != A.ORCHESTRATOR and event.decisions and is_member(event.by, AgentName):
+        for event in trace.of_type(FileWritten):
+            author = event.author
+            if author != A.ORCHESTRATOR and event.decisions and is_member(author, AgentName):
                 report(
                     event.pointer,
-                    f"{event.by} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
+                    f"{author} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
                 )
 
     def examples(self) -> Iterator[Example]:
