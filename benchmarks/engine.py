@@ -18,7 +18,8 @@ from pytest_workrail.engine.core.interpreter import Interpreter
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import disk
-from pytest_workrail.engine.store.home import Home, in_memory, on_disk
+from pytest_workrail.engine.store.disk import on_disk
+from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy, SystemClock, SystemEntropy
 from workrail_lint import compile_workflow
 

@@ -11,8 +11,9 @@ from msgspec import structs
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES
+from pytest_workrail.engine.store.filesystem import on_files
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.home import Home, in_memory, on_files
+from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.loaded import AppendPermit, SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.memory import MemorySessionLock, TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan

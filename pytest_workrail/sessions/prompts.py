@@ -13,7 +13,8 @@ from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.program import Programs
 from pytest_workrail.engine.protocol.sessions import SessionLoader, open_node, view_session
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, render
-from pytest_workrail.engine.store.home import Home, read_only
+from pytest_workrail.engine.store.disk import read_only
+from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.story import Story

@@ -214,7 +214,9 @@ class Story(Struct):
     nodes: list[StoryNode] = msgspec.field(default_factory=list)
     beats: list[Beat] = msgspec.field(default_factory=list)
     initial_context: dict[str, Any] = msgspec.field(default_factory=dict)
-    initial_preferences: EffectivePreferences = EffectivePreferences(*DEFAULT_PREFERENCES)
+    initial_preferences: EffectivePreferences = EffectivePreferences(
+        DEFAULT_PREFERENCES.autonomy, DEFAULT_PREFERENCES.risk_policy
+    )
     observations: dict[str, str] = msgspec.field(default_factory=dict)
     ended_ms: int = 0
     numbers: dict[NodeId, int] = msgspec.field(default_factory=dict)

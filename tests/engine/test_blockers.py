@@ -407,7 +407,7 @@ class TestModes:
     NOTES = MissingNotes("s")
 
     def test_presets(self) -> None:
-        assert [tuple(preset) for preset in PRESETS] == [
+        assert [(preset.autonomy, preset.risk_policy) for preset in PRESETS] == [
             ("guided", "conservative"),
             ("full_auto_stop_on_user_deps", "balanced"),
             ("full_auto_never_stop", "conservative"),

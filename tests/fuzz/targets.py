@@ -16,8 +16,8 @@ from pytest_workrail.engine.model.events import read_event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.snapshot import read_snapshot
 from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.disk import on_disk
 from pytest_workrail.engine.store.filesystem import FileSessionStore
-from pytest_workrail.engine.store.home import on_disk
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.engine.tokens.keys import read_keyring

@@ -13,8 +13,8 @@ from sample_sessions import Story, tell_short
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AdvanceRecorded, NodeCreated
 from pytest_workrail.engine.store.files import Stamp
-from pytest_workrail.engine.store.filesystem import FileSessionStore
-from pytest_workrail.engine.store.home import Home, on_files
+from pytest_workrail.engine.store.filesystem import FileSessionStore, on_files
+from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.store.loaded import AppendPermit
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import preferences_plan

@@ -22,7 +22,7 @@ from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes,
 from pytest_workrail.engine.model.trace import DecisionTraceData, StepRef, TraceEntry
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.filesystem import on_files
 from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.js import u8_length
 

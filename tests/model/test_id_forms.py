@@ -58,8 +58,10 @@ def patterned(kind: Any) -> Any:
         return patterned(kind.__supertype__)
     form = form_of(kind)
     if form is not None:
-        pattern, low, high = _FORMS[form]
-        return Annotated[str, Meta(pattern=rf"^{pattern}\Z", min_length=low, max_length=high)]
+        known = _FORMS[form]
+        return Annotated[
+            str, Meta(pattern=rf"^{known.pattern}\Z", min_length=known.min_length, max_length=known.max_length)
+        ]
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return reduce(or_, dict.fromkeys(map(patterned, arguments)))

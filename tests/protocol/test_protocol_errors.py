@@ -12,7 +12,8 @@ from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, No
 from pytest_workrail.engine.model.ids import NodeId, ref_of
 from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.home import Home, on_files
+from pytest_workrail.engine.store.filesystem import on_files
+from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
 from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy

@@ -7,7 +7,8 @@ from effort import lines_run
 
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
-from pytest_workrail.engine.store.home import Home, in_memory, on_files
+from pytest_workrail.engine.store.filesystem import on_files
+from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint import compile_workflow

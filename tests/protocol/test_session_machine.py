@@ -33,7 +33,9 @@ from pytest_workrail.engine.projections.facts import effective_preferences, proj
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.home import Home, in_memory, on_disk, on_files
+from pytest_workrail.engine.store.disk import on_disk
+from pytest_workrail.engine.store.filesystem import on_files
+from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from pytest_workrail.engine.store.token_store import TEST_KEY

@@ -71,7 +71,7 @@ def what_is_tolerated_is_not_told(original):
         from pytest_workrail.engine.core.modes import Proceed
 
         decision = original(reasons, preferences, profile)
-        return decision._replace(tolerated=()) if isinstance(decision, Proceed) else decision
+        return replace(decision, tolerated=()) if isinstance(decision, Proceed) else decision
 
     return decide
 

@@ -148,7 +148,7 @@ def snapshots_are_named_by_their_size(original):
     return property(lambda snapshot: f"sha256:{len(snapshot.to_bytes()):064x}")
 
 
-@breaks("data-dir-workrail-owned", at="pytest_workrail.engine.store.home:data_root")
+@breaks("data-dir-workrail-owned", at="pytest_workrail.engine.store.disk:data_root")
 def data_may_lie_among_workflows(original):
     """Folders with workflows are not looked at."""
     return lambda environ, home, *, override=None, workflow_folders=(): original(environ, home, override=override)
@@ -206,7 +206,7 @@ def every_record_is_synced_alone(original):
     return write
 
 
-@breaks("data-dir-workrail-owned", at="pytest_workrail.engine.store.home:data_root")
+@breaks("data-dir-workrail-owned", at="pytest_workrail.engine.store.disk:data_root")
 def data_lies_in_the_working_folder(original):
     """Without a setting, data lands wherever the program was started."""
     return lambda environ, home, **others: Ok(others.get("override") or home.__class__(os.curdir))

@@ -28,7 +28,8 @@ from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.facts import project_gaps, project_outputs, recovery_text
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
-from pytest_workrail.engine.store.home import Home, in_memory, on_files
+from pytest_workrail.engine.store.filesystem import on_files
+from pytest_workrail.engine.store.home import Home, in_memory
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.ports import ContentError
 from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy

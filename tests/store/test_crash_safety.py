@@ -24,8 +24,7 @@ from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import NodeCreated
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import prepare_root, write_durably
-from pytest_workrail.engine.store.filesystem import FileSessionLock, FileSessionStore, FileSnapshotStore
-from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.filesystem import FileSessionLock, FileSessionStore, FileSnapshotStore, on_files
 from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan, preferences_plan

@@ -18,9 +18,8 @@ import pytest
 from sample_sessions import Story, tell_short
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.filesystem import FileSessionStore
+from pytest_workrail.engine.store.filesystem import FileSessionStore, on_files
 from pytest_workrail.engine.store.gate import assess, health_data
-from pytest_workrail.engine.store.home import on_files
 from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth, Truncated
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import preferences_plan

@@ -31,8 +31,12 @@ from pytest_workrail.engine.model.manifest import SegmentClosed, SnapshotPinned,
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.durable import prepare_root
-from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
-from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.filesystem import (
+    FilePinnedWorkflowStore,
+    FileSessionStore,
+    FileSnapshotStore,
+    on_files,
+)
 from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, preferences_plan

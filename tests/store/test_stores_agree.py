@@ -14,7 +14,8 @@ from msgspec import structs
 from sample_sessions import Story
 
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.store.home import in_memory, on_files
+from pytest_workrail.engine.store.filesystem import on_files
+from pytest_workrail.engine.store.home import in_memory
 from pytest_workrail.engine.store.loaded import AppendPermit
 from pytest_workrail.engine.store.memory import TreeFiles
 from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sample_sessions import Story
 
-from pytest_workrail.engine.store.home import on_disk
+from pytest_workrail.engine.store.disk import on_disk
 from pytest_workrail.engine.store.plan import EventBuilder, preferences_plan
 from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 

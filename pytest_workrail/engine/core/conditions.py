@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Err
 
 
-class Members(NamedTuple):
+class Members(Struct, frozen=True):
     """A combination: `decisive` is the member value that settles it at once; without one, its opposite holds."""
 
     decisive: bool
     members: list[Any]
 
 
-class Negation(NamedTuple):
+class Negation(Struct, frozen=True):
     """The opposite of what it holds."""
 
     member: Any
@@ -35,12 +37,7 @@ MAX_DEPTH = 100
 Expansion: TypeAlias = bool | Members | Negation | None
 
 
-class _Frame(NamedTuple):
-    decisive: bool
-    rest: Iterator[Any] | None
-
-
-_NEGATING = _Frame(False, None)
+_NEGATING: tuple[bool, None] = (False, None)
 _END: Any = object()
 
 
@@ -55,7 +52,7 @@ def combination(node: dict[str, Any]) -> Members | Negation | None:
 
 def fold(node: Any, expand: Callable[[Any], Expansion]) -> bool | None:
     """The value of a tree, left to right and only as far as needed; None once a needed node has no value."""
-    frames: list[_Frame] = []
+    frames: list[tuple[bool, Iterator[Any] | None]] = []  # what decides a combination and its other members; None: not
     while True:
         match expand(node):
             case None:
@@ -64,7 +61,7 @@ def fold(node: Any, expand: Callable[[Any], Expansion]) -> bool | None:
                 pass
             case Members(decisive, members):
                 value = not decisive
-                frames.append(_Frame(decisive, iter(members)))
+                frames.append((decisive, iter(members)))
             case Negation(member):
                 frames.append(_NEGATING)
                 node = member
@@ -252,11 +249,11 @@ def skipped_summary(condition: object) -> str:
             return "SKIP: condition not met"
 
 
-class _Compound(NamedTuple):
+class _Compound(Struct, frozen=True):
     combinator: str
 
 
-class _Comparison(NamedTuple):
+class _Comparison(Struct, frozen=True):
     variable: str
     operator: str
     expected: str | None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from pytest_workrail.engine.model.places import StepInstance, collation_key
 from workrail_lint.base.js import Json
@@ -17,7 +19,7 @@ LOOP_CONTROL_KIND = "wr.loop_control"
 ASSESSMENT_KIND = "wr.assessment"
 
 
-class ContractPack(NamedTuple):
+class ContractPack(Struct, frozen=True):
     """A kind of artifact and its schema."""
 
     ref: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -123,7 +123,7 @@ def _loop_id_issues(artifact: dict[str, Json], loop_id: str) -> tuple[str, ...]:
 _PREVIEW_UNITS = 60
 
 
-class BodyStep(NamedTuple):
+class BodyStep(Struct, frozen=True):
     """A step inside a loop, with what its selection says in a trace. A gate only asks for what is not decided yet."""
 
     step_id: str
@@ -182,19 +182,19 @@ def loop_variables(definition: RepeatingStep, iteration: int, context: Context) 
     return values
 
 
-class Execute(NamedTuple):
+class Execute(Struct, frozen=True):
     """Run this body step of the current iteration."""
 
     body_index: int
 
 
-class Advance(NamedTuple):
+class Advance(Struct, frozen=True):
     """Start this iteration."""
 
     iteration: int
 
 
-class Exit(NamedTuple):
+class Exit(Struct, frozen=True):
     """Leave the loop; with a report when it should not have ended like this, or can't be entered."""
 
     reported: LoopReportError | LoopUnset | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Confirmation, Profile
@@ -17,7 +19,7 @@ AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)
 RISK_POLICIES: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
 
 
-class Preferences(NamedTuple):
+class Preferences(Struct, frozen=True):
     """What the person behind a run allows it."""
 
     autonomy: Autonomy = "guided"
@@ -37,14 +39,14 @@ PRESETS: tuple[Preferences, ...] = (
 )
 
 
-class Proceed(NamedTuple):
+class Proceed(Struct, frozen=True):
     """Go on. `passed_over` become critical gaps, `tolerated` become warnings."""
 
     passed_over: tuple[Reason, ...]
     tolerated: tuple[Reason, ...]
 
 
-class Block(NamedTuple):
+class Block(Struct, frozen=True):
     """Stop. The first reason is the primary one."""
 
     reasons: tuple[Reason, ...]
@@ -74,7 +76,7 @@ def _is_tolerated(reason: Reason, policy: RiskPolicy, profile: Profile) -> bool:
             return isinstance(reason, CapabilityUnavailable) and policy == "aggressive"
 
 
-class BeyondRecommendation(NamedTuple):
+class BeyondRecommendation(Struct, frozen=True):
     """A preference that is bolder than the workflow recommends."""
 
     preference: str

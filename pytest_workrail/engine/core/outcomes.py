@@ -7,7 +7,7 @@ but when somebody asks for them. Errors are a closed set, each with its own fact
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -106,7 +106,7 @@ Because: TypeAlias = Literal["unset", "value", "never"]
 _TRUTHY = "truthy"
 
 
-class PassedOver(NamedTuple):
+class PassedOver(Struct, frozen=True):
     """A condition that kept something from being selected. `own` are the variables of the loop around it."""
 
     step_id: str
@@ -133,7 +133,7 @@ class PassedOver(NamedTuple):
         return "value" if self.solver.is_possible(self.wanted) else "never"
 
 
-class LoopUnset(NamedTuple):
+class LoopUnset(Struct, frozen=True):
     """A loop that was left, or can't be entered, because the variable it runs over is not set."""
 
     step_id: str
@@ -156,7 +156,7 @@ class LoopUnset(NamedTuple):
 Passed: TypeAlias = PassedOver | LoopUnset
 
 
-class SkippedList(NamedTuple):
+class SkippedList(Struct, frozen=True):
     """What is recorded of a selection, within its budget; `omitted` is how many steps are not."""
 
     entries: tuple[SkippedStep, ...] = ()

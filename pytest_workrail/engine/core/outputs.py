@@ -6,7 +6,7 @@ Reports are outputs that an agent may submit at any step: divergences, and obser
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -79,7 +79,7 @@ class Validation(Struct, frozen=True):
     suggestions: tuple[str, ...] = ()
 
 
-class ReportedDivergence(NamedTuple):
+class ReportedDivergence(Struct, frozen=True):
     """A divergence in the form that is recorded; `artifact_index` is its place in the submission."""
 
     artifact_index: int
@@ -126,12 +126,12 @@ class RecordedAssessment(Struct, frozen=True):
         )
 
 
-class _Problem(NamedTuple):
+class _Problem(Struct, frozen=True):
     issue: str
     suggestion: str
 
 
-class _Candidate(NamedTuple):
+class _Candidate(Struct, frozen=True):
     place: int
     artifact: dict[str, Any]
 

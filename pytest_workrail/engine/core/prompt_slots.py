@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -177,7 +177,7 @@ class PromptStyle(str, Enum):
     CLEAN = "clean"
 
 
-class PromptPart(NamedTuple):
+class PromptPart(Struct, frozen=True):
     """A piece of a prompt; `slot` is None for the author's own text."""
 
     slot: Slot | None
@@ -370,7 +370,7 @@ _PERSON: dict[Autonomy, str] = {
 }
 
 
-class NextInput(NamedTuple):
+class NextInput(Struct, frozen=True):
     """What a step waits for from outside: who gives it, what it is, and the call that follows."""
 
     source: Literal["user", "coordinator", "you"]

@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Iterator
 from functools import cache, cached_property
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError
@@ -49,7 +49,7 @@ JsonObject: TypeAlias = dict[str, Any]
 _ATOMS = frozenset({str, int, bool, float, type(None)})
 
 
-class CorruptionReason(NamedTuple):
+class CorruptionReason(Struct, frozen=True):
     """Why stored bytes can't be trusted: a closed code and a sentence for people."""
 
     code: CorruptionCode
@@ -114,7 +114,7 @@ V = TypeVar("V", bound=Value)
 R = TypeVar("R", bound=Value)
 
 
-class _Members(NamedTuple):
+class _Members(Struct, frozen=True):
     names: tuple[tuple[str, str, object], ...]  # in this program, outside, what stands for an absent one
     tag: tuple[str, str] | None
     inside: frozenset[str]  # names of this program that differ from those outside

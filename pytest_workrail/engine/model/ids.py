@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import Annotated, Any, NamedTuple, NewType, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, NewType, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
@@ -38,7 +38,7 @@ class IdKind(str, Enum):
     WORKFLOW = "wf"
 
 
-class _Form(NamedTuple):
+class _Form(Struct, frozen=True):
     """What the ids of a kind look like. None of them has a line end in it."""
 
     pattern: str
@@ -87,7 +87,7 @@ SafeId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_-]+\Z")]
 StepId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\Z")]
 
 
-class IdError(NamedTuple):
+class IdError(Struct, frozen=True):
     """A text that is not an id of the kind asked for."""
 
     expected: str

@@ -4,7 +4,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.engine.model.base import Closed, Index
 from pytest_workrail.engine.model.ids import SafeId, StepId
@@ -75,7 +77,7 @@ class LoopPosition(Closed, frozen=True):
 LoopPath: TypeAlias = tuple[LoopPosition, ...]
 
 
-class StepKeyError(NamedTuple):
+class StepKeyError(Struct, frozen=True):
     """Why a text is not the key of a step instance."""
 
     code: Literal["STEP_INSTANCE_KEY_EMPTY", "STEP_INSTANCE_KEY_BAD_FORMAT"]

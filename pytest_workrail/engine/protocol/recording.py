@@ -10,7 +10,7 @@ from msgspec import Struct
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.interpreter import snapshot_of, state_of
 from pytest_workrail.engine.core.modes import is_autonomous
-from pytest_workrail.engine.core.outcomes import Passed, skipped_list
+from pytest_workrail.engine.core.outcomes import Passed, SkippedList, skipped_list
 from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
@@ -47,7 +47,7 @@ from pytest_workrail.engine.model.snapshot import (
     RetryableBlock,
     TerminalBlock,
 )
-from pytest_workrail.engine.model.trace import DecisionTraceData, SkippedStep, TraceEntry
+from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
 from pytest_workrail.engine.projections.facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
@@ -313,16 +313,17 @@ def trace_data(
     """
     if not trace:
         return None
-    skipped: tuple[SkippedStep, ...] | None = None
-    omitted = 0
+    skipped: SkippedList | None = None
     match profile.unset_condition:
         case UnsetCondition.PASS_OVER:
             pass
         case UnsetCondition.ASK if passed:
-            skipped, omitted = skipped_list(passed, context)
+            skipped = skipped_list(passed, context)
         case UnsetCondition.ASK:
             pass
-    return DecisionTraceData(keys.trace_id(attempt), tuple(trace), skipped, omitted or None)
+    if skipped is None:
+        return DecisionTraceData(keys.trace_id(attempt), tuple(trace))
+    return DecisionTraceData(keys.trace_id(attempt), tuple(trace), skipped.entries, skipped.omitted or None)
 
 
 def _completion(entry: AttemptEntry) -> RunCompletedData:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -173,7 +173,7 @@ def _validator(tool: ToolName) -> Validator:
     return compile_schema(_SCHEMAS[tool])
 
 
-class InputIssue(NamedTuple):
+class InputIssue(Struct, frozen=True):
     """One thing wrong with a request, and where."""
 
     path: str

@@ -145,7 +145,7 @@ def went_on(progress: Progress, disclosure: Disclosure, extras: dict[str, Json])
     else:
         kind, place = "step", where(progress, {"continueToken": progress.tokens.continue_token})
     told = features_and_warnings(disclosure, extras)
-    return {"kind": kind, **place, **skipped_members(disclosure), **told}
+    return {"kind": kind, **place, **skipped_members(disclosure.skipped), **told}
 
 
 def where(progress: Progress, params: dict[str, Json] | None) -> dict[str, Json]:
@@ -166,11 +166,10 @@ def where(progress: Progress, params: dict[str, Json] | None) -> dict[str, Json]
     return shown
 
 
-def skipped_members(disclosure: Disclosure) -> dict[str, Json]:
-    """The steps that the selection passed over."""
-    entries, omitted = disclosure.skipped
-    shown: dict[str, Json] = {"skipped": [entry.to_wire() for entry in entries]}
-    return {**shown, "skippedOmitted": omitted} if omitted else shown
+def skipped_members(skipped: SkippedList) -> dict[str, Json]:
+    """Return the members that list the steps the selection passed over."""
+    members: dict[str, Json] = {"skipped": [entry.to_wire() for entry in skipped.entries]}
+    return {**members, "skippedOmitted": skipped.omitted} if skipped.omitted else members
 
 
 def features_and_warnings(disclosure: Disclosure, extras: dict[str, Json]) -> dict[str, Json]:
@@ -303,7 +302,7 @@ class Blocked(Struct, frozen=True):
                 "kind": self.kind,
                 **where(self.progress, self.next_params()),
                 **self._report(),
-                **(skipped_members(disclosure) if self.patch is not None else {}),
+                **(skipped_members(disclosure.skipped) if self.patch is not None else {}),
                 **features_and_warnings(disclosure, _extras(self.warnings, (), ())),
             }
         return {"kind": self.kind, **self.progress.to_json(self.retry_token), **self._report()}

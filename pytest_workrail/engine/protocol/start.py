@@ -50,7 +50,7 @@ from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.recording import trace_data
 from pytest_workrail.engine.protocol.requests import StartRequest, merged
-from pytest_workrail.engine.protocol.responses import Started
+from pytest_workrail.engine.protocol.responses import Started, skipped_members
 from pytest_workrail.engine.protocol.sessions import (
     Session,
     SessionLoader,
@@ -215,7 +215,7 @@ def _no_first_step(
             if question is not None:
                 return _asks(message, question, selection.passed, request, context)
             advice = "No variable that is still unset would help; `skipped` says what keeps each step from running."
-            return precondition(message, advice, _skipped(selection.passed, context))
+            return precondition(message, advice, skipped_members(skipped_list(selection.passed, context)))
 
 
 def _loop_left(selection: Selection, context: dict[str, Any]) -> Question | None:
@@ -241,7 +241,7 @@ def _asks(
         "stepId": question.step_id,
         "variables": variables,
         "patch": question.patch,
-        **_skipped(passed, context),
+        **skipped_members(skipped_list(passed, context)),
     }
     params: dict[str, Json] = {
         "workflowId": request.workflow_id,
@@ -257,12 +257,6 @@ def _asks(
         "the step runs.",
         details={"details": facts, "nextCall": {"tool": "start_workflow", "params": params}},
     )
-
-
-def _skipped(passed: Sequence[Passed], context: dict[str, Any]) -> dict[str, Json]:
-    entries, omitted = skipped_list(passed, context)
-    shown: dict[str, Json] = {"skipped": [entry.to_wire() for entry in entries]}
-    return {**shown, "skippedOmitted": omitted} if omitted else shown
 
 
 def _preferences(chosen: Preferences | None) -> PreferencesChangedData:

@@ -110,10 +110,10 @@ def not_done(disclosure: Disclosure | None) -> str:
     """The steps that were passed over, and what each of them waits for."""
     if disclosure is None or not disclosure.skipped.entries:
         return ""
-    entries, omitted = disclosure.skipped
-    lines = [f"- {entry.step_id}: {_waits_for(entry)}" for entry in entries]
-    if omitted:
-        lines.append(f"- … and {omitted} more")
+    skipped = disclosure.skipped
+    lines = [f"- {entry.step_id}: {_waits_for(entry)}" for entry in skipped.entries]
+    if skipped.omitted:
+        lines.append(f"- … and {skipped.omitted} more")
     return "\n".join(["## Not Done", *lines])
 
 

@@ -1,6 +1,6 @@
 """Where sessions are stored: append-only logs, snapshots, pinned workflows, locks and keys, in memory or on files.
 
-Callers use a `home.Home`, made by `home.in_memory` or `home.on_disk`:
+Callers use a `home.Home`, made by `home.in_memory` or `disk.on_disk`:
 
 - Writing: `home.gate.with_healthy_session_lock(session_id, call)` is the only way. It locks the session, checks that
   it is healthy and calls `call(permit, truth)`. Inside, build a plan (`plan`) that starts at

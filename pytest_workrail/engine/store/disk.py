@@ -1,17 +1,34 @@
-"""File operations on a real disk, below one root folder that only its user can read, because it holds keys."""
+"""A folder on disk that only its user can read, because it holds keys: its file operations and the homes in it."""
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
+from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.durable import PendingSyncs
+from pytest_workrail.engine.store.durable import PendingSyncs, prepare_root
 from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
+from pytest_workrail.engine.store.filesystem import (
+    FilePinnedWorkflowStore,
+    FileSessionStore,
+    FileSnapshotStore,
+    on_files,
+)
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.home import Home
+from pytest_workrail.engine.store.memory import MemorySessionLock
+from pytest_workrail.engine.store.ports import Clock, Stores
+from pytest_workrail.engine.store.system import Holder, this_machine
+from pytest_workrail.engine.store.token_store import FileKeyring, OverlayAliasIndex
+from pytest_workrail.engine.tokens.issuer import TokenIssuer
+from pytest_workrail.engine.tokens.ports import Entropy
 from workrail_lint.base.files import (
     check_folder,
     claim,
@@ -22,10 +39,12 @@ from workrail_lint.base.files import (
     sweep,
     write_all,
 )
+from workrail_lint.base.result import Err, Ok
 
 if sys.platform != "win32":
     import fcntl
 
+ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
 _MAX_BYTES = 512 * 1024 * 1024
 _FILE_MODE = 0o600
 _DIR_MODE = 0o700
@@ -291,3 +310,118 @@ class DiskFiles(PendingSyncs):
 
     def sweep(self, path: str) -> None:
         sweep(self.at(path), os.fspath(self.root), prefix="", suffix=layout.ASIDE)
+
+
+class ReadOnlyFiles:
+    """The file operations of a folder that stays as it is. Those that would change it raise OSError."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._files = DiskFiles(root)
+
+    def read(self, path: str, offset: int = 0) -> bytes | None:
+        return self._files.read(path, offset)
+
+    def exists(self, path: str) -> bool:
+        return self._files.exists(path)
+
+    def list_dir(self, path: str) -> list[str]:
+        return self._files.list_dir(path)
+
+    def modified_ms(self, path: str) -> int | None:
+        return self._files.modified_ms(path)
+
+    def sync(self, path: str) -> None:
+        """Whether it is safe on disk is its writer's business."""
+
+    def sync_dir(self, path: str) -> None:
+        """The same for a folder."""
+
+    def sync_later(self, path: str, *, name: bool = True) -> None:
+        """The same for later."""
+
+    def is_pending(self, path: str) -> bool:
+        return False
+
+    def sync_pending(self) -> None:
+        """Nothing was written that could wait."""
+
+    def stamp(self, path: str) -> Stamp | None:
+        return self._files.stamp(path)
+
+    def spare(self, folder: str, data: bytes) -> Spare | None:
+        _refuse()
+
+    def sweep(self, path: str) -> None:
+        """Leftovers stay where they are."""
+
+    def make_dir(self, path: str) -> None:
+        _refuse()
+
+    def create(self, path: str) -> AbstractContextManager[WriteHandle]:
+        _refuse()
+
+    def extend(self, path: str) -> AbstractContextManager[WriteHandle]:
+        _refuse()
+
+    def replace(self, source: str, target: str) -> None:
+        _refuse()
+
+    def link(self, source: str, target: str) -> bool:
+        _refuse()
+
+    def remove(self, path: str) -> None:
+        _refuse()
+
+    def hold(self, path: str) -> Hold | None:
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main") -> Ok[Home] | Err[str]:
+    """A home in a folder, which several processes may share."""
+    try:
+        made = [folder for folder in (root, *root.parents) if not folder.exists()]
+        root.mkdir(parents=True, exist_ok=True)
+        files = DiskFiles(root)
+        prepare_root(files)
+        for folder in made:
+            DiskFiles(folder.parent).sync_dir("")
+    except OSError as problem:
+        return Err(f"The data folder can't be used: {problem.strerror}")
+    holder = Holder(os.getpid(), worker_id, entropy.generate(8).hex(), this_machine())
+    return Ok(on_files(files, clock, entropy, holder))
+
+
+def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
+    """A home on a folder that stays as it is, whoever else uses it. Tokens of it are known; whatever appends fails."""
+    files = ReadOnlyFiles(root)
+    sessions = FileSessionStore(files)
+    keyring = FileKeyring(files, entropy)
+    return Home(
+        stores=Stores(sessions, FileSnapshotStore(files), FilePinnedWorkflowStore(files)),
+        gate=Gate(sessions, MemorySessionLock()),
+        issuer=TokenIssuer(keyring, OverlayAliasIndex(files), entropy),
+        keyring=keyring,
+        mint=IdMint(entropy.generate),
+        clock=clock,
+        entropy=entropy,
+    )
+
+
+def data_root(
+    environ: Mapping[str, str], home: Path, *, override: Path | None = None, workflow_folders: Iterable[Path] = ()
+) -> Ok[Path] | Err[str]:
+    """The folder for `on_disk`: the override, else the environment's, else a default in the user's data folder.
+
+    It never lies among the workflows that are run, so that no session is taken for one of them.
+    """
+    named = environ.get(ENVIRONMENT_VARIABLE)
+    shared = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    root = (override or (Path(named) if named else shared / "workrail-lint")).absolute()
+    for folder in workflow_folders:
+        if root.is_relative_to(folder.absolute()):
+            return Err(f"{root.name!r} lies in a folder that holds workflows; choose another data folder.")
+    return Ok(root)

@@ -7,7 +7,9 @@ values. The disk adapter is `disk.DiskFiles`, the one in memory `tree.TreeFiles`
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 
 class WriteHandle(Protocol):
@@ -22,7 +24,7 @@ class WriteHandle(Protocol):
         ...
 
 
-class Stamp(NamedTuple):
+class Stamp(Struct, frozen=True):
     """What tells whether a file is still the one that was read: its size, and what changes with every write."""
 
     size: int

@@ -20,12 +20,14 @@ from msgspec import Struct
 
 from pytest_workrail.engine.model.base import Value, decode_json, record_line
 from pytest_workrail.engine.model.events import Event
-from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.ids import IdMint, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.manifest import SegmentClosed, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_soon
 from pytest_workrail.engine.store.files import Files, Hold, Spare, Stamp
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.store.loaded import (
     AppendPermit,
     Complete,
@@ -46,8 +48,12 @@ from pytest_workrail.engine.store.ports import (
     StoreError,
     StoreInvariantViolation,
     StoreIoError,
+    Stores,
 )
 from pytest_workrail.engine.store.system import Holder
+from pytest_workrail.engine.store.token_store import FileAliasIndex, FileKeyring
+from pytest_workrail.engine.tokens.issuer import TokenIssuer
+from pytest_workrail.engine.tokens.ports import Entropy
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -511,3 +517,18 @@ def _put(files: Files, path: str, raw: bytes) -> None:
 
 def _io_error(problem: OSError) -> StoreIoError:
     return StoreIoError(os_error_text(problem))
+
+
+def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:
+    """A home on any file operations."""
+    sessions = FileSessionStore(files)
+    keyring = FileKeyring(files, entropy)
+    return Home(
+        stores=Stores(sessions, FileSnapshotStore(files), FilePinnedWorkflowStore(files)),
+        gate=Gate(sessions, FileSessionLock(files, holder, clock)),
+        issuer=TokenIssuer(keyring, FileAliasIndex(files), entropy),
+        keyring=keyring,
+        mint=IdMint(entropy.generate),
+        clock=clock,
+        entropy=entropy,
+    )

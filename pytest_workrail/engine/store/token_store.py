@@ -221,3 +221,33 @@ class FileKeyring:
 
 def _keyring_error(problem: OSError) -> Err[KeyringError]:
     return Err(KeyringError("KEYRING_IO_ERROR", os_error_text(problem)))
+
+
+class OverlayAliasIndex:
+    """The aliases of a folder, and new ones in memory: a token can be given out although nothing may be written."""
+
+    def __init__(self, files: Files) -> None:
+        self._stored = FileAliasIndex(files)
+        self._added = MemoryAliasIndex()
+
+    def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
+        found = self._stored.by_nonce(nonce)
+        return found if isinstance(found, Err) or found.value is not None else self._added.by_nonce(nonce)
+
+    def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
+        found = self._stored.by_key(key)
+        return found if isinstance(found, Err) or found.value is not None else self._added.by_key(key)
+
+    def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        known = self._stored.by_nonce(record.nonce)
+        if isinstance(known, Err):
+            return known
+        if known.value is not None:
+            return Err(AliasError("TOKEN_ALIAS_DUPLICATE_NONCE", "this nonce is in use already"))
+        return self._added.add(record)
+
+    def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        return self.add(record)
+
+    def settle(self) -> Ok[None] | Err[AliasError]:
+        return Ok(None)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-from string import ascii_letters, digits
 
-_ALPHABET = f"{ascii_letters}{digits}_-"
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 def encode(raw: bytes) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from pytest_workrail.engine.model.base import CorruptionReason, Shape, StoredRecord
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
@@ -64,7 +64,7 @@ def open_token(text: str, keys: KeyPair) -> Ok[tuple[TokenKind, bytes]] | Err[Sh
 AliasSlot: TypeAlias = Literal["retry"]
 
 
-class AliasKey(NamedTuple):
+class AliasKey(Struct, frozen=True):
     """What a token is for; a second token for the same thing is the first one again."""
 
     kind: TokenKind
