@@ -294,3 +294,15 @@ class Generated(Closed):
     digest: Annotated[str, Text(71, 71, "^sha256:[0-9a-f]{64}$")] = Field(
         description="Of the file in canonical form, without this member. If it differs, the file was edited."
     )
+
+
+class ScenarioFile(Closed):
+    """What the scenarios of all systems have in common."""
+
+    schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
+    name: Maybe[Name] = Field(None, description="The name of the test (default: the file name).")
+    description: Maybe[AnyText] = Field(None, description="What the scenario shows.")
+    enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
+    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden (default: true).")
+    skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")
+    generated: Maybe[Generated] = Field(None, description="Who wrote the file; left out where a person did.")

@@ -11,13 +11,11 @@ from workrail_lint.documents.models import (
     ByType,
     Closed,
     FilledText,
-    Generated,
     Listed,
-    LockId,
     Maybe,
-    Name,
     Number,
     OneOf,
+    ScenarioFile,
 )
 from workrail_lint.systems.blocks.run_vocabulary import (
     BlockerCode,
@@ -175,15 +173,8 @@ class Expectations(Closed):
     files: Maybe[dict[str, Writing]] = Field(None, description="Files of the workspace; null for a missing file.")
 
 
-class BlockScenario(Closed):
+class BlockScenario(ScenarioFile):
     """A simulated run of stateless blocks and its expected result."""
 
-    schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
-    name: Maybe[Name] = Field(None, description="The name of the test (default: the file name).")
-    description: Maybe[AnyText] = Field(None, description="What the scenario shows.")
     block: Block = Field(description="The run.")
     expect: Maybe[Expectations] = Field(None, description="What must be true of the run.")
-    enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
-    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden (default: true).")
-    skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")
-    generated: Maybe[Generated] = Field(None, description="Who wrote the file; left out where a person did.")

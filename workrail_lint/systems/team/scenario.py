@@ -13,13 +13,11 @@ from workrail_lint.documents.models import (
     ByType,
     Closed,
     FilledText,
-    Generated,
     Listed,
-    LockId,
     Maybe,
-    Name,
     Number,
     OneOf,
+    ScenarioFile,
     Text,
 )
 from workrail_lint.systems.team.vocabulary import (
@@ -227,15 +225,8 @@ class Expectations(Closed):
     )
 
 
-class TeamScenario(Closed):
+class TeamScenario(ScenarioFile):
     """A simulated team session and its expected result."""
 
-    schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
-    name: Maybe[Name] = Field(None, description="The name of the test (default: the file name).")
-    description: Maybe[AnyText] = Field(None, description="What the scenario shows.")
     team: Team = Field(description="The session.")
     expect: Maybe[Expectations] = Field(None, description="What must be true of the run.")
-    enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
-    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden (default: true).")
-    skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")
-    generated: Maybe[Generated] = Field(None, description="Who wrote the file; left out where a person did.")

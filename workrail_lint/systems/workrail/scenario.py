@@ -15,13 +15,11 @@ from workrail_lint.documents.models import (
     ByType,
     Closed,
     FilledText,
-    Generated,
     Listed,
-    LockId,
     Maybe,
-    Name,
     Number,
     OneOf,
+    ScenarioFile,
     Text,
 )
 from workrail_lint.systems.workrail.scenario_words import (
@@ -331,12 +329,9 @@ class Expectations(Closed):
     )
 
 
-class Scenario(Closed):
+class Scenario(ScenarioFile):
     """A simulated run: a workflow, an agent, and what has to come of it."""
 
-    schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
-    name: Maybe[Name] = Field(None, description="What the test is called; the file name when left out.")
-    description: Maybe[AnyText] = Field(None, description="What the scenario is there to show.")
     workflow: FilledText = Field(description="The workflow file, relative to this one.")
     routines: Maybe[FilledText] = Field(None, description="A folder with routines, relative to this file.")
     catalog: Maybe[FilledText] = Field(None, description="A catalog file, relative to this one.")
@@ -357,9 +352,3 @@ class Scenario(Closed):
     declares: Maybe[Listed[Declaration]] = Field(None, description="What stands against steps, besides the workflow.")
     max_turns: Maybe[Count] = Field(None, description="After how many actions the run counts as endless.")
     expect: Maybe[Expectations] = Field(None, description="What has to be true of the run.")
-    enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
-    golden: Maybe[bool] = Field(
-        None, description="Whether the transcript is compared with a golden; it is when left out."
-    )
-    skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")
-    generated: Maybe[Generated] = Field(None, description="Who wrote the file; left out where a person did.")
