@@ -21,7 +21,7 @@ from workrail_lint.cli.watch import watch
 from workrail_lint.project.config import Config
 from workrail_lint.project.run import merged_outcome
 from workrail_lint.report.json import finding_object
-from workrail_lint.studio.inputs import Inputs, read_data, read_runs, recorded_runs, sessions_of, without_known
+from workrail_lint.studio.inputs import Inputs, read_data, read_runs, recorded_runs, session_reports, without_known
 from workrail_lint.studio.page import page, script_json
 from workrail_lint.studio.project import project_data
 from workrail_lint.studio.workflow import Source
@@ -139,7 +139,7 @@ def _inputs(args: argparse.Namespace, config: Config) -> Inputs:
     reports = [
         (path, _read("--sessions", path, "a report about sessions", "workflows", "runs")) for path in args.sessions
     ]
-    given["sessions"], sessions = sessions_of(reports)
+    given["sessions"], sessions = session_reports(reports)
     recorded = _read("--runs", args.runs, "a report about runs", "runs") if args.runs is not None else {}
     runs = list(recorded_runs(recorded))
     goldens = without_known(read_runs(folders, os.path.abspath(config.root)), runs)

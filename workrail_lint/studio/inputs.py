@@ -79,6 +79,10 @@ def _has(value: dict[str, Any], name: str, shape: Shape) -> bool:
 
 Data = dict[str, Any]
 _GOLDEN = ".golden.json"
+# The members of entries that a page shows.
+_OF_MUTATION = ("stale", "mutants", "killed", "inert", "score", "survived")
+_OF_COST = ("stale", "cost")
+_OF_LOCKS = ("totalLocks", "coveredLocks", "provenLocks", "byCategory", "covered", "uncovered")
 _SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS, "runs": RUNS}
 
 
@@ -92,6 +96,61 @@ class Inputs(NamedTuple):
     sessions: Data | None = None
     cost: Data | None = None
     locks: Data | None = None
+
+    @property
+    def observed_workflows(self) -> set[Any]:
+        """The ids of the workflows that sessions are about."""
+        played = {run["workflow"] for run in self.runs if run["kind"] == "session"}
+        return played.union(item.get("workflowId") for item in (self.sessions or {}).get("workflows", ()))
+
+    def coverage_of(self, ident: str, hashes: Collection[str]) -> Data | None:
+        """Return the coverage of a workflow, with every test named once."""
+        entry = _of_workflow(self.coverage, ident, hashes)
+        if entry is None:
+            return None
+        listed = entry.get("points") or ()
+        tests = sorted({test for point in listed for test in point.get("tests") or ()})
+        numbers = {test: number for number, test in enumerate(tests)}
+        points = [
+            {
+                **{name: point[name] for name in ("kind", "place", "case")},
+                "tests": [numbers[test] for test in point.get("tests") or ()],
+            }
+            for point in listed
+        ]
+        totals = {name: entry.get(name) for name in ("total", "kinds")}
+        return {"stale": bool(entry.get("stale")), **totals, "tests": tests, "points": points}
+
+    def mutation_of(self, ident: str, hashes: Collection[str]) -> Data | None:
+        return _members(_of_workflow(self.mutation, ident, hashes), _OF_MUTATION)
+
+    def sessions_of(self, ident: str, hashes: Collection[str]) -> Data | None:
+        return _of_workflow(self.sessions, ident, hashes)
+
+    def cost_of(self, ident: str, hashes: Collection[str]) -> Data | None:
+        return _members(_of_workflow(self.cost, ident, hashes), _OF_COST)
+
+    @property
+    def pending_goldens(self) -> Data | None:
+        if self.goldens is None:
+            return None
+        pending = [
+            {
+                **{name: item.get(name) for name in ("golden", "state")},
+                "differences": len(item.get("differences") or ()),
+            }
+            for item in self.goldens.get("pending") or ()
+        ]
+        return {"groups": self.goldens.get("groups", []), "pending": pending}
+
+    @property
+    def lock_counts(self) -> Data | None:
+        return _members(self.locks, _OF_LOCKS)
+
+
+def _members(entry: Data | None, names: tuple[str, ...]) -> Data | None:
+    """Return an entry without what the page does not show."""
+    return None if entry is None else {name: entry[name] for name in names if name in entry}
 
 
 def read_data(path: str, what: str, *members: str) -> Ok[Data] | Err[str]:
@@ -135,7 +194,7 @@ def without_known(goldens: Iterable[Data], runs: Sequence[Data]) -> Iterator[Dat
             yield golden
 
 
-def sessions_of(reports: Sequence[tuple[str, Data]]) -> tuple[Data | None, list[Data]]:
+def session_reports(reports: Sequence[tuple[str, Data]]) -> tuple[Data | None, list[Data]]:
     """Counts over sessions, and sessions as runs. A report has the one or the other."""
     counts = [data for _, data in reports if "workflows" in data]
     runs = [run for path, data in reports if "workflows" not in data for run in session_runs(data, path)]
@@ -168,7 +227,7 @@ def _goldens(folder: str) -> Iterator[str]:
                 yield os.path.join(here, name)
 
 
-def of_workflow(listed: Data | None, ident: str, hashes: Collection[str]) -> Data | None:
+def _of_workflow(listed: Data | None, ident: str, hashes: Collection[str]) -> Data | None:
     """The entry about a workflow. One about another version of it is marked as stale."""
     entries: list[Data] = [item for item in (listed or {}).get("workflows", ()) if item.get("workflowId") == ident]
     exact = [item for item in entries if set(_hashes_of(item)) <= set(hashes)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from workrail_lint.studio.page_data import Data, PromptPiece, StepView, VariableView, WorkflowView
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument
 from workrail_lint.systems.workrail.compat import normalize
@@ -23,7 +24,6 @@ from workrail_lint.systems.workrail.model.ir import (
 )
 from workrail_lint.systems.workrail.provenance import pieces
 
-Data = dict[str, Any]
 # Stands in the source of a step for its prompt, which no JSON text can hold.
 PROMPT_HERE = "\x01"
 _SHORT = 80
@@ -39,96 +39,98 @@ class Source(NamedTuple):
     findings: Sequence[Data]  # as the JSON report has them
 
 
-def workflow_data(source: Source) -> Data:
-    """Everything about a workflow that its file alone decides."""
+def workflow_view(source: Source) -> WorkflowView:
+    """Return everything about a workflow that its file alone decides."""
     checked = source.checked
-    compiled, definition = checked.compiled, checked.definition
-    value = checked.document.value if isinstance(checked.document.value, dict) else {}
-    about: Data = {
-        "id": str(value.get("id") or source.path),
-        "name": str(value.get("name") or source.path),
-        "path": source.path,
-        "findings": list(source.findings),
-    }
-    if compiled is None or definition is None:
-        return {**about, "hash": None, "steps": [], "layout": None, "tree": [], "vars": []}
-    analysis = analyse(compiled.model, compiled.catalog, compiled=compiled, path=source.path)
-    return {**about, **_compiled_data(checked, compiled, analysis)}
-
-
-def _compiled_data(checked: CheckedDocument, compiled: CompiledWorkflow, analysis: Analysis) -> Data:
+    compiled = checked.compiled
+    findings = list(source.findings)
+    if compiled is None:
+        value = checked.document.value if isinstance(checked.document.value, dict) else {}
+        ident, name = (str(value.get(member) or source.path) for member in ("id", "name"))
+        return WorkflowView(ident, name, source.path, findings, hash=None, steps=[], vars=[], layout=None, tree=[])
     program = compiled.program
-    nodes = {node.id: node for node in walk(compiled.nodes)}
+    analysis = analyse(compiled.model, compiled.catalog, compiled=compiled, path=source.path)
     reads, sets = _flows(analysis)
-    samples = _samples(analysis)
-    steps = [
-        _step_data(step, loop, nodes.get(step.id), checked, reads, sets, samples)
-        for outer in program.steps
-        for step, loop in ((outer, None), *((inner, outer.id) for inner in outer.body))
-    ]
-    return {
-        "id": program.workflow_id,
-        "name": program.name,
-        "about": program.about or program.description,
-        "version": program.version,
-        "hash": compiled.hash,
-        "features": [feature.id for feature in program.features],
-        "contracts": {pack.ref: {"schema": pack.schema_, "example": pack.example} for pack in program.contracts},
-        "assessments": [assessment.raw for assessment in program.assessments],
-        "steps": steps,
-        "vars": _variables(analysis, reads, sets),
+    steps = _Steps(checked, compiled, analysis, reads, sets)
+    return WorkflowView(
+        program.workflow_id,
+        program.name,
+        source.path,
+        findings,
+        program.about or program.description,
+        program.version,
+        hash=compiled.hash,
+        features=[feature.id for feature in program.features],
+        contracts={pack.ref: {"schema": pack.schema_, "example": pack.example} for pack in program.contracts},
+        assessments=[assessment.raw for assessment in program.assessments],
+        steps=[
+            steps.view(step, loop)
+            for outer in program.steps
+            for step, loop in ((outer, None), *((inner, outer.id) for inner in outer.body))
+        ],
+        vars=_variables(analysis, reads, sets),
         **drawing_data(program, analysis),
-    }
+    )
 
 
-def _step_data(
-    step: ProgramStep,
-    loop: str | None,
-    node: Node | None,
-    checked: CheckedDocument,
-    reads: dict[str, set[str]],
-    sets: dict[str, set[str]],
-    samples: dict[str, str],
-) -> Data:
-    read = sorted(reads.get(step.id, ()))
-    data: Data = {
-        "id": step.id,
-        "title": step.title,
-        "type": step.type,
-        "loop": loop,
-        "writer": step.provenance.source,
-        "origin": step.provenance.origin,
-        "pieces": _pieces(node, step.prompt),
-        "notes": step.notes,
-        "badges": [note._asdict() for note in notes(step)],
-        "reads": read,
-        "sets": sorted(sets.get(step.id, ())),
-        "bytes": len(step.prompt.encode("utf-8", "surrogatepass")),
-        "guidance": [],
-        "source": _source(node, checked, step.prompt),
-        "blockers": _blockers(step),
-    }
-    if step.run_condition is not None:
-        data["condition"] = condition_text(condition_model(step.run_condition))
-    match step:
-        case PromptStep():
-            data["guidance"] = list(step.guidance)
-            if step.fragments:
-                data["fragments"] = [{"text": item.text, "when": _when(item)} for item in step.fragments]
-            data |= step.output.raw
-        case RepeatingStep():
-            data["rounds"] = step.loop.max_iterations
-        case DelegatingStep():
-            data["delegations"] = [delegation.raw for delegation in step.delegations]
-    used = {name: samples[name] for name in read if name in samples}
-    return {**data, "samples": used} if used else data
+class _Steps:
+    """The steps of a compiled workflow, with what its analysis and its file say about each."""
+
+    def __init__(
+        self,
+        checked: CheckedDocument,
+        compiled: CompiledWorkflow,
+        analysis: Analysis,
+        reads: dict[str, set[str]],
+        sets: dict[str, set[str]],
+    ) -> None:
+        self._checked = checked
+        self._nodes = {node.id: node for node in walk(compiled.nodes)}
+        self._reads = reads
+        self._sets = sets
+        self._samples = _samples(analysis)
+
+    def view(self, step: ProgramStep, loop: str | None) -> StepView:
+        node = self._nodes.get(step.id)
+        reads = sorted(self._reads.get(step.id, ()))
+        view = StepView(
+            step.id,
+            step.title,
+            step.type,
+            loop,
+            writer=step.provenance.source,
+            origin=step.provenance.origin,
+            pieces=_pieces(node, step.prompt),
+            notes=step.notes,
+            badges=[note._asdict() for note in notes(step)],
+            reads=reads,
+            sets=sorted(self._sets.get(step.id, ())),
+            bytes=len(step.prompt.encode("utf-8", "surrogatepass")),
+            guidance=[],
+            source=_source(node, self._checked, step.prompt),
+            blockers=_blockers(step),
+            condition=None if step.run_condition is None else condition_text(condition_model(step.run_condition)),
+            samples={name: self._samples[name] for name in reads if name in self._samples} or None,
+        )
+        match step:
+            case PromptStep(output=output):
+                view.guidance = list(step.guidance)
+                view.fragments = [{"text": item.text, "when": _when(item)} for item in step.fragments] or None
+                view.contract = None if output.contract is None else output.contract.raw
+                view.assessments = None if output.assessments is None else output.assessments.raw
+                view.criteria = output.criteria
+            case RepeatingStep():
+                view.rounds = step.loop.max_iterations
+            case DelegatingStep():
+                view.delegations = [delegation.raw for delegation in step.delegations]
+        return view
 
 
 def _when(fragment: PromptFragment) -> str | None:
     return condition_text(condition_model(fragment.when)) if fragment.when else None
 
 
-def _pieces(node: Node | None, prompt: str) -> list[list[str | None]]:
+def _pieces(node: Node | None, prompt: str) -> list[PromptPiece]:
     """The prompt in parts: who wrote it, which builtin it is, the text."""
     if node is None:
         return [["virtual", None, prompt]] if prompt else []
@@ -163,19 +165,14 @@ def _flows(analysis: Analysis) -> tuple[dict[str, set[str]], dict[str, set[str]]
     return reads, sets
 
 
-def _variables(analysis: Analysis, reads: dict[str, set[str]], sets: dict[str, set[str]]) -> list[Data]:
+def _variables(analysis: Analysis, reads: dict[str, set[str]], sets: dict[str, set[str]]) -> list[VariableView]:
     result = []
     for name in sorted(analysis.by_name):
         domain = analysis.domain(name)
-        result.append(
-            {
-                "name": name,
-                "set": [step.id for step in analysis.steps if name in sets.get(step.id, ())],
-                "read": [step.id for step in analysis.steps if name in reads.get(step.id, ())],
-                "values": None if domain is None else list(domain.values),
-                "given": analysis.is_given(name),
-            }
-        )
+        setters = [step.id for step in analysis.steps if name in sets.get(step.id, ())]
+        readers = [step.id for step in analysis.steps if name in reads.get(step.id, ())]
+        values = None if domain is None else list(domain.values)
+        result.append(VariableView(name, setters, readers, values, analysis.is_given(name)))
     return result
 
 

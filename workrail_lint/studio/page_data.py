@@ -1,0 +1,172 @@
+"""What a page shows, as classes; the JSON of a page is made from them here and nowhere else.
+
+The page has the members of these classes under the same names. A member that may be missing has a default, and is left
+out where it has that value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+Data = dict[str, Any]
+# Who wrote a part of a prompt, which builtin it is, and the text, or the number of a shared text.
+PromptPiece = list[Any]
+_LONG = 80
+
+
+@dataclass(slots=True)
+class StepView:
+    """A step as it was compiled."""
+
+    id: str
+    title: str
+    type: str
+    loop: str | None  # that contains it
+    writer: str
+    origin: str | None
+    pieces: list[PromptPiece]
+    notes: str
+    badges: list[Data]
+    reads: list[str]
+    sets: list[str]
+    bytes: int
+    guidance: list[str]
+    source: Data | None
+    blockers: list[str]
+    condition: str | None = None
+    fragments: list[Data] | None = None
+    contract: Data | None = None
+    assessments: Data | None = None
+    criteria: Any = None
+    rounds: float | None = None
+    delegations: list[Data] | None = None
+    samples: dict[str, str] | None = None
+
+
+@dataclass(slots=True)
+class VariableView:
+    """A context variable: the steps that set and read it, and its values where texts name them."""
+
+    name: str
+    set: list[str]
+    read: list[str]
+    values: list[Any] | None
+    given: bool
+
+
+@dataclass(slots=True)
+class Reports:
+    """What other commands said about a workflow, and when git last saw it change."""
+
+    coverage: Data | None
+    mutation: Data | None
+    sessions: Data | None
+    cost: Data | None
+    committed: int | None
+
+
+@dataclass(slots=True)
+class WorkflowView:
+    """A workflow. One that does not compile has no hash and no steps."""
+
+    id: str
+    name: str
+    path: str
+    findings: list[Data]
+    about: str | None = None
+    version: str | None = None
+    hash: str | None = field(kw_only=True)
+    features: list[str] | None = None
+    contracts: dict[str, Data] | None = None
+    assessments: list[Data] | None = None
+    steps: list[StepView] = field(kw_only=True)
+    vars: list[VariableView] = field(kw_only=True)
+    layout: Data | None = field(kw_only=True)
+    tree: list[Data] = field(kw_only=True)
+    reports: Reports | None = None
+    changes: Data | None = None  # since the revision
+
+    @property
+    def builtins(self) -> set[str]:
+        """The ids of the builtins that it uses."""
+        of_prompts = {
+            ident
+            for step in self.steps
+            for kind, ident, _ in step.pieces
+            if ident and kind in ("ref", "feature", "template")
+        }
+        return of_prompts.union(self.features or (), self.contracts or ())
+
+
+@dataclass(slots=True)
+class BuiltinView:
+    """A builtin of the catalog: what it adds, and which workflows use it."""
+
+    kind: str
+    id: str
+    title: str
+    summary: str
+    text: str | None = None
+    schema: Data | None = None
+    example: Any = None
+    steps: list[Data] | None = None
+    usedBy: list[str] = field(kw_only=True)  # noqa: N815 - the name in the page
+
+
+@dataclass(slots=True)
+class ProjectView:
+    """Everything a page shows."""
+
+    project: str
+    tool: str
+    revision: str | None
+    reasons: dict[str, str]
+    workflows: list[WorkflowView]
+    runs: list[Data]
+    goldens: Data | None
+    catalog: list[BuiltinView]
+    locks: Data | None
+
+    def as_json(self) -> Data:
+        """Return the data of the page. Long texts that prompts repeat are in it once."""
+        prompts = [step.pieces for workflow in self.workflows for step in workflow.steps]
+        prompts += [turn["prompt"] for run in self.runs for turn in run.get("turns", ()) if "prompt" in turn]
+        strings = _share_texts(prompts)
+        return {
+            "version": 1,
+            "strings": strings,
+            "reasons": self.reasons,
+            "project": self.project,
+            "tool": self.tool,
+            "revision": self.revision,
+            "workflows": [*map(self._workflow, self.workflows)],
+            "runs": self.runs,
+            "goldens": self.goldens,
+            "catalog": [*map(_members, self.catalog)],
+            "locks": self.locks,
+        }
+
+    def _workflow(self, workflow: WorkflowView) -> Data:
+        data = _members(workflow)
+        data |= {"steps": [*map(_members, workflow.steps)], "vars": [*map(_members, workflow.vars)]}
+        if workflow.reports is not None:
+            data |= _members(data.pop("reports"))
+        return data if self.revision is None else data | {"changes": data.pop("changes", None)}
+
+
+def _members(view: Any) -> Data:
+    pairs = ((each, getattr(view, each.name)) for each in fields(view))
+    return {each.name: value for each, value in pairs if each.default is MISSING or value is not None}
+
+
+def _share_texts(prompts: Iterable[list[PromptPiece]]) -> list[str]:
+    """Return the long texts that occur more than once, and put their numbers in the place of each."""
+    pieces = [piece for prompt in prompts for piece in prompt]
+    counts = Counter(piece[2] for piece in pieces if len(piece[2]) > _LONG)
+    numbers = {text: number for number, text in enumerate(text for text, count in counts.items() if count > 1)}
+    for piece in pieces:
+        piece[2] = numbers.get(piece[2], piece[2])
+    return list(numbers)
