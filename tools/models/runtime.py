@@ -19,7 +19,7 @@ from typing_extensions import TypeAliasType
 from workrail_lint.documents.models import ByMember, ByPresence, ByType, Switch
 from workrail_lint.documents.nodes import Node
 
-_SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any"}
+_SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any", type(None): "None"}
 _WIDTH = 120
 _READERS = ("ByMember", "ByPresence", "ByType", "Items", "Members", "Unchecked")
 
@@ -227,7 +227,7 @@ class Runtime:
         for choice in get_args(union):
             tag = next(item.tag for item in get_args(choice)[1:] if isinstance(item, Tag))
             choices[tag] = self._type(choice)
-        names = " | ".join(dict.fromkeys(kind.name for kind in choices.values()))
+        names = " | ".join(sorted(dict.fromkeys(kind.name for kind in choices.values()), key="None".__eq__))
         if isinstance(switch, ByMember):
             for tag, kind in choices.items():
                 if tag != switch.absent:

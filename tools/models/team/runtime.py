@@ -1,4 +1,4 @@
-"""Writes the classes of team documents and of traces: the modules in `workrail_lint/systems/team/model`."""
+"""Writes the classes of team documents, traces and scenarios: the modules in `workrail_lint/systems/team/model`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tools.models.team.exchange import AgentInput, AgentOutput, DispatchPlan
 from tools.models.team.scalars import Open
 from tools.models.team.trace import RunTrace
 from workrail_lint.documents.models import AnyText, Listed, OneOf
+from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.vocabulary import DecisionStatus
 
 _FOLDER = Path(__file__).parents[3] / "workrail_lint" / "systems" / "team" / "model"
@@ -32,6 +33,11 @@ TRACE_PLAN = Plan(
     "The events of a trace.",
     bases={"FileWritten": "WriteNode", "TaskStatusSet": "AuthoredNode", "WriteFailed": "WriteNode"},
     bases_module=_BASES,
+)
+SCENARIO_PLAN = Plan(
+    "The objects of a team scenario.",
+    plain={"ExpectedBlocker": "Mapping[str, Any]"},  # compared with those of a run, and of no interest before
+    is_complete=True,  # what a scenario says is looked at when its form is right
 )
 
 
@@ -57,7 +63,11 @@ class SessionStatus(status.SessionStatus):
 def modules() -> dict[str, str]:
     """Return the path and the text of each module, formatted like all others."""
     roots = (Acceptance, SessionStatus, AgentInput, AgentOutput, DispatchPlan, ChangeRequest)
-    runtimes = {"documents.py": Runtime(TaskBacklog, PLAN, *roots), "events.py": Runtime(RunTrace, TRACE_PLAN)}
+    runtimes = {
+        "documents.py": Runtime(TaskBacklog, PLAN, *roots),
+        "events.py": Runtime(RunTrace, TRACE_PLAN),
+        "scenario.py": Runtime(TeamScenario, SCENARIO_PLAN),
+    }
     return {str(_FOLDER / name): _formatted(name, runtime.module()) for name, runtime in runtimes.items()}
 
 
