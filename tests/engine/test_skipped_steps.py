@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.interpreter import Interpreter, Selection, find_question
 from pytest_workrail.engine.core.outcomes import blame, skipped_list
+from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.result import Ok
 
 UNSET = {"kind": "unset"}
 
@@ -104,6 +106,14 @@ def test_a_loop_left_without_its_variable_is_a_gap_unless_it_was_declined(declin
     assert found.step is not None
     assert (found.step.step_id, [each.variable for each in found.passed]) == ("last", ["n"])  # type: ignore[union-attr]
     assert [each.key for each in found.gaps] == variables  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("count", "is_asked"), [(MAX_BLOCKERS, True), (MAX_BLOCKERS + 1, False)])
+def test_a_question_has_no_more_variables_than_an_answer_has_blockers(count: int, is_asked: bool) -> None:
+    names = [f"v{number:02}" for number in range(count)]
+    ir = workflow(step("last", when={"and": [{"var": name} for name in names]}))
+    question = find_question(first(ir, {}), {}, frozenset(), lambda patch: Ok(first(ir, dict(patch))))
+    assert (None if question is None else sorted(question.patch)) == (names if is_asked else None)
 
 
 def test_the_budget() -> None:
