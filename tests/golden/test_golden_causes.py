@@ -118,6 +118,15 @@ def test_many_goldens_share_a_change() -> None:
     assert len({group.key.id for group in groups}) == 2
 
 
+def test_a_change_of_an_item_is_the_same_change_wherever_the_item_is() -> None:
+    def key(*before: dict[str, Any]) -> str:
+        old, new = ({"workflow": "w", "final": {"gaps": [*before, {"code": "x", "note": note}]}} for note in "ab")
+        (cause,) = Causes(old, new)
+        return cause.key.id
+
+    assert key() == key({"code": "y", "note": "c"})
+
+
 @pytest.mark.parametrize("chosen", ["look", "weigh"])
 def test_one_of_two_causes_is_taken_with_all_that_follows_from_it(chosen: str) -> None:
     edited = {"look": step("look", "Look at all the\nthing."), "weigh": step("weigh", "Measure it.")}

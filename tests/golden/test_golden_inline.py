@@ -143,6 +143,18 @@ def test_nothing_is_written_in_ci(inline: Suite, mode: str | None, monkeypatch: 
     assert inline.run("--workrail-write-in-ci", mode="update").ret == 0
 
 
+def test_a_call_is_left_alone_unless_all_tests_that_come_by_it_pass(inline: Suite) -> None:
+    source = (
+        "import pytest\n@pytest.mark.parametrize('fails', [False, True])\n"
+        "def test_one(run, fails):\n    run('a').match()\n    assert not fails\n"
+    )
+    _write(inline, source)
+    result = inline.run(mode="update")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*1 left alone, as the test did not pass*"])
+    assert _source(inline) == source
+
+
 def test_a_call_that_sees_different_runs_is_refused(inline: Suite) -> None:
     source = (
         "import pytest\n@pytest.mark.parametrize('step', ['a', 'b'])\ndef test_one(run, step):\n    run(step).match()\n"

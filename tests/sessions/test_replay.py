@@ -21,7 +21,7 @@ from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.transfer import export_session
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.prompts import read_only_home
-from pytest_workrail.sessions.versions import load_version
+from pytest_workrail.sessions.versions import load_version, versions_below
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err
 from workrail_lint.cli import main as lint
@@ -392,3 +392,14 @@ def test_the_fixture_gives_a_session_for_assertions(project: pytest.Pytester) ->
         """
     )
     project.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("broken", ["a.json", "z.json"])
+def test_a_file_that_does_not_compile_hides_none_that_does(tmp_path: Path, broken: str) -> None:
+    sound = workflow(step("first"))
+    (tmp_path / "m.json").write_text(json.dumps(sound), encoding="utf-8")
+    (tmp_path / broken).write_text(json.dumps({**sound, "steps": []}), encoding="utf-8")
+    found = versions_below([str(tmp_path)])
+    assert not isinstance(found, Err), found
+    (version,) = found.value.values()
+    assert (version.path.name, version.compiled is not None) == ("m.json", True)

@@ -138,6 +138,18 @@ def test_what_comes_before_a_contradiction_is_kept(
     assert [each.to_wire() for each in log.events] == before
 
 
+def test_a_summary_is_about_the_run_that_was_started_last(tmp_path: Path) -> None:
+    played = copy.deepcopy(SAMPLE)
+    started = copy.deepcopy(next(event for event in played.events if event["kind"] == "run_started"))
+    started["eventIndex"], started["scope"]["runId"] = len(played.events), OTHER_RUN
+    started["data"]["workflowId"] = "demo.later"
+    played.segments[-1].append(started)
+    write(tmp_path, played)
+    folder = DataFolder(str(tmp_path))
+    summary = summarise(read_log(folder, played.session_id), Snapshots(folder))
+    assert (summary.damage, summary.runs, summary.workflow_id) == (None, 2, "demo.later")
+
+
 OPEN = Session(PLAIN).submit().submit("Done.").played()
 
 

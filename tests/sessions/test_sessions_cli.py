@@ -193,6 +193,19 @@ def test_stats_count_tries_in_a_row(tmp_path: Path) -> None:
     assert (steps["first"].most_tries, steps["second"].most_tries) == (4, 2)
 
 
+def test_the_time_on_a_step_begins_when_the_agent_comes_to_it(tmp_path: Path) -> None:
+    played = Session(PLAIN).submit().submit().submit("One.").played()
+    for event in played.events:
+        event["timestampMs"] = 1_000 * event["eventIndex"] ** 2 + 1
+    write(tmp_path, played)
+    nodes, advances = (
+        [event["timestampMs"] for event in played.events if event["kind"] == kind]
+        for kind in ("node_created", "advance_recorded")
+    )
+    # The first node is that of the onboarding step, the third one the refusal.
+    assert stats_of(tmp_path).steps["first"].longest_ms == advances[2] - nodes[1]
+
+
 def test_stats_count_the_loops_that_only_their_bound_ended(tmp_path: Path) -> None:
     loop = {"type": "for", "count": "n", "maxIterations": 2}
     inner = step("inner", notesOptional=True)
