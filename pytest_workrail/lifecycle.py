@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias, TypedDict, Unpack
 
 from pytest_workrail.agents.scripted import Fixtures, Prepared, StepOutput
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive

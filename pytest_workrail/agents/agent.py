@@ -15,13 +15,12 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from pytest_workrail.engine.core.interpreter import Selection, State
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outcomes import InterpreterError
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import Reason
-from pytest_workrail.engine.model.words import UserDependency
+from pytest_workrail.engine.model.words import Preferences, UserDependency
 from pytest_workrail.engine.protocol.program import Program
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json

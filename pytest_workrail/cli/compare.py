@@ -11,8 +11,8 @@ from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
 from pytest_workrail.cli.mutate import workflow_scenarios
 from pytest_workrail.cli.searches import SearchedWorkflow, searched_workflows, shown_path
-from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.engine.model.words import AUTONOMIES, DEFAULT_PREFERENCES
 from pytest_workrail.golden.profiles import Comparison, ProfileReason, both_profiles, profile_reasons
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.result import Run

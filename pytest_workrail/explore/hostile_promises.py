@@ -13,7 +13,6 @@ from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.loops import body_of
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import (
     LoopDecision,
@@ -34,7 +33,12 @@ from pytest_workrail.engine.model.events import (
     NotesPayload,
 )
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.model.words import MAX_BLOCKER_MESSAGE_BYTES, MAX_BLOCKER_SUGGESTED_FIX_BYTES, MAX_BLOCKERS
+from pytest_workrail.engine.model.words import (
+    MAX_BLOCKER_MESSAGE_BYTES,
+    MAX_BLOCKER_SUGGESTED_FIX_BYTES,
+    MAX_BLOCKERS,
+    Preferences,
+)
 from pytest_workrail.engine.protocol.advance_outcome import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_world import CallRecord, World

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from pytest_workrail.agents.agent import Rewind, Submit
 from pytest_workrail.agents.correct import correct_answer
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.core.modes import AUTONOMIES, PRESETS
 from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.model.words import AUTONOMIES, PRESETS
 from pytest_workrail.explore.generation import generate
 from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, PROMISES, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_turns import KINDS, Turn, describe, draw, simpler

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 from pytest_workrail.agents.agent import Exchange, StartView, StepView, Submit
 from pytest_workrail.agents.correct import artifacts_of, correct_answer, notes_of, start_context
 from pytest_workrail.agents.misbehaving import behave
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.snapshot import BlockedState, TerminalBlock
-from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, MAX_NOTES_BYTES, PRESETS, Preferences
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from pytest_workrail.engine.tokens.issuer import NodeAddress

@@ -38,11 +38,11 @@ from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import body_of
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, Target, element_name, extras

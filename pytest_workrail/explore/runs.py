@@ -23,9 +23,8 @@ from pytest_workrail.coverage.goals import (
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import ASKED, MISSING_KEY, Point
 from pytest_workrail.coverage.reach import ZERO, UnsetVariables
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.engine.model.words import Autonomy
+from pytest_workrail.engine.model.words import Autonomy, Preferences
 from pytest_workrail.explore.answers import with_loop_names
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 from pytest_workrail.agents.agent import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.index import contract_packs
-from pytest_workrail.engine.core.modes import AUTONOMIES, Confirmer
+from pytest_workrail.engine.core.modes import Confirmer
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle, fixed_members
+from pytest_workrail.engine.model.words import AUTONOMIES
 from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, dumps, encode_file, fold
 from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines, split
 from pytest_workrail.run.result import Matcher, Matching

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.agents.agent import Exchange, one_of
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, PRESETS, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.model.reasons import (
     ContextBudgetExceeded,
@@ -18,7 +17,14 @@ from pytest_workrail.engine.model.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
+from pytest_workrail.engine.model.words import (
+    DEFAULT_PREFERENCES,
+    PRESETS,
+    RISK_POLICIES,
+    Autonomy,
+    Preferences,
+    RiskPolicy,
+)
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.protocol.engine import Answer, Dependencies, Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace

@@ -33,9 +33,9 @@ from pytest_workrail.agents.agent import (
     Submit,
     Transcript,
 )
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
 from pytest_workrail.engine.model.ids import child_attempt, ref_of
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.tokens.issuer import StateGrant

@@ -12,7 +12,6 @@ from pytest_workrail.agents.agent import Attempt, Choice, Exchange, StartView, S
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection, State, state_of
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outcomes import InterpreterError, LoopVariableUnset
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
 from pytest_workrail.engine.core.prompts import render_context
@@ -34,6 +33,7 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.facts import (
     Lineage,

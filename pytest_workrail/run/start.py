@@ -12,9 +12,15 @@ from pytest_workrail.agents.agent import Agent, member_of, one_of
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Erratic, Fault, Lossy, Stubborn
 from pytest_workrail.agents.scripted import Answer, Scripted, script_turns
-from pytest_workrail.engine.core.modes import AUTONOMIES, DEFAULT_PREFERENCES, RISK_POLICIES, Preferences
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.model.words import Autonomy, RiskPolicy
+from pytest_workrail.engine.model.words import (
+    AUTONOMIES,
+    DEFAULT_PREFERENCES,
+    RISK_POLICIES,
+    Autonomy,
+    Preferences,
+    RiskPolicy,
+)
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
 from pytest_workrail.run.bench import preferences as preferences
 from pytest_workrail.run.driver import drive

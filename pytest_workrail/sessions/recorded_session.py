@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, StartView, Submit
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Scripted, Turn
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.bench import GOAL, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.sessions.data_folder import DataFolder

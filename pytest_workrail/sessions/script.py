@@ -17,11 +17,11 @@ from msgspec import Struct
 
 from pytest_workrail.agents.agent import answer_kind
 from pytest_workrail.agents.values import failing_notes, fitting_notes
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.blockers import Blocker, OutputContractPointer
 from pytest_workrail.engine.model.events import EffectivePreferences
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, ref_of
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.protocol.program import Program
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 from msgspec import Struct
 
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.model.base import UNSET
 from pytest_workrail.engine.model.blockers import Blocker, GapRecordedData
 from pytest_workrail.engine.model.events import (
@@ -43,6 +42,7 @@ from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
 from pytest_workrail.engine.model.places import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
 from pytest_workrail.engine.model.trace import TraceEntry
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.agents.correct import Auto, correct_answer
-from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 

@@ -11,7 +11,7 @@ from test_agent_auto import CONSEQUENCE, READINESS
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Erratic, Stubborn, behave, possible
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
-from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.scenario_words import Behaviour

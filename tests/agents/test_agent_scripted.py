@@ -8,7 +8,7 @@ from agent_workflows import loop, play, step, workflow
 from pytest_workrail.agents.agent import Checkpoint, Prefer, Rehydrate, Resend, Rewind, Stop, Submit
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Behave, Recorded, Scripted, Turn, script_turns
-from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
 

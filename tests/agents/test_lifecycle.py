@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pytest_workrail import lifecycle
 from pytest_workrail.agents.agent import Exchange
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.prompts import PromptRenderer
 from pytest_workrail.engine.model.base import CorruptionReason
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.errors import not_healthy
 from pytest_workrail.engine.store.gate import CorruptTail
 from pytest_workrail.lifecycle import Blocked, Gated, IntegrityFailure, MissingFixture, Success, run_lifecycle

@@ -11,8 +11,8 @@ from test_agent_auto import CONSEQUENCE, READINESS
 from pytest_workrail.agents.agent import Call, Checkpoint, Prefer, Provide, Rehydrate, Resend, Restart, Rewind, Submit
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.reasons import StorageCorruption, UserOnlyDependency
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.golden.profiles import both_profiles
 from pytest_workrail.run.bench import WORKSPACE, Declared, Setup
 from pytest_workrail.run.result import Run, exchange_lines

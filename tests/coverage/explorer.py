@@ -27,9 +27,9 @@ from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point
 from pytest_workrail.coverage.reach import UnsetVariables
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.loops import loop_variables
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint.base.js import Json

@@ -10,15 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.index import contract_packs
-from pytest_workrail.engine.core.modes import (
-    DEFAULT_PREFERENCES,
-    PRESETS,
-    Block,
-    Preferences,
-    Proceed,
-    decide,
-    recommendation_warnings,
-)
+from pytest_workrail.engine.core.modes import Block, Proceed, decide, recommendation_warnings
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.engine.core.prompt_slots import FixContext
 from pytest_workrail.engine.model.blockers import BlockerReport, Gap, GapRecordedData, ReasonDetails, distinct_gaps
@@ -42,6 +34,7 @@ from pytest_workrail.engine.model.reasons import (
     blocker_report,
     user_dependency,
 )
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, PRESETS, Preferences
 from workrail_lint.base import js
 from workrail_lint.systems.workrail.model.build import program_model
 

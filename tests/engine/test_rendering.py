@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.index import functions_block
 from pytest_workrail.engine.core.modes import (
-    Preferences,
     approval_reason,
     autonomous_gate,
     needs_person,
@@ -22,6 +21,7 @@ from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.engine.core.prompts import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from pytest_workrail.engine.model.words import Preferences
 from workrail_lint.systems.workrail.model.build import program_model
 
 _CONTEXT: dict[str, Any] = {

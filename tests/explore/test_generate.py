@@ -15,7 +15,7 @@ from pytest_workrail.agents.agent import Exchange, Stop
 from pytest_workrail.cli import main
 from pytest_workrail.coverage.goals import DecidesGoal, OrderGoal, StepGoal
 from pytest_workrail.coverage.points import Point
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.explore.generation import generate, run_cost, smallest_cover
 from pytest_workrail.explore.runs import Plan, PlayedTurn
 from pytest_workrail.golden.document import golden_bytes

@@ -13,6 +13,7 @@ import pytest
 from sample_sessions import Story
 
 from pytest_workrail.engine.model.blockers import GapReason, GapRecordedData, Resolves, Unresolved
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.facts import RunStatus, effective_preferences, project_gaps, run_status
 
@@ -93,7 +94,7 @@ def test_without_any_word_the_defaults_hold_and_strangers_are_refused():
     story = Story()
     first = story.start()
     silent = tuple(event for event in story.truth.events if event.kind != "preferences_changed")
-    assert effective_preferences(silent, story.run, first).value == ("guided", "conservative")
+    assert effective_preferences(silent, story.run, first).value == Preferences("guided", "conservative")
     stranger = effective_preferences(silent, story.run, "node_" + "a" * 26)
     assert stranger.error.code == "PROJECTION_INVARIANT_VIOLATION"
 

@@ -7,10 +7,10 @@ import re
 from functools import cache
 from typing import Any
 
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.events import EdgeCreated, Event, GapRecorded, NodeCreated
 from pytest_workrail.engine.model.ids import RunId, SessionId
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.library import MemoryLibrary

@@ -7,7 +7,6 @@ from typing import Any, get_args
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.outputs import Judgement, NotRequired, Submission
 from pytest_workrail.engine.core.profiles import LOCKED
 from pytest_workrail.engine.core.prompt_slots import FixContext
@@ -39,7 +38,7 @@ from pytest_workrail.engine.model.reasons import (
     blocker_report,
 )
 from pytest_workrail.engine.model.snapshot import BlockedState
-from pytest_workrail.engine.model.words import BlockerCode
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, BlockerCode
 from pytest_workrail.engine.protocol import recording
 from pytest_workrail.engine.protocol.advance_outcome import AdvanceAttempt, Refused, Reports
 from pytest_workrail.engine.protocol.ports import GitEnd

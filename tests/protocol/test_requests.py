@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.outputs import Submission
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.requests import (
     AdvanceRequest,
     RehydrateRequest,

@@ -36,8 +36,8 @@ def preferences_belong_to_the_run(original):
     """What was set last holds everywhere."""
 
     def effective(events, run, node):
-        from pytest_workrail.engine.core.modes import Preferences
         from pytest_workrail.engine.model.events import PreferencesChanged
+        from pytest_workrail.engine.model.words import Preferences
 
         set_last = [event.data.effective for event in events if isinstance(event, PreferencesChanged)]
         found = original(events, run, node)

@@ -16,7 +16,7 @@ def looking_leaves_a_trace(original):
     """Looking at a node appends an event."""
 
     def rehydrate(self, place, workflow_ref, request):
-        from pytest_workrail.engine.core.modes import Preferences
+        from pytest_workrail.engine.model.words import Preferences
 
         self.operator.prefer(place, Preferences())
         return original(self, place, workflow_ref, request)

@@ -13,7 +13,7 @@ RESPONSES = "pytest_workrail.engine.protocol.responses"
 @breaks("skipped-steps-are-data", at="pytest_workrail.engine.core.outcomes:skipped_list")
 def steps_are_passed_over_in_silence(original):
     """Nothing is told of a step that is passed over."""
-    from pytest_workrail.engine.core.outcomes import NOTHING_SKIPPED
+    from pytest_workrail.engine.model.trace import NOTHING_SKIPPED
 
     return lambda passed, context: NOTHING_SKIPPED
 

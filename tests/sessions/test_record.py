@@ -11,7 +11,7 @@ from changed import replace
 from session_files import Session, step, workflow, write
 
 from pytest_workrail.cli import main
-from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.data_folder import DataFolder

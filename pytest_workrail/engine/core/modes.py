@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -11,32 +11,8 @@ from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Confirmation, Profile
 from pytest_workrail.engine.model.blockers import Gap
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, Reason, UserOnlyDependency
-from pytest_workrail.engine.model.words import Autonomy, GateKind, RiskPolicy
+from pytest_workrail.engine.model.words import AUTONOMIES, RISK_POLICIES, GateKind, Preferences, RiskPolicy
 from workrail_lint.systems.workrail.model.ir import ConditionalConfirmation, EveryConfirmation, Program, ProgramStep
-
-# Both from the most careful to the boldest.
-AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)
-RISK_POLICIES: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
-
-
-class Preferences(Struct, frozen=True):
-    """What the person behind a run allows it."""
-
-    autonomy: Autonomy = "guided"
-    risk_policy: RiskPolicy = "conservative"
-
-    @property
-    def never_stops(self) -> bool:
-        """True when a run records what is wrong and goes on."""
-        return self.autonomy == "full_auto_never_stop"
-
-
-DEFAULT_PREFERENCES = Preferences()
-PRESETS: tuple[Preferences, ...] = (
-    DEFAULT_PREFERENCES,
-    Preferences("full_auto_stop_on_user_deps", "balanced"),
-    Preferences("full_auto_never_stop", "conservative"),
-)
 
 
 class Proceed(Struct, frozen=True):

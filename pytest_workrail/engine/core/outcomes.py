@@ -31,7 +31,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     Reason,
 )
-from pytest_workrail.engine.model.trace import SkippedStep, TraceEntry, TraceRef
+from pytest_workrail.engine.model.trace import SkippedList, SkippedStep, TraceEntry, TraceRef
 from pytest_workrail.engine.model.words import (
     MAX_SHOWN_VALUE_BYTES,
     MAX_SKIPPED_BYTES,
@@ -154,16 +154,6 @@ class LoopUnset(Struct, frozen=True):
 
 
 Passed: TypeAlias = PassedOver | LoopUnset
-
-
-class SkippedList(Struct, frozen=True):
-    """What is recorded of a selection, within its budget; `omitted` is how many steps are not."""
-
-    entries: tuple[SkippedStep, ...] = ()
-    omitted: int = 0
-
-
-NOTHING_SKIPPED = SkippedList()
 
 
 def skipped_list(passed: Sequence[Passed], context: Context) -> SkippedList:

@@ -29,6 +29,7 @@ from pytest_workrail.engine.model.events import (
     AttemptProvenance,
     ClaimDetail,
     ClaimProvenance,
+    Observation,
     ProbeDetail,
     ProbeProvenance,
     Provenance,
@@ -51,7 +52,6 @@ from pytest_workrail.engine.model.words import (
     MAX_VALIDATION_ISSUE_BYTES,
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
-    Capability,
     CapabilityStatus,
     DivergenceReason,
 )
@@ -276,20 +276,6 @@ def _followup(consequence: AssessmentConsequence, recorded: Sequence[RecordedAss
 
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"
-
-
-class Observation(Struct, frozen=True):
-    """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
-
-    artifact_index: int
-    capability: Capability
-    status: CapabilityStatus
-    provenance: Provenance
-
-    @property
-    def is_strong(self) -> bool:
-        """True when something was tried; a mere claim neither unlocks nor locks anything."""
-        return self.provenance.enforcement_grade == "strong"
 
 
 def observation_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:

@@ -11,18 +11,11 @@ from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loops import loop_variables
-from pytest_workrail.engine.core.modes import (
-    DEFAULT_PREFERENCES,
-    Confirmer,
-    Preferences,
-    confirmed_by,
-    reports_confirmation,
-    required_gate,
-)
+from pytest_workrail.engine.core.modes import Confirmer, confirmed_by, reports_confirmation, required_gate
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, PromptStyle, fixed_members
 from pytest_workrail.engine.model.places import LoopPath, StepInstance, collated
-from pytest_workrail.engine.model.words import GateKind
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, GateKind, Preferences
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.patterns import Pattern

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from pytest_workrail.engine.model.base import (
     Closed,
@@ -74,6 +74,16 @@ class SkippedStep(Closed, frozen=True, kw_only=True):
     @property
     def is_plain(self) -> bool:
         return False
+
+
+class SkippedList(Struct, frozen=True):
+    """What is recorded of a selection, within its budget; `omitted` is how many steps are not."""
+
+    entries: tuple[SkippedStep, ...] = ()
+    omitted: int = 0
+
+
+NOTHING_SKIPPED = SkippedList()
 
 
 class DecisionTraceData(Value, frozen=True):

@@ -1,8 +1,10 @@
-"""The closed sets of the durable log and the budgets its texts must keep."""
+"""The closed sets of the durable log, the budgets its texts must keep, and what a person allows a run."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
 
 Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
 RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
@@ -94,3 +96,27 @@ MAX_SHORT_STRING_LENGTH = 80
 MAX_PATH_LENGTH = 512
 MAX_DEDUPE_KEY_LENGTH = 256
 MAX_CONTEXT_KEY_BYTES = 256
+
+# Both from the most careful to the boldest.
+AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)
+RISK_POLICIES: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
+
+
+class Preferences(Struct, frozen=True):
+    """What the person behind a run allows it."""
+
+    autonomy: Autonomy = "guided"
+    risk_policy: RiskPolicy = "conservative"
+
+    @property
+    def never_stops(self) -> bool:
+        """True when a run records what is wrong and goes on."""
+        return self.autonomy == "full_auto_never_stop"
+
+
+DEFAULT_PREFERENCES = Preferences()
+PRESETS: tuple[Preferences, ...] = (
+    DEFAULT_PREFERENCES,
+    Preferences("full_auto_stop_on_user_deps", "balanced"),
+    Preferences("full_auto_never_stop", "conservative"),
+)

@@ -16,9 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.engine.core import profiles
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.core.outcomes import NOTHING_SKIPPED, SkippedList
-from pytest_workrail.engine.core.outputs import Observation
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import GapRecordedData, Resolves
@@ -40,6 +37,7 @@ from pytest_workrail.engine.model.events import (
     NodeOutputAppended,
     NodeOutputData,
     NotesPayload,
+    Observation,
     ObservationRecorded,
     PreferencesChanged,
     RunCompleted,
@@ -50,8 +48,8 @@ from pytest_workrail.engine.model.events import (
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId
 from pytest_workrail.engine.model.places import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
-from pytest_workrail.engine.model.words import Capability
+from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList, TraceEntry
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.incremental import (
     ProjectionError,

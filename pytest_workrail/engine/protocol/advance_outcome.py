@@ -16,7 +16,6 @@ from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE
 from pytest_workrail.engine.core.interpreter import Question, Running, Selection, find_question, loop_question, state_of
 from pytest_workrail.engine.core.modes import (
     Block,
-    Preferences,
     Proceed,
     approval_reason,
     autonomous_gate,
@@ -35,7 +34,6 @@ from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
     Missing,
-    Observation,
     ReportedDivergence,
     Submission,
     Validation,
@@ -62,6 +60,7 @@ from pytest_workrail.engine.model.events import (
     ArtifactPayload,
     NodeOutputAppended,
     NotesPayload,
+    Observation,
 )
 from pytest_workrail.engine.model.ids import EventId, NodeId
 from pytest_workrail.engine.model.places import StepInstance
@@ -75,7 +74,7 @@ from pytest_workrail.engine.model.reasons import (
 )
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot
 from pytest_workrail.engine.model.trace import TraceEntry
-from pytest_workrail.engine.model.words import GateKind
+from pytest_workrail.engine.model.words import GateKind, Preferences
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.projections.facts import Lineage
 from pytest_workrail.engine.projections.incremental import of_node

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.model import keys
@@ -24,6 +23,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.projections.facts import RunStatus, run_status
 from pytest_workrail.engine.protocol import text

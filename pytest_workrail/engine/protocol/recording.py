@@ -10,7 +10,7 @@ from msgspec import Struct
 from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.interpreter import snapshot_of, state_of
 from pytest_workrail.engine.core.modes import is_autonomous
-from pytest_workrail.engine.core.outcomes import Passed, SkippedList, skipped_list
+from pytest_workrail.engine.core.outcomes import Passed, skipped_list
 from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
@@ -47,7 +47,7 @@ from pytest_workrail.engine.model.snapshot import (
     RetryableBlock,
     TerminalBlock,
 )
-from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
+from pytest_workrail.engine.model.trace import DecisionTraceData, SkippedList, TraceEntry
 from pytest_workrail.engine.projections.facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,

@@ -16,10 +16,17 @@ from typing import Any, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import Struct
 
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.model.base import decode_json
-from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS, Autonomy, RiskPolicy
+from pytest_workrail.engine.model.words import (
+    DEFAULT_PREFERENCES,
+    METRICS_OUTCOMES,
+    RESERVED_KEYS,
+    SYSTEM_KEYS,
+    Autonomy,
+    Preferences,
+    RiskPolicy,
+)
 from pytest_workrail.engine.protocol.errors import ToolError
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes

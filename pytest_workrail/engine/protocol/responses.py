@@ -7,13 +7,13 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
-from pytest_workrail.engine.core.outcomes import NOTHING_SKIPPED, SkippedList
+from pytest_workrail.engine.core.modes import BeyondRecommendation
 from pytest_workrail.engine.core.prompts import PendingStep
 from pytest_workrail.engine.model.blockers import Blocker
 from pytest_workrail.engine.model.events import AssessmentRecordedData
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.model.words import GateKind
+from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, SkippedList
+from pytest_workrail.engine.model.words import GateKind, Preferences
 from workrail_lint.base.js import Json
 
 NextIntent: TypeAlias = Literal[

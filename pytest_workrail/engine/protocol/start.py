@@ -15,7 +15,6 @@ from pytest_workrail.engine.core.interpreter import (
     loop_question,
     snapshot_of,
 )
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.outcomes import (
     InterpreterError,
     LoopReportError,
@@ -42,7 +41,13 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import Digest
 from pytest_workrail.engine.model.trace import DecisionTraceData
-from pytest_workrail.engine.model.words import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
+from pytest_workrail.engine.model.words import (
+    DEFAULT_PREFERENCES,
+    MAX_PATH_LENGTH,
+    MAX_SHORT_STRING_LENGTH,
+    Preferences,
+    PreferenceSource,
+)
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.advance_outcome import missing_context
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition

@@ -7,12 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.modes import (
-    DEFAULT_PREFERENCES,
-    Preferences,
-    beyond_recommendation,
-    waits_for_confirmation,
-)
+from pytest_workrail.engine.core.modes import beyond_recommendation, waits_for_confirmation
 from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.prompts import PendingStep, Situation
@@ -20,6 +15,7 @@ from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.reasons import FollowupRequired, UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import RetryableBlock, TerminalBlock
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import effective_preferences, has_recap, skipped_before

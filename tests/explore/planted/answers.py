@@ -10,8 +10,8 @@ from msgspec import structs
 
 from planted.bug import KEPT, Patch, bug
 from pytest_workrail.engine.core import outcomes, prompts
-from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.model.reasons import FollowupRequired
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol import advance, engine, recording, rehydrate, requests, responses, step_response
 from pytest_workrail.engine.tokens import issuer
 from workrail_lint.base.result import Err, Ok
