@@ -55,7 +55,7 @@ def test_a_renamed_workflow_says_the_same_and_can_be_renamed_back() -> None:
     pytest.importorskip("pygls", reason="pygls is not installed")
     from workrail_lint.cli.server import open_project
     from workrail_lint.server.document import OpenDocument
-    from workrail_lint.server.names import STEP, VARIABLE, CannotRename, Name, check_rename, mentions, step_ids
+    from workrail_lint.server.names import STEP, VARIABLE, CannotRename, Name, check_rename, mentions, steps_by_id
 
     project = open_project(arguments(), "workflows/a.json")
 
@@ -74,7 +74,7 @@ def test_a_renamed_workflow_says_the_same_and_can_be_renamed_back() -> None:
     for path in _corpus("workflows"):
         document = OpenDocument(f"workflows/{path.name}", path.read_text(encoding="utf-8"), project)
         assert document.analysis is not None
-        names = [Name(STEP, ident) for ident in list(step_ids(document))[::8]]
+        names = [Name(STEP, ident) for ident in list(steps_by_id(document))[::8]]
         names += [Name(VARIABLE, name) for name in sorted(document.analysis.by_name)[::5]]
         before = facts(document)
         for name in names:

@@ -178,6 +178,13 @@ def test_a_name_is_found_and_renamed_everywhere(before: str, after: str, name: N
     assert json.loads(text) == json.loads(document.text.replace(name.text, "renamed-thing"))
 
 
+@pytest.mark.parametrize("wrong", [None, 5, ["a"], {"id": "x"}])
+def test_a_symbol_shows_no_value_of_a_wrong_type(wrong: object) -> None:
+    steps = [{"id": wrong, "title": "First", "prompt": "Do it."}, {"id": "second", "title": wrong, "prompt": "Do it."}]
+    found = symbols(opened({"id": "demo", "name": "Demo", "steps": steps}))
+    assert [(each.name, each.detail) for each in found] == [("step", "First"), ("second", "")]
+
+
 def test_symbols_and_folds() -> None:
     found = symbols(opened(DOCUMENT))
     assert [(symbol.name, symbol.kind) for symbol in found] == [

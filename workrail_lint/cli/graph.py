@@ -16,7 +16,6 @@ from workrail_lint.studio.workflow import Source
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
-from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.graph import drawing_data, render
 
@@ -53,17 +52,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _analysis(checked: CheckedDocument, path: str) -> Analysis:
-    compiled, definition = checked.compiled, checked.definition
+    compiled = checked.compiled
     assert compiled is not None
-    assert definition is not None
     return analyse(compiled.model, compiled.catalog, compiled=compiled, path=path)
 
 
 def _data_text(checked: CheckedDocument, analysis: Analysis) -> str:
     """The records of the analysis and the drawing, with control characters from the document escaped."""
     assert checked.compiled is not None
-    source = normalize(checked.document.value).pointer_map
-    data = {**analysis_data(analysis, source), **drawing_data(checked.compiled.program, analysis)}
+    data = {**analysis_data(analysis, checked.pointer_map), **drawing_data(checked.compiled.program, analysis)}
     return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file
@@ -20,7 +20,7 @@ from workrail_lint.project.baseline import baseline_text, merged_baseline
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE, TABLE
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
-from workrail_lint.server.names import step_ids
+from workrail_lint.server.names import steps_by_id
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.schemas import schema_walk
 
@@ -92,24 +92,24 @@ def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
     if not document.is_workflow or document.value is None:
         return
     name = finding.name
-    value = document.at(tuple(decode(finding.pointer))) if finding.pointer.startswith("/") else None
+    value = document.string_at(tuple(decode(finding.pointer))) if finding.pointer.startswith("/") else None
     if name in _UNKNOWN_STEP:
         said = re.search(r"there is no step '([\w-]+)'", finding.message)
         ident = said[1] if said else value
-        if isinstance(ident, str) and re.fullmatch(r"[\w-]+", ident) and ident not in step_ids(document):
+        if ident is not None and re.fullmatch(r"[\w-]+", ident) and ident not in steps_by_id(document):
             title = ident.replace("-", " ").replace("_", " ").capitalize()
             step = {"id": ident, "title": title, "prompt": "Say what the agent does."}
             yield from _inserted(document, finding, f"Create the step '{ident}'", "steps", step)
     elif name in _UNSET_VARIABLE:
         yield from _variable(document, finding)
-    elif name in _UNKNOWN_ASSESSMENT and isinstance(value, str):
+    elif name in _UNKNOWN_ASSESSMENT and value is not None:
         assessment = {
             "id": value,
             "purpose": "Say what is assessed.",
             "dimensions": [{"id": "quality", "purpose": "Say what is judged.", "levels": ["low", "high"]}],
         }
         yield from _inserted(document, finding, f"Create the assessment '{value}'", "assessments", assessment)
-    elif name in _MISSING_FILE and isinstance(value, str) and not os.path.isabs(value) and ".." not in value:
+    elif name in _MISSING_FILE and value is not None and not os.path.isabs(value) and ".." not in value:
         path = os.path.join(document.project.settings.workspace or os.curdir, value)
         if not os.path.exists(path):
             heading = os.path.splitext(os.path.basename(value))[0].replace("-", " ").capitalize()
@@ -137,19 +137,18 @@ def _variable(document: OpenDocument, finding: Finding) -> Iterator[Action]:
     if not isinstance(name, str) or len(tokens) < 2:
         return
     own = tokens[:4] if tokens[2:3] == ("body",) else tokens[:2]
-    before = [at for at in step_ids(document).values() if _order(at) < _order(own)]
-    for at in reversed(before):
-        prompt = document.range_of((*at, "prompt"))
-        step = document.at(at)
-        if prompt is None or not isinstance(step, dict) or not isinstance(step.get("prompt"), str):
+    before = [step for step in steps_by_id(document).values() if _order(decode(step.pointer)) < _order(own)]
+    for step in reversed(before):
+        prompt = document.range_of(step.at("prompt"))
+        if prompt is None or step.kind != "standard" or step.prompt is None:
             continue
         sentence = f" Set the context variable `{name}`."
-        title = f"Set '{name}' in step '{step['id']}'"
+        title = f"Set '{name}' in step '{step.id}'"
         yield Action(title, "quickfix", {document.path: [Edit(prompt[1] - 1, prompt[1] - 1, sentence)]}, finding)
         return
 
 
-def _order(tokens: tuple[str, ...]) -> list[int]:
+def _order(tokens: Iterable[str]) -> list[int]:
     return [int(token) for token in tokens if token.isdecimal()]
 
 

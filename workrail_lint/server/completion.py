@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
-from workrail_lint.server.names import related, step_ids
+from workrail_lint.server.names import related, steps_by_id
 from workrail_lint.server.place import Place, siblings
 
 Snippets = dict[str, tuple[str, dict[str, Any]]]
@@ -128,10 +128,9 @@ def completions(document: OpenDocument, offset: int, read: Read = lambda path: N
 def _tokens(known: OpenDocument) -> Iterator[tuple[str, str]]:
     """Yield what can be in double braces: variables, and the slots that bindings fill."""
     yield from _variables(known, dotted=True)
-    points = known.at(("extensionPoints",))
-    for point in points if isinstance(points, list) else ():
-        if isinstance(point, dict) and isinstance(point.get("slotId"), str):
-            yield f"wr.bindings.{point['slotId']}", str(point.get("purpose", "a slot"))
+    for point in known.workflow.extension_points:
+        if point.has("slotId"):
+            yield f"wr.bindings.{point.slot_id}", point.purpose if point.has("purpose") else "a slot"
 
 
 def _taken(document: OpenDocument, place: Place, offset: int) -> set[str]:
@@ -180,8 +179,8 @@ def _named_members(
     last = tokens[-1] if tokens else ""
     found: Iterable[tuple[str, str]] = ()
     if known.is_workflow and last == "args" and tokens[-2:-1] == ("templateCall",):
-        call = known.at((*tokens[:-1], "templateId"))
-        routine = known.project.settings.catalog.templates.get(call) if isinstance(call, str) else None
+        call = known.string_at((*tokens[:-1], "templateId"))
+        routine = None if call is None else known.project.settings.catalog.templates.get(call)
         if routine is not None:
             values = routine.arg_values
             found = [(name, ", ".join(values.get(name, ())) or "required") for name in routine.required_args]
@@ -192,7 +191,7 @@ def _named_members(
     elif known.kind == "scenario" and last in ("context", "outputs"):
         for other in related(known, read):
             if other.is_workflow:
-                found = _variables(other) if last == "context" else ((ident, "step") for ident in step_ids(other))
+                found = _variables(other) if last == "context" else ((ident, "step") for ident in steps_by_id(other))
     used = _taken(document, place, offset)
     for name, detail in found:
         if name not in used:
@@ -201,15 +200,11 @@ def _named_members(
 
 
 def _workflow_ids(known: OpenDocument) -> Iterator[tuple[str, str]]:
-    for path, record in known.project.records():
-        if isinstance(record, list) and len(record) == 6:
-            yield str(record[0]), path
+    yield from ((workflow.id, workflow.path) for workflow in known.project.workflows())
 
 
-def _slots(known: OpenDocument, workflow: str) -> Iterator[str]:
-    for _, record in known.project.records():
-        if isinstance(record, list) and len(record) == 6 and record[0] == workflow:
-            yield from record[3]
+def _slots(known: OpenDocument, ident: str) -> Iterator[str]:
+    yield from (slot for workflow in known.project.workflows() if workflow.id == ident for slot in workflow.slots)
 
 
 def _choices(document: OpenDocument, known: OpenDocument, place: Place) -> Iterator[Completion]:
@@ -251,23 +246,23 @@ def _named(document: OpenDocument, known: OpenDocument, place: Place, read: Read
         for ident, routine in catalog.templates.items():
             yield _string(document, place, ident, str(routine.definition.get("name", "")))
     if parent == "args" and "templateCall" in place.tokens:
-        call = known.at((*place.tokens[:-2], "templateId"))
-        called = catalog.templates.get(call) if isinstance(call, str) else None
+        call = known.string_at((*place.tokens[:-2], "templateId"))
+        called = None if call is None else catalog.templates.get(call)
         yield from (
             _string(document, place, value, "") for value in (called.arg_values.get(last, ()) if called else ())
         )
     if last == "body":
-        yield from (_string(document, place, ident, "step") for ident in step_ids(known))
+        yield from (_string(document, place, ident, "step") for ident in steps_by_id(known))
     if last == "loopId":
-        loops = (tokens for tokens in step_ids(known).values() if (known.at(tokens) or {}).get("type") == "loop")
-        yield from (_string(document, place, known.at((*tokens, "id")), "loop") for tokens in loops)
+        loops = (step for step in steps_by_id(known).values() if step.kind == "loop")
+        yield from (_string(document, place, step.id, "loop") for step in loops)
     if last == "workflowId":
         yield from (_string(document, place, ident, path) for ident, path in _workflow_ids(known))
     if parent == "assessmentRefs" or last == "forAssessment":
-        listed = known.at(("assessments",))
-        for item in listed if isinstance(listed, list) else ():
-            if isinstance(item, dict) and isinstance(item.get("id"), str):
-                yield _string(document, place, item["id"], str(item.get("purpose", "assessment")))
+        for assessment in known.workflow.assessments:
+            if assessment.has("id"):
+                purpose = assessment.purpose if assessment.has("purpose") else "assessment"
+                yield _string(document, place, assessment.id, purpose)
     if last == "anyEqualsLevel":
         yield from (_string(document, place, level, "level") for level in _levels(known))
     if last in ("var", "items", "count"):
@@ -280,7 +275,7 @@ def _ids(known: OpenDocument, last: str, parent: str, read: Read) -> Iterator[tu
     if known.kind == "scenario":
         for other in related(known, read):
             if other.is_workflow and (last in ("step", "pending") or parent == "steps"):
-                yield from ((ident, "step") for ident in step_ids(other))
+                yield from ((ident, "step") for ident in steps_by_id(other))
             elif other.is_workflow and (parent == "variables" or last == "key"):
                 yield from _variables(other)
         if last == "workflow":
@@ -299,14 +294,8 @@ def _relative_workflows(known: OpenDocument) -> Iterator[tuple[str, str]]:
 
 
 def _levels(known: OpenDocument) -> list[str]:
-    listed = known.at(("assessments",))
-    levels = [
-        level
-        for item in (listed if isinstance(listed, list) else ())
-        for dimension in (item.get("dimensions", ()) if isinstance(item, dict) else ())
-        for level in (dimension.get("levels", ()) if isinstance(dimension, dict) else ())
-    ]
-    return list(dict.fromkeys(level for level in levels if isinstance(level, str)))
+    dimensions = (dimension for assessment in known.workflow.assessments for dimension in assessment.dimensions)
+    return list(dict.fromkeys(level for dimension in dimensions for level in dimension.levels))
 
 
 def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[str, str]]:
@@ -333,10 +322,9 @@ def _condition_values(document: OpenDocument, known: OpenDocument, place: Place)
         comparison = place.tokens[:-2]
     elif place.tokens[-1] not in ("equals", "not_equals", "contains"):
         return
-    condition = known.at(comparison)
-    name = condition.get("var") if isinstance(condition, dict) else None
+    name = known.string_at((*comparison, "var"))
     analysis = known.recent_analysis
-    domain = analysis.domain(name) if analysis is not None and isinstance(name, str) else None
+    domain = analysis.domain(name) if analysis is not None and name is not None else None
     for value in () if domain is None else domain.values:
         if isinstance(value, str):
             yield _string(document, place, value, f"value of {name}")

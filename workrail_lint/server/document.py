@@ -21,6 +21,7 @@ from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import read_for_compiling
 from workrail_lint.systems.workrail.model.build import workflow_model
+from workrail_lint.systems.workrail.model.workflow import Workflow
 
 CONFIGURATION = "configuration"
 # Kinds that are described by the schema of another.
@@ -127,15 +128,18 @@ class OpenDocument:
         return check_document(read_for_compiling(data), self.path, self.project.settings, None)
 
     @cached_property
+    def workflow(self) -> Workflow:
+        """The model of a workflow as it is written; that of anything else is empty."""
+        return workflow_model(self.value if self.is_workflow and isinstance(self.value, dict) else {})
+
+    @cached_property
     def analysis(self) -> Analysis | None:
         """Return what is known about variables; for a workflow that does not compile, as far as that goes."""
-        if not self.is_workflow or not isinstance(self.value, dict):
+        if not self.is_workflow or self.workflow.raw is not self.value:
             return None
-        try:
-            workflow = workflow_model(normalize(self.value).document)
-            return analyse(workflow, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
-        except (KeyError, TypeError, AttributeError, ValueError):
-            return None  # a document whose parts have wrong types, which its findings say
+        definition = normalize(self.value).document
+        workflow = self.workflow if definition is self.value else workflow_model(definition)
+        return analyse(workflow, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
 
     @property
     def recent_analysis(self) -> Analysis | None:
@@ -171,6 +175,11 @@ class OpenDocument:
             else:
                 return None
         return value
+
+    def string_at(self, tokens: tuple[str, ...]) -> str | None:
+        """The string at a place, None where there is another value or none."""
+        value = self.at(tokens)
+        return value if isinstance(value, str) else None
 
     def range_of(self, tokens: tuple[str, ...] | str, on_name: bool = False) -> tuple[int, int] | None:
         """The offsets of a value, or of its name."""

@@ -91,8 +91,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _builtin(document: OpenDocument, place: Place) -> str | None:
-    value, last = document.at(place.tokens), place.tokens[-1] if place.tokens else ""
-    if place.is_name or not isinstance(value, str) or not document.is_workflow:
+    value, last = document.string_at(place.tokens), place.tokens[-1] if place.tokens else ""
+    if place.is_name or value is None or not document.is_workflow:
         return None
     catalog = document.project.settings.catalog
     if last == "contractRef" and value in catalog.contracts:
@@ -146,8 +146,7 @@ def _other_step(
             return _variable_text(other, name.text)
         for node in walk_nodes(other.compiled.compiled.nodes if other.compiled.compiled is not None else ()):
             if node.id == name.text:
-                title, prompt = (str(node.step.get(member, "")) for member in ("title", "prompt"))
-                return f"**{_plain(node.id)}**: {_plain(title)}\n\n> {_quote(prompt)}"[:_LONG]
+                return f"**{_plain(node.id)}**: {_plain(node.model.title)}\n\n> {_quote(node.prompt or '')}"[:_LONG]
     return None
 
 
@@ -164,10 +163,9 @@ def _step(document: OpenDocument, place: Place) -> str | None:
     if compiled is None:
         return None
     pointer = f"/steps/{tokens[1]}" + (f"/body/{tokens[3]}" if len(tokens) > 4 and tokens[2] == "body" else "")
-    shown = [node for node in walk_nodes(compiled.nodes) if node.pointer == pointer and node.step.get("prompt")]
+    prompts = [(node, node.prompt) for node in walk_nodes(compiled.nodes) if node.pointer == pointer and node.prompt]
     texts = []
-    for node in shown[:4]:
-        prompt = node.step["prompt"]
+    for node, prompt in prompts[:4]:
         size = len(prompt.encode("utf-8", "surrogatepass"))
         texts.append(f"**{_plain(node.id)}**: the compiled prompt, {size} bytes")
         for piece in pieces(node):

@@ -16,6 +16,7 @@ from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.place import Place
 from workrail_lint.systems.workrail.analysis.records import AUTHORED
+from workrail_lint.systems.workrail.model.workflow import Step
 
 STEP, VARIABLE, ASSESSMENT, REFERENCE, ID = "step", "variable", "assessment", "reference", "id"
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -66,15 +67,15 @@ def name_at(document: OpenDocument, place: Place, offset: int) -> Name | None:
         name = document.text[place.start : place.end]
         is_variable = document.is_workflow and last in ("contextMapping", "outputRequired")
         return Name(VARIABLE, name) if is_variable and mentions(document, Name(VARIABLE, name)) else None
-    value, last = document.at(tokens), tokens[-1] if tokens else ""
+    value, last = document.string_at(tokens), tokens[-1] if tokens else ""
     parent = tokens[-2] if len(tokens) > 1 else ""
-    if not isinstance(value, str):
+    if value is None:
         return None
     if not document.is_workflow:
         return _plain_id(document, tokens, value)
     if last == "id" and _is_step(tokens[:-1]):
         return Name(STEP, value)
-    if value in step_ids(document) and (last in _STEP_MEMBERS or parent in _STEP_MEMBERS):
+    if value in steps_by_id(document) and (last in _STEP_MEMBERS or parent in _STEP_MEMBERS):
         return Name(STEP, value)
     if last in _ASSESSMENT_MEMBERS or parent in _ASSESSMENT_MEMBERS or _is_entry(tokens, "assessments"):
         return Name(ASSESSMENT, value)
@@ -94,7 +95,7 @@ def _name_in_text(document: OpenDocument, offset: int, place: Place) -> Name | N
         if not start <= offset <= end:
             continue
         for kind in (STEP, REFERENCE):
-            known = step_ids(document) if kind == STEP else _entries(document, "references")
+            known = steps_by_id(document).keys() if kind == STEP else _reference_ids(document)
             if match[0] in known and any(
                 each.start <= offset <= each.end for each in mentions(document, Name(kind, match[0]))
             ):
@@ -115,8 +116,8 @@ def _name_in_scenario(document: OpenDocument, place: Place) -> Name | None:
         if tokens[-1:] == ("context",):
             return Name(VARIABLE, text)
         return Name(STEP, text) if tokens[-1:] == ("outputs",) else None
-    value = document.at(tokens)
-    if not isinstance(value, str) or not tokens:
+    value = document.string_at(tokens)
+    if value is None or not tokens:
         return None
     parent = tokens[-2] if len(tokens) > 1 else ""
     if tokens[-1] in _SCENARIO_STEP_MEMBERS or parent in _SCENARIO_STEP_MEMBERS:
@@ -138,29 +139,17 @@ def _is_entry(tokens: tuple[str, ...], member: str) -> bool:
     return len(tokens) == 3 and tokens[0] == member and tokens[2] == "id"
 
 
-def _entries(document: OpenDocument, member: str) -> set[str]:
-    listed = document.value.get(member) if isinstance(document.value, dict) else None
-    found = (item.get("id") for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict))
-    return {ident for ident in found if isinstance(ident, str)}
+def _assessment_ids(document: OpenDocument) -> set[str]:
+    return {assessment.id for assessment in document.workflow.assessments if assessment.has("id")}
 
 
-def step_ids(document: OpenDocument) -> dict[str, tuple[str, ...]]:
-    """The steps by id, with the tokens of their place."""
-    return {step["id"]: tokens for tokens, step in steps(document) if isinstance(step.get("id"), str)}
+def _reference_ids(document: OpenDocument) -> set[str]:
+    return {reference.id for reference in document.workflow.references if reference.has("id")}
 
 
-def steps(document: OpenDocument) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Every step with its place, those of loop bodies after their loop."""
-    value = document.value
-    listed = value.get("steps") if isinstance(value, dict) else None
-    for number, step in enumerate(listed if isinstance(listed, list) else ()):
-        if not isinstance(step, dict):
-            continue
-        yield ("steps", str(number)), step
-        body = step.get("body")
-        for inner, each in enumerate(body if isinstance(body, list) else ()):
-            if isinstance(each, dict):
-                yield ("steps", str(number), "body", str(inner)), each
+def steps_by_id(document: OpenDocument) -> dict[str, Step]:
+    """Return the steps that have an id, those of loop bodies after their loop."""
+    return {step.id: step for step in document.workflow.all_steps if step.has("id")}
 
 
 def _is_step(tokens: tuple[str, ...]) -> bool:
@@ -170,10 +159,10 @@ def _is_step(tokens: tuple[str, ...]) -> bool:
 def step_at(document: OpenDocument, offset: int) -> str | None:
     """The id of the step that an offset is in, the inner one in a loop."""
     result = None
-    for tokens, step in steps(document):
-        place = document.range_of(tokens)
-        if place is not None and place[0] <= offset <= place[1] and isinstance(step.get("id"), str):
-            result = step["id"]
+    for step in document.workflow.all_steps:
+        place = document.range_of(step.pointer)
+        if place is not None and place[0] <= offset <= place[1] and step.has("id"):
+            result = step.id
     return result
 
 
@@ -297,8 +286,8 @@ def _scenario_mentions(document: OpenDocument, name: Name) -> Iterator[Mention]:
 
 def _span(document: OpenDocument, pointer: str, span: tuple[int, int], name: str, made: bool) -> Iterator[Mention]:
     tokens = tuple(decode(pointer))
-    value = document.at(tokens)
-    if isinstance(value, str) and value[span[0] : span[1]] == name:
+    value = document.string_at(tokens)
+    if value is not None and value[span[0] : span[1]] == name:
         yield from _part(document, tokens, *span, made)
 
 
@@ -346,8 +335,8 @@ def _members(value: Any, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 def related(document: OpenDocument, read: Callable[[str], OpenDocument | None]) -> Iterator[OpenDocument]:
     """The workflow of a scenario; the scenarios of a workflow. `read` opens a file."""
     if document.kind == "scenario":
-        target = document.value.get("workflow") if isinstance(document.value, dict) else None
-        if isinstance(target, str):
+        target = document.string_at(("workflow",))
+        if target is not None:
             other = read(os.path.normpath(os.path.join(os.path.dirname(document.path), target)))
             if other is not None:
                 yield other
@@ -355,8 +344,8 @@ def related(document: OpenDocument, read: Callable[[str], OpenDocument | None]) 
     elif document.is_workflow:
         for path in document.project.scenarios:
             other = read(path)
-            target = other.value.get("workflow") if other is not None and isinstance(other.value, dict) else None
-            if other is None or not isinstance(target, str):
+            target = None if other is None else other.string_at(("workflow",))
+            if other is None or target is None:
                 continue
             if os.path.abspath(os.path.join(os.path.dirname(path), target)) == os.path.abspath(document.path):
                 yield other
@@ -376,18 +365,18 @@ def file_at(document: OpenDocument, offset: int) -> Target | None:
         place = configuration.suppressed_place(document.path, document.text, offset)
         return None if place is None else _place_by_ids(os.path.normpath(place[0]), place[1])
     at = document.place(offset)
-    value = document.at(at.tokens)
+    value = document.string_at(at.tokens)
     last = at.tokens[-1] if at.tokens else ""
-    if at.is_name or not isinstance(value, str):
+    if at.is_name or value is None:
         return None
     if document.kind == "scenario" and last in ("workflow", "catalog"):
         return Target(os.path.normpath(os.path.join(folder, value)))
     if document.is_workflow and last in ("templateId", "workflowId"):
         routine = document.project.settings.catalog.templates.get(value)
         ident = value if routine is None else routine.routine_id
-        for path, record in document.project.records():
-            if isinstance(record, list) and record[:1] == [ident]:
-                return Target(path, ("id",))
+        for known in document.project.workflows():
+            if known.id == ident:
+                return Target(known.path, ("id",))
     if document.is_workflow and last == "source" and at.tokens[0] == "references":
         return Target(os.path.normpath(os.path.join(document.project.settings.workspace or folder, value)))
     return None
@@ -436,9 +425,9 @@ def check_rename(document: OpenDocument, name: Name, new: str) -> None:
             raise CannotRename(f"{quoted(new)} is already used in this document")
         return
     others = {
-        STEP: set(step_ids(document)),
-        ASSESSMENT: _entries(document, "assessments"),
-        REFERENCE: _entries(document, "references"),
+        STEP: set(steps_by_id(document)),
+        ASSESSMENT: _assessment_ids(document),
+        REFERENCE: _reference_ids(document),
         VARIABLE: set() if document.analysis is None else {*document.analysis.all_names, *document.analysis.by_name},
     }
     if new in others[name.kind]:

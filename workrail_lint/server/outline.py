@@ -11,13 +11,14 @@ from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.pointer import decode
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
-from workrail_lint.server.names import STEP, Name, mentions, step_ids, steps
+from workrail_lint.server.names import STEP, Name, mentions, steps_by_id
 from workrail_lint.systems.workrail.compiler.nodes import walk as walk_nodes
 
 _TEMPLATE_TOKEN = re.compile(r"\{\{[^{}\"\n]*\}\}")
 _BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|[{}\[\]]')
 _LABELS = ("id", "name", "label", "title", "step", "slotId", "blockId", "decision_id")
 _DEEPEST = 4
+_SYMBOL_KINDS = {"standard": "step", "loop": "loop", "parallel": "parallel"}
 
 
 class Symbol(NamedTuple):
@@ -52,21 +53,18 @@ def symbols(document: OpenDocument) -> list[Symbol]:
 
 
 def _steps(document: OpenDocument) -> list[Symbol]:
-    if not isinstance(document.value, dict):
-        return []
     result: list[Symbol] = []
-    for tokens, step in steps(document):
-        place, name = document.range_of(tokens), document.range_of((*tokens, "id"))
+    for step in document.workflow.all_steps:
+        place, name = document.range_of(step.pointer), document.range_of(step.at("id"))
         if place is None:
             continue
-        kind = step["type"] if step.get("type") in ("loop", "parallel") else "step"
-        kind = "template" if "templateCall" in step else kind
-        ident, title = printable(str(step.get("id") or "step")), printable(str(step.get("title", "")))
-        made = Symbol(ident, title, kind, *place, *(name or place), ())
-        if len(tokens) == 4 and result:
-            result[-1] = result[-1]._replace(inner=(*result[-1].inner, made))
+        kind = "template" if step.calls_template else _SYMBOL_KINDS[step.kind]
+        ident, title = printable(step.id or "step"), printable(step.title)
+        symbol = Symbol(ident, title, kind, *place, *(name or place), ())
+        if step.around is not None and result:
+            result[-1] = result[-1]._replace(inner=(*result[-1].inner, symbol))
         else:
-            result.append(made)
+            result.append(symbol)
     return result
 
 
@@ -171,9 +169,9 @@ def hints(document: OpenDocument, start: int, end: int) -> list[Hint]:
             found.append(Hint(place[1], "never set"))
     compiled = document.compiled.compiled
     for node in () if compiled is None else walk_nodes(compiled.nodes):
-        prompt = node.step.get("prompt")
+        prompt = node.prompt
         place = document.range_of(f"{node.pointer}/{node.prompt_member}", on_name=True)
-        if node.origin is None and isinstance(prompt, str) and place is not None and start <= place[1] <= end:
+        if node.origin is None and prompt is not None and place is not None and start <= place[1] <= end:
             found.append(Hint(place[1], f"{len(prompt.encode('utf-8', 'surrogatepass'))} bytes"))
     return sorted(set(found))
 
@@ -191,11 +189,11 @@ def prompt_tokens(document: OpenDocument) -> list[tuple[int, int, str]]:
             spots = [(made.pointer, made.span) for made in analysis.definitions(name)]
             spots += [(mention.pointer, mention.span) for mention in analysis.mentions(name)]
             for pointer, (start, end) in spots:
-                value: Any = document.at(tuple(decode(pointer)))
-                place = document.part_of(pointer, start, end) if isinstance(value, str) else None
-                if place is not None and value[start:end] == name:
+                value = document.string_at(tuple(decode(pointer)))
+                place = document.part_of(pointer, start, end) if value is not None else None
+                if place is not None and value is not None and value[start:end] == name:
                     found.add((*place, "variable"))
-        for ident in step_ids(document):
+        for ident in steps_by_id(document):
             named = mentions(document, Name(STEP, ident)) if document.text.count(ident) > 1 else ()
             found |= {(each.start, each.end, "function") for each in named}
     ordered: list[tuple[int, int, str]] = []
@@ -225,8 +223,8 @@ def lenses(document: OpenDocument, coverage: dict[str, tuple[int, int]] | None) 
         Lens(0, "Coverage of each step", "workrail.coverage", (path,)),
         Lens(0, "Score its tests", "workrail.mutate", (path,)),
     ]
-    for ident, tokens in step_ids(document).items():
-        place = document.range_of(tokens)
+    for ident, step in steps_by_id(document).items():
+        place = document.range_of(step.pointer)
         if coverage is not None and place is not None and ident in coverage:
             shown, goals = coverage[ident]
             result.append(Lens(place[0], f"{shown} of {goals} goals covered", "workrail.coverage", (path,)))

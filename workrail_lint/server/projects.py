@@ -33,6 +33,18 @@ class _Together(NamedTuple):
     findings: list[Finding]
 
 
+# The number of values in the record of a workflow; records of other documents have other shapes.
+_WORKFLOW_RECORD = 6
+
+
+class KnownWorkflow(NamedTuple):
+    """A workflow of the project, and the slots that bindings can fill in it."""
+
+    path: str
+    id: str
+    slots: list[str]
+
+
 class Project:
     """A configuration and the files that it holds for. `files` finds them; None where they are not looked at."""
 
@@ -124,10 +136,13 @@ class Project:
         self.configuration_text = _text_of(own)
         self.about_configuration = [finding for finding in conclusion.outcome.findings if finding.path == own]
 
-    def records(self) -> Iterator[tuple[str, object]]:
-        """Yield what each file says about itself to the others, with its path."""
+    def workflows(self) -> Iterator[KnownWorkflow]:
+        """Yield the workflows of the project, from what each file says about itself to the others."""
         for records in self._records:
-            yield from records.items()
+            for path, record in records.items():
+                if isinstance(record, list) and len(record) == _WORKFLOW_RECORD:
+                    ident, _, _, slots, _, _ = record
+                    yield KnownWorkflow(path, str(ident), slots)
 
 
 def is_document(config: Config, path: str) -> bool:

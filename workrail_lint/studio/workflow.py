@@ -9,7 +9,6 @@ from typing import NamedTuple
 from workrail_lint.studio.page_data import Data, PromptPiece, StepView, VariableView, WorkflowView
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument
-from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.graph import drawing_data
@@ -141,8 +140,7 @@ def _source(node: Node | None, checked: CheckedDocument, prompt: str) -> Data | 
     """The step as its file has it: the line it begins at, and its JSON. A prompt that was not changed is said once."""
     if node is None:
         return None
-    pointer = normalize(checked.document.value).pointer_map(node.pointer)
-    span = checked.document.locate(pointer)
+    span = checked.document.locate(checked.pointer_map(node.pointer))
     if span is None:
         return None
     text = checked.document.text[span.start.offset : span.end.offset]
