@@ -122,7 +122,17 @@ def damages(text: str) -> Iterator[str]:
     for place in {0, len(text) // 2, len(text) - 1}:
         for character in ("0", "1", "8", "G", "g", "_", ":", "\n", "é", " ", "a"):
             yield text[:place] + character + text[place + 1 :]
-    yield from (text + "\n", text[:-1], text + "a", text.upper(), "None", "", "\n" * len(text))
+    yield from (
+        text + "\n",
+        text[:-1],
+        text + "a",
+        text.upper(),
+        "None",
+        "",
+        "\n" * len(text),
+        f"{text}\nKa",
+        f"a\nK{text}",
+    )
     for prefix in ("sess_", "run_", "node_", "attempt_", "evt_", "wf_", "sha256:"):
         yield prefix + text.partition("_")[2]
         yield (prefix + "a" * 80)[: len(text)]

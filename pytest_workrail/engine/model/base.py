@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError
 from msgspec.structs import replace as _replace
 
-from pytest_workrail.engine.model.ids import malformed_id
+from pytest_workrail.engine.model.ids import are_well_formed, malformed_id
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
@@ -150,7 +150,8 @@ def _from_json(kind: type, value: Any) -> Any:
     return kind.from_json(value)  # type: ignore[attr-defined]  # only such types reach the hook
 
 
-_encode = msgspec.json.Encoder(order="sorted", enc_hook=_to_json).encode
+_encoder = msgspec.json.Encoder(order="sorted", enc_hook=_to_json)
+_encode = _encoder.encode
 
 
 def canonical(record: Value) -> bytes:
@@ -281,13 +282,13 @@ class Shape(Generic[R]):
         """Return the records of a file in one go; None unless each line is exactly what would be written."""
         try:
             records = self._decoder.decode_lines(raw)
-            if b"".join([_encode(record) + b"\n" for record in records]) != raw:
+            if _encoder.encode_lines(records) != raw:
                 return None
         except (ValueError, msgspec.MsgspecError, RecursionError):
             return None
-        if _has_long_integer(raw) and not all(record.is_plain for record in records):
+        if not all(record.is_plain for record in records) and _has_long_integer(raw):
             return None
-        return records if not any(map(malformed_id, records)) else None
+        return records if are_well_formed(records) else None
 
     def read_value(self, value: Json) -> Ok[R] | Err[CorruptionReason]:
         """Return the record in a decoded JSON value."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -241,17 +241,42 @@ def _structs(kind: Any) -> Iterator[type[Struct]]:
         yield from _structs(each)
 
 
+def are_well_formed(records: Iterable[Struct]) -> bool:
+    """Return whether each id, in values that were decoded, has the form of its kind."""
+    lines: list[str] = []
+    count = sum([_join_ids(record, lines) for record in records])
+    joined = "".join(lines)
+    # A dedupe key with a line end in it would be read as two.
+    return joined.count("\n") == count and _JOINED.fullmatch(joined) is not None
+
+
+def _join_ids(record: Struct, lines: list[str]) -> int:
+    """Add a line for each id of a value, and return how many there are."""
+    known = _ids_of(type(record))
+    count = len(known.ids)
+    if known.read is not None:
+        lines.append(known.template % known.read(record))
+    for _, read in known.inside.values():
+        value = read(record)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Struct):
+                count += _join_ids(item, lines)
+    return count
+
+
 def malformed_id(record: Struct) -> str | None:
     """Return the path of an id, in a value that was decoded, that does not have the form of its kind."""
+    return None if are_well_formed((record,)) else next(_malformed_ids(record))
+
+
+def _malformed_ids(record: Struct) -> Iterator[str]:
     known = _ids_of(type(record))
-    if known.read is not None and not _JOINED.fullmatch(known.template % known.read(record)):
-        for path, (outside, letter) in known.ids.items():
-            if not _JOINED.fullmatch(f"{letter}{attrgetter(path)(record)}\n"):
-                return outside
+    for path, (outside, letter) in known.ids.items():
+        line = f"{letter}{attrgetter(path)(record)}\n"
+        if line.count("\n") > 1 or not _JOINED.fullmatch(line):
+            yield outside
     for outside, read in known.inside.values():
         value = read(record)
         for item in value if isinstance(value, tuple) else (value,):
-            inner = malformed_id(item) if isinstance(item, Struct) else None
-            if inner is not None:
-                return f"{outside}.{inner}"
-    return None
+            if isinstance(item, Struct):
+                yield from (f"{outside}.{inner}" for inner in _malformed_ids(item))

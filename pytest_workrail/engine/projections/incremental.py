@@ -248,13 +248,11 @@ class LogIndex(Struct, frozen=True):
         entries, place = self._entries, self.count
         if not entries.claim(place):
             return None
-        sizes = dict(self._sizes)
         for event in events:
             entries.add(place, event)
-            sizes[_tag(event)] = sizes.get(_tag(event), 0) + 1
             place += 1
         entries.settle(place)
-        return Ok(LogIndex(place, entries, sizes))
+        return Ok(LogIndex(place, entries, {kind: len(filed) for kind, filed in entries.by_kind.items()}))
 
 
 _indexes: IncrementalProjection[LogIndex] = IncrementalProjection(LogIndex, LogIndex.extended)
