@@ -136,7 +136,7 @@ def sign(project: Path, trap: Trap) -> None:
     for kind in kinds:
         end = kind.replace("BEGIN", "END")
         signed = f"{head}\ngpgsig {kind}\n \n AAAA\n {end}\n\n{message}\n"
-        ident = git(project, "hash-object", "-t", "commit", "-w", "--stdin", given=signed.encode())
+        ident = git(project, "hash-object", "--literally", "-t", "commit", "-w", "--stdin", given=signed.encode())
         head = head.partition("\n")[0] + f"\nparent {ident}\n" + head.partition("\n")[2].split("\n", 1)[-1]
         git(project, "update-ref", "refs/heads/main", ident)
     for key in ("gpg.program", "gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"):
