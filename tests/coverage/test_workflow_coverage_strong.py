@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from covered import loop, names, step, workflow
 
 from pytest_workrail import api
 from pytest_workrail.coverage.goals import DecidesGoal, GoalKind, LeftOutGoal, OrderGoal, goals
 from pytest_workrail.coverage.observe import observe
+from pytest_workrail.coverage.points import Members, Point
 from pytest_workrail.engine.core.profiles import REFERENCE
 
 EITHER = {"or": [{"var": "size", "equals": "large"}, {"not": {"var": "risk", "equals": "low"}}]}
@@ -101,3 +103,14 @@ def test_the_only_dimension_of_an_assessment_can_not_be_left_out() -> None:
 
     assert strong(rated("size"), LeftOutGoal) == []
     assert len(strong(rated("size", "depth"), LeftOutGoal)) == 2
+
+
+def test_a_single_comparison_decides_alone_and_is_no_member() -> None:
+    assert Members({"var": "a"}).places == {}
+    assert list(Members({"and": [{"var": "a"}, {"var": "b"}]}).places.values()) == ["/and/0", "/and/1"]
+
+
+@pytest.mark.parametrize(("case", "is_there"), [("/and/0", True), ("/not/and/0", False), ("/not/not/and/0", True)])
+def test_only_an_odd_number_of_negations_turns_a_member_round(case: str, is_there: bool) -> None:
+    for truth, shows in (("true", is_there), ("false", not is_there)):
+        assert DecidesGoal.shows_there(Point(DecidesGoal, "step", f"{case} {truth}")) is shows
