@@ -293,7 +293,7 @@ def test_a_damaged_keyring_is_refused_without_quoting_it(raw):
 
 
 def test_keys_do_not_show():
-    assert "61" not in repr(KeyPair(b"a" * 32))
+    assert b"a".hex() * 8 not in repr(KeyPair(b"a" * 32))
     assert "a" * 8 not in repr(KeyPair(b"a" * 32, b"b" * 32))
     with pytest.raises(ValueError, match="32 bytes"):
         KeyPair(b"short")
