@@ -21,8 +21,8 @@ def deaf_to(original, member):
 def cached_findings_say_less(original):
     """What comes out of the cache knows where, but no longer what."""
 
-    def finding(path, record):
-        found = original(path, record)
+    def finding(*arguments):
+        found = original(*arguments)
         found.message = "as before"
         return found
 
