@@ -250,8 +250,10 @@ def test_an_editor_shows_a_catalog_as_text(shown: Callable[..., str]) -> None:
     hostile = Ref(ref.id, MARKDOWN, MARKDOWN, ref.phase, MARKDOWN, ref.placements)
     evil = SimpleNamespace(refs={ref.id: hostile}, contracts={})
     assert document.is_workflow
-    document.project.settings = SimpleNamespace(catalog=evil, policy=document.project.settings.policy)
-    found = hover(document, document.text.index(ref.id) + 2)
+    place = document.text.index(ref.id) + 2
+    assert hover(document, place) is not None  # what is read of the document is kept from here on
+    document.project.settings = SimpleNamespace(catalog=evil)
+    found = hover(document, place)
     assert found is not None
     assert "evil" in found.text
     assert is_plain(found.text)
