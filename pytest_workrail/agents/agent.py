@@ -35,7 +35,7 @@ AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]
 
 
 def answer_kind(response: Mapping[str, Any]) -> AnswerKind:
-    """Return the sort of an answer that is no error."""
+    """Return the kind of a successful answer."""
     match response.get("kind"):
         case "blocked":
             return "blocked"

@@ -277,7 +277,7 @@ Site: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ConditionSeen:
-    """A run condition was evaluated. `members` is None where nobody counts which member decided."""
+    """A run condition was evaluated. `members` is None if deciding members are not counted."""
 
     place: str
     condition: object

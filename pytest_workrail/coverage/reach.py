@@ -1,4 +1,4 @@
-"""How conditions come out, how loops end and what is refused, so that nobody is asked to show what can't happen.
+"""How conditions come out, how loops end and what is refused, so that coverage never asks for what can't happen.
 
 An outcome is no goal when the solver proves that no context brings it about together with everything else that has to
 hold at the same time: what makes the step run, and what keeps the loop around it going. A loop ends after no iteration,

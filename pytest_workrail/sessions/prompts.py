@@ -20,7 +20,7 @@ from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err, Ok
 
-# What an IR that was pinned by our own engine, and written to by somebody else, can lead to.
+# What a forged snapshot can lead to: it may name steps that the pinned workflow does not have.
 _FORGED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 

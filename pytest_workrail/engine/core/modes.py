@@ -93,7 +93,7 @@ Confirmer: TypeAlias = Literal["person", "coordinator"]
 
 
 def required_gate(step: ProgramStep, context: Context) -> GateKind | None:
-    """Return who has to confirm the step before it counts; None when nobody has to."""
+    """Return who has to confirm the step before it counts; None if no confirmation is needed."""
     match step.confirmation:
         case EveryConfirmation(gate=gate):
             return gate

@@ -1,7 +1,7 @@
 """What a search for the next step leaves behind: its trace, the steps it passed over, and what went wrong.
 
 Of a step that was passed over, the comparisons to blame and what they found are not computed while a step is chosen,
-but when somebody asks for them. Errors are a closed set, each with its own facts.
+but on request. Errors are a closed set, each with its own facts.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ class MaxIterationsExceeded(Struct, frozen=True):
 
 
 class MissingLoopControl(Struct, frozen=True):
-    """An iteration ended and nobody decided whether the loop goes on."""
+    """An iteration ended without a decision about whether the loop continues."""
 
     code: ClassVar[ErrorCode] = "MissingLoopControl"
     loop_id: str

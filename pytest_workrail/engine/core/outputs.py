@@ -317,7 +317,7 @@ def observations(
 
 
 def _provenance(given: dict[str, Any], status: Any, step_id: str) -> Provenance:
-    """The grade follows from the kind; nobody can claim it."""
+    """The grade follows from the kind; an agent can't claim it."""
     match given["kind"]:
         case "probe_step":
             return ProbeProvenance(ProbeDetail(PROBE_TEMPLATE, step_id, given["result"]))
