@@ -18,9 +18,9 @@ from pytest_workrail.engine.core.interpreter import Interpreter
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import disk
-from pytest_workrail.engine.store.disk import on_disk
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy, SystemClock, SystemEntropy
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, on_disk
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint import compile_workflow
 
 _STEPS = 400

@@ -21,8 +21,8 @@ from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.words import Preferences, UserDependency
-from pytest_workrail.engine.protocol.program import Program
 from pytest_workrail.engine.protocol.requests import merged
+from pytest_workrail.engine.protocol.sessions import Program
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint

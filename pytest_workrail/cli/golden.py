@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden import files, pending
-from pytest_workrail.golden.causes import Group
+from pytest_workrail.golden.diff import Group
 from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.pending import Outcome, PendingChanges, about, pending_data, pending_of
 from pytest_workrail.golden.records import in_ci

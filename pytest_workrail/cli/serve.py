@@ -72,9 +72,8 @@ def _serve_engine(args: argparse.Namespace) -> int:
     from pytest_workrail.engine.protocol.engine import Engine, Options
     from pytest_workrail.engine.protocol.library import MemoryLibrary
     from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
-    from pytest_workrail.engine.store.disk import data_root, on_disk
-    from pytest_workrail.engine.store.home import in_memory
-    from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
+    from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
+    from pytest_workrail.engine.store.memory import in_memory
     from pytest_workrail.mcp.workspace import DiskWorkspace
     from pytest_workrail.sessions.versions import versions_below
     from workrail_lint.base.version import VERSION

@@ -12,8 +12,7 @@ from typing import Any
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, shown_path, write_file
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store.bundle import Producer
-from pytest_workrail.engine.store.disk import data_root, on_disk
-from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
 from pytest_workrail.sessions.prompts import read_only_home

@@ -11,14 +11,11 @@ from msgspec import structs
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.loaded import AppendPermit, SessionEntry, SessionTruth, ValidatedPrefix
-from pytest_workrail.engine.store.memory import MemorySessionLock, TreeFiles
-from pytest_workrail.engine.store.plan import AppendPlan
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.gate import Gate, Home
+from pytest_workrail.engine.store.memory import FixedClock, MemorySessionLock, SeededEntropy, TreeFiles, in_memory
+from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.ports import ContentError, SessionStore, SnapshotStore, StoreError, Stores
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour

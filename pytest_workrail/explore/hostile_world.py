@@ -14,8 +14,8 @@ from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.snapshot import BlockedState, TerminalBlock
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, MAX_NOTES_BYTES, PRESETS, Preferences
-from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
+from pytest_workrail.engine.protocol.sessions import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_turns import Crash, CrashPoint, MortalHomes, Turn
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup

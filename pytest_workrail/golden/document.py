@@ -13,11 +13,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from pytest_workrail.agents.agent import EngineDefectMark, Exchange, Transcript
-from pytest_workrail.engine.core import prompt_slots as slots
+from pytest_workrail.engine.core import prompts
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import Confirmer
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
-from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle, fixed_members
+from pytest_workrail.engine.core.prompts import PromptPart, PromptStyle, fixed_members
 from pytest_workrail.engine.model.words import AUTONOMIES
 from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, dumps, encode_file, fold
 from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines, split
@@ -104,12 +104,12 @@ class SlotMask:
         endings = [
             _together(parts)
             for style in PromptStyle
-            for notes in (slots.notes_slot(brief=False), slots.notes_slot(brief=True), None)
+            for notes in (prompts.notes_slot(brief=False), prompts.notes_slot(brief=True), None)
             if any(parts := [*self._demands(step, loops[-1] if loops else None, style), notes])
         ]
-        metrics = (slots.metrics_slot(self._metrics, is_last) for is_last in (True, False))
+        metrics = (prompts.metrics_slot(self._metrics, is_last) for is_last in (True, False))
         return _StepSlots(
-            tuple(slots.banner_limit(loop, self._profile) for loop in loops if not step.decides_loop),
+            tuple(prompts.banner_limit(loop, self._profile) for loop in loops if not step.decides_loop),
             tuple(endings),
             tuple(_together([part]) for part in metrics if part is not None),
             confirmations,
@@ -122,7 +122,7 @@ class SlotMask:
                 return
             case Answers.UNION if step.confirmation.kind != "never":
                 for confirmer, autonomy in product(get_args(Confirmer), AUTONOMIES):
-                    yield _together([slots.confirmation_slot(confirmer, autonomy)])
+                    yield _together([prompts.confirmation_slot(confirmer, autonomy)])
 
     def _demands(
         self, step: BodyProgramStep, loop: RepeatingStep | None, style: PromptStyle
@@ -132,9 +132,9 @@ class SlotMask:
         if step.contract is not None:
             ref = step.contract.ref
             fixed = fixed_members(step, None if loop is None else loop.id, self._profile)
-            parts.append(slots.contract_slot(ref, self._packs.get(ref), fixed, style))
+            parts.append(prompts.contract_slot(ref, self._packs.get(ref), fixed, style))
         if step.assessments is not None:
-            parts.append(slots.assessment_slot(step.assessments.refs, self._assessments, style))
+            parts.append(prompts.assessment_slot(step.assessments.refs, self._assessments, style))
         return parts
 
 
@@ -151,7 +151,7 @@ def _banner(prompt: str, limits: tuple[int | float | None, ...]) -> PromptPart |
     iterations = (0,) if named is None else (0, max(int(named[1][:9]) - 1, 1))
     for iteration in iterations:
         for limit, style in product(limits, PromptStyle):
-            banner = slots.loop_banner(iteration, limit, style)
+            banner = prompts.loop_banner(iteration, limit, style)
             if prompt.startswith(banner.text):
                 return banner
     return None

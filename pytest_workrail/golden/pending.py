@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.causes import Cause, CauseKey, Causes, Group, grouped, headline
-from pytest_workrail.golden.diff import Difference
+from pytest_workrail.golden.diff import Cause, CauseKey, Causes, Difference, Group, grouped, headline
 from pytest_workrail.golden.encoding import encode, loads, plain_text
 from pytest_workrail.golden.files import PENDING
 from workrail_lint.base.canonical import digest

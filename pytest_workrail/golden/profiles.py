@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Agent, answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.golden.causes import Causes, headline
-from pytest_workrail.golden.diff import Difference
+from pytest_workrail.golden.diff import Causes, Difference, headline
 from pytest_workrail.golden.symbols import joined, lines
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
@@ -53,7 +52,7 @@ class Comparison:
 
     def describe(self) -> str:
         """Return where they part, in words."""
-        from pytest_workrail.golden.causes import Causes, headline
+        from pytest_workrail.golden.diff import Causes, headline
         from pytest_workrail.golden.show import change_lines
 
         if self.agree:

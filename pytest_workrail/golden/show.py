@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any, Literal, NamedTuple
 
-from pytest_workrail.golden.causes import Group, headline
-from pytest_workrail.golden.diff import Difference, pieces
+from pytest_workrail.golden.diff import Difference, Group, headline, pieces
 from pytest_workrail.golden.files import ENDING, FOLDER
 from pytest_workrail.golden.pending import PendingChanges
 from workrail_lint.base.terminal import Style, printable

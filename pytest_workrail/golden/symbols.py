@@ -285,9 +285,9 @@ def _is_short_token(text: str) -> bool:
 def _is_whole_long_token(text: str) -> bool:
     if _LONG_TOKEN.fullmatch(text) is None:
         return False
-    from pytest_workrail.engine.tokens import bech32m
+    from pytest_workrail.engine.tokens import formats
 
-    return bech32m.decode(text).is_ok
+    return formats.decode_bech32m(text).is_ok
 
 
 def _number(value: float) -> Json:

@@ -28,8 +28,7 @@ from pytest_workrail.engine.model.words import (
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.protocol.engine import Answer, Dependencies, Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 

@@ -36,8 +36,8 @@ from pytest_workrail.agents.agent import (
 from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
 from pytest_workrail.engine.model.ids import child_attempt, ref_of
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
-from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.requests import merged
+from pytest_workrail.engine.protocol.sessions import Program, frozen
 from pytest_workrail.engine.tokens.issuer import StateGrant
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects

@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
-from pytest_workrail.engine.protocol.program import Programs
-from pytest_workrail.engine.protocol.sessions import SessionLoader, open_node, view_session
+from pytest_workrail.engine.protocol.sessions import Programs, SessionLoader, open_node, view_session
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, render
-from pytest_workrail.engine.store.disk import read_only
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, read_only
+from pytest_workrail.engine.store.gate import Home
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.story import Story
 from workrail_lint.base.result import Err, Ok

@@ -20,7 +20,7 @@ from pytest_workrail.coverage.report import CoverageSession, document
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.engine.protocol.step_response import STEP_ID
+from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP
 from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
 from pytest_workrail.scenarios.drivers import play
@@ -119,7 +119,7 @@ def _own_script(run: Recorded) -> tuple[Script, bool]:
         and submits[0].recorded.kind == "ok"
         and not submits[0].recorded.is_complete
         and not submits[0].artifacts
-        and run.story.node(1).step == STEP_ID
+        and run.story.node(1).step == ONBOARDING_STEP
     )
     if not is_plain or first is None:
         return script, True

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.protocol.program import Program, frozen
-from pytest_workrail.engine.protocol.step_response import with_onboarding
+from pytest_workrail.engine.protocol.sessions import Program, frozen, with_onboarding
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, script_of
 from pytest_workrail.sessions.story import FIRST_STEP, KnownDefect, Story, defects_of, known_defect, stories
@@ -78,7 +77,7 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
     from pytest_workrail.engine.core.index import FORMAT
-    from pytest_workrail.engine.protocol.step_response import STEP_ID
+    from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP
     from workrail_lint.systems.workrail.model.build import ir_problem
 
     if ir.get("format") != FORMAT:
@@ -86,8 +85,8 @@ def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
     problem = ir_problem(ir)
     if problem is not None:
         return Err(f"the pinned workflow is damaged ({problem})")
-    own = [step for step in ir["steps"] if step["id"] != STEP_ID]
-    injected = next((step for step in ir["steps"] if step["id"] == STEP_ID), None)
+    own = [step for step in ir["steps"] if step["id"] != ONBOARDING_STEP]
+    injected = next((step for step in ir["steps"] if step["id"] == ONBOARDING_STEP), None)
     onboarding = None if injected is None else {"title": injected["title"], "prompt": injected["prompt"]}
     stripped = {**ir, "steps": own}
     return Ok(Pinned(stripped, onboarding, stripped, False))

@@ -23,7 +23,7 @@ from pytest_workrail.engine.model.events import EffectivePreferences
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, ref_of
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.protocol.program import Program
+from pytest_workrail.engine.protocol.sessions import Program
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress
 from pytest_workrail.run.bench import GOAL, WORKSPACE, Bench, Setup
 from pytest_workrail.sessions.story import Advance, Checkpoint, ContextChange, PreferenceChange, Story, StoryNode

@@ -33,7 +33,6 @@ from pytest_workrail.engine.model.manifest import ManifestRecord, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.facts import run_status
-from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.log import (
     altered_segment,
     missing_segment,
@@ -41,6 +40,7 @@ from pytest_workrail.engine.store.log import (
     read_segment,
     unpinned_node,
 )
+from pytest_workrail.engine.store.plan import SessionTruth
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.listing import Summary
 from workrail_lint.base.canonical import digest

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import Block, Proceed, decide, recommendation_warnings
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
-from pytest_workrail.engine.core.prompt_slots import FixContext
+from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model.blockers import BlockerReport, Gap, GapRecordedData, ReasonDetails, distinct_gaps
 from pytest_workrail.engine.model.places import LoopPosition, collation_key
 from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES

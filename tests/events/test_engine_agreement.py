@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.interpreter import Complete, Init, Running, snapshot_of, state_of
-from pytest_workrail.engine.core.prompt_slots import FixContext
+from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model import reasons
 from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.ids import AttemptId

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from tests.fuzz.target import json_of
 from workrail_lint import compile_workflow
 from workrail_lint.base.canonical import canonical_bytes, digest

@@ -18,11 +18,10 @@ from pytest_workrail.engine.model.snapshot import read_snapshot
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import on_disk
 from pytest_workrail.engine.store.filesystem import FileSessionStore
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
-from pytest_workrail.engine.tokens.keys import read_keyring
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
+from pytest_workrail.engine.tokens.formats import read_keyring
 from pytest_workrail.golden import pending
-from pytest_workrail.golden.causes import Causes, grouped, headline
+from pytest_workrail.golden.diff import Causes, grouped, headline
 from pytest_workrail.golden.encoding import encode, loads, migrated
 from pytest_workrail.golden.show import change_lines, golden_names
 from pytest_workrail.plugin.records import read_record

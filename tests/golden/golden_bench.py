@@ -8,8 +8,7 @@ from typing import Any
 from pytest_workrail.agents.agent import Exchange, Transcript
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint import compile_workflow
 
 WORKSPACE = "/work/space"

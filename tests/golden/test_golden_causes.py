@@ -8,8 +8,7 @@ import pytest
 from golden_bench import Recorder, step, workflow
 from golden_made_up import made_up
 
-from pytest_workrail.golden.causes import Causes, grouped, headline
-from pytest_workrail.golden.diff import compare, edits, pieces, word_count
+from pytest_workrail.golden.diff import Causes, compare, edits, grouped, headline, pieces, word_count
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import same
 from pytest_workrail.golden.show import change_lines, group_lines

@@ -15,7 +15,7 @@ from golden_suite import Suite
 
 from pytest_workrail.cli import golden as cli
 from pytest_workrail.cli import main
-from pytest_workrail.golden.causes import Causes
+from pytest_workrail.golden.diff import Causes
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.golden.encoding import loads
 from pytest_workrail.golden.pending import PendingChanges, pending_bytes, pending_of, proposal

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.model.ids import IdMint
-from pytest_workrail.engine.store.system import SeededEntropy
-from pytest_workrail.engine.tokens import bech32m, short
-from pytest_workrail.engine.tokens.keys import KeyPair
+from pytest_workrail.engine.store.memory import SeededEntropy
+from pytest_workrail.engine.tokens import formats
+from pytest_workrail.engine.tokens.formats import KeyPair
 from pytest_workrail.golden.symbols import Symbols, joined, lines
 
 KEYS = KeyPair(b"k" * 32, None)
@@ -22,11 +22,11 @@ KEYS = KeyPair(b"k" * 32, None)
 
 def _token(kind: Any, number: int) -> str:
     # The number goes first: an altered token is known by its beginning.
-    return short.format_token(kind, number.to_bytes(2, "big") * 6, KEYS)
+    return formats.format_token(kind, number.to_bytes(2, "big") * 6, KEYS)
 
 
 def _long(number: int, prefix: str = "st") -> str:
-    return bech32m.encode(prefix, bytes(80) + number.to_bytes(4, "big"))
+    return formats.encode_bech32m(prefix, bytes(80) + number.to_bytes(4, "big"))
 
 
 def test_tokens_get_symbols_where_tokens_are_expected() -> None:

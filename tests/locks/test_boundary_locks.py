@@ -12,13 +12,11 @@ from sample_sessions import Story, tell_short
 
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AdvanceRecorded, NodeCreated
-from pytest_workrail.engine.store.files import Stamp
-from pytest_workrail.engine.store.filesystem import FileSessionStore, on_files
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.loaded import AppendPermit
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.plan import preferences_plan
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
+from pytest_workrail.engine.store.filesystem import FileSessionStore, Holder, on_files
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
+from pytest_workrail.engine.store.plan import AppendPermit, preferences_plan
+from pytest_workrail.engine.store.ports import Stamp
 from workrail_lint.base.result import Err, Ok
 
 SMALL = workflow("small", quiet("one"), quiet("two"))

@@ -13,7 +13,7 @@ from sample_sessions import Story, tell_short
 from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.outcomes import within_budget
 from pytest_workrail.engine.core.outputs import stored_notes, stored_validation
-from pytest_workrail.engine.core.prompt_slots import FixContext
+from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model import events as payloads
 from pytest_workrail.engine.model.blockers import Blocker, BlockerReport, WorkflowStepPointer
 from pytest_workrail.engine.model.events import event_from
@@ -22,8 +22,8 @@ from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes,
 from pytest_workrail.engine.model.trace import DecisionTraceData, StepRef, TraceEntry
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy
 from workrail_lint.base.js import u8_length
 
 

@@ -17,8 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from pytest_workrail.mcp.tools import EngineTools
 from pytest_workrail.mcp.workspace import DiskWorkspace
 from pytest_workrail.sessions.versions import load_version

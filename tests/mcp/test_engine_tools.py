@@ -22,8 +22,7 @@ from pytest_workrail.engine.protocol.requests import (
     read_start,
 )
 from pytest_workrail.engine.protocol.responses import NextIntent
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS
 from pytest_workrail.mcp.tools import EngineTools
 from workrail_lint.base.result import Ok

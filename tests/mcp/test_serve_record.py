@@ -14,7 +14,7 @@ from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
 from pytest_workrail.engine.store.disk import on_disk
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy
 from pytest_workrail.mcp.tools import EngineTools
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.recording import LiveRecorder

@@ -12,7 +12,7 @@ import pytest
 from msgspec import NODEFAULT, UNSET
 
 from pytest_workrail.engine.core.interpreter import Running, snapshot_of
-from pytest_workrail.engine.core.prompt_slots import FixContext
+from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model import lenient, manifest, snapshot
 from pytest_workrail.engine.model.base import StoredRecord, Value, canonical
 from pytest_workrail.engine.model.blockers import BlockerReport, GapReason

@@ -16,8 +16,8 @@ from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.responses import Reply
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint import compile_workflow
 
 WORKSPACE = "/work/space"

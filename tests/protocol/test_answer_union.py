@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from protocol_bench import NEVER_STOP, WORKSPACE, Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.core.prompt_slots import PromptStyle, Slot
+from pytest_workrail.engine.core.prompts import PromptStyle, Slot
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.text import error_text

@@ -9,7 +9,7 @@ from protocol_bench import Bench, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.core.outputs import Judgement, NotRequired, Submission
 from pytest_workrail.engine.core.profiles import LOCKED
-from pytest_workrail.engine.core.prompt_slots import FixContext
+from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model.events import (
     AdvanceRecorded,
     GapRecorded,

@@ -10,8 +10,7 @@ from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint.base.canonical import canonical_hash
 
 PLACE = {"workspacePath": WORKSPACE}

@@ -7,8 +7,7 @@ from effort import lines_run
 from pytest_workrail.engine.projections.incremental import Grown, grown
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint import compile_workflow
 
 STEPS = 1000

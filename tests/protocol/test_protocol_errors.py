@@ -12,11 +12,10 @@ from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, No
 from pytest_workrail.engine.model.ids import NodeId, ref_of
 from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
 from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress, StateGrant
 from workrail_lint.base.result import Ok
 

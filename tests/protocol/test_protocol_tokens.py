@@ -9,8 +9,7 @@ from protocol_bench import WORKSPACE, Bench, quiet, workflow
 
 from pytest_workrail.engine.model.events import RunStarted
 from pytest_workrail.engine.model.ids import ref_of
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant
 
 TWO = workflow("two-steps", quiet("one"), quiet("two"))

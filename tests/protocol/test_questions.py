@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from protocol_bench import NEVER_STOP, WORKSPACE, Bench, quiet, step, workflow
 
-from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.protocol.engine import Options
 
 C1 = {

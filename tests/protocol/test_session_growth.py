@@ -7,10 +7,9 @@ from effort import lines_run
 
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles, in_memory
 from workrail_lint import compile_workflow
 
 ROUNDS = 110

@@ -34,12 +34,11 @@ from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import on_disk
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles, in_memory
 from pytest_workrail.engine.store.token_store import TEST_KEY
-from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
+from pytest_workrail.engine.tokens.formats import KeyPair, keyring_bytes
 
 GATE = "wr.contracts.gate_verdict"
 LOOP = "wr.contracts.loop_control"

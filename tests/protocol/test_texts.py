@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.core.prompt_slots import PromptStyle
-from pytest_workrail.engine.protocol.clean_text import step_hash
+from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.library import NoWorkspace
-from pytest_workrail.engine.protocol.text import error_text, heading
+from pytest_workrail.engine.protocol.text import error_text, heading, step_hash
 
 USER = "---------\nUSER\n---------\n\n"
 SYSTEM = "---------\nSYSTEM\n---------\n\n"

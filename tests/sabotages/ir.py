@@ -23,7 +23,7 @@ def other_formats_are_run(original):
     return Anything(original)
 
 
-@breaks("ir-only-input-of-the-engine", at="pytest_workrail.engine.protocol.program:frozen")
+@breaks("ir-only-input-of-the-engine", at="pytest_workrail.engine.protocol.sessions:frozen")
 def the_engine_asks_the_catalog(original):
     """A run looks things up that its IR does not hold."""
 
@@ -41,7 +41,7 @@ def runs_follow_the_file(original):
     """A run goes on with the newest version of its workflow."""
 
     def continue_workflow(self, request):
-        from pytest_workrail.engine.protocol.program import Program
+        from pytest_workrail.engine.protocol.sessions import Program
 
         kept = self._loader.programs._kept
         for pinned, program in list(kept.items()):
@@ -115,7 +115,10 @@ def features_add_their_text_by_name(original):
 
 @breaks(
     "ir-renders-alike-after-reading-back",
-    at=("pytest_workrail.engine.protocol.program:frozen", "pytest_workrail.engine.core.prompt_slots:contract_guidance"),
+    at=(
+        "pytest_workrail.engine.protocol.sessions:frozen",
+        "pytest_workrail.engine.core.prompts:contract_guidance",
+    ),
 )
 def prompts_follow_the_order_of_members(original):
     """What an agent reads about a contract depends on the order in which its schema was written."""

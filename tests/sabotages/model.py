@@ -89,7 +89,7 @@ def clocks_decide(original):
     return project
 
 
-@breaks("workflow-hash-jcs-sha256", at="pytest_workrail.engine.protocol.program:canonical_bytes")
+@breaks("workflow-hash-jcs-sha256", at="pytest_workrail.engine.protocol.sessions:canonical_bytes")
 def workflows_are_hashed_as_they_come(original):
     """The order of members has a say in the hash of a workflow."""
     return lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -46,7 +46,7 @@ def what_is_lost_is_made_up(original):
 @breaks(
     "witness-required-for-append",
     "witness-scope-enforced",
-    at="pytest_workrail.engine.store.loaded:AppendPermit.is_held",
+    at="pytest_workrail.engine.store.plan:AppendPermit.is_held",
 )
 def a_witness_lives_for_ever(original):
     """The proof of standing inside the gate is good after the gate has closed."""
@@ -129,7 +129,7 @@ def token_errors_have_other_codes(original):
     return lambda code, message, suggestion=None: replace(original(code, message, suggestion), code=f"{code}_2")
 
 
-@breaks("token-validation-errors-closed-set", at="pytest_workrail.engine.tokens.ports:invalid_format")
+@breaks("token-validation-errors-closed-set", at="pytest_workrail.engine.tokens.formats:invalid_format")
 def malformed_tokens_have_a_new_code(original):
     """A malformed token is refused with a code that is not in the list."""
     return lambda message: replace(original(message), code="TOKEN_MALFORMED")

@@ -13,7 +13,7 @@ from workrail_lint.base.result import Err, Ok
 STORE = "pytest_workrail.engine.store.filesystem:FileSessionStore"
 
 
-@breaks("event-index-zero-based", at="pytest_workrail.engine.store.loaded:SessionTruth.next_index")
+@breaks("event-index-zero-based", at="pytest_workrail.engine.store.plan:SessionTruth.next_index")
 def events_count_from_one(original):
     """The first event of a session gets index 1."""
     return property(lambda truth: len(truth.events) + 1)
@@ -179,7 +179,7 @@ def what_can_not_be_looked_at_is_listed(original):
 
     def listed(self):
         from pytest_workrail.engine.store.layout import SESSION_NAME
-        from pytest_workrail.engine.store.loaded import SessionEntry
+        from pytest_workrail.engine.store.plan import SessionEntry
 
         names = [name for name in self._files.list_dir("sessions") if SESSION_NAME.fullmatch(name)]
         found = [SessionEntry(name, self._files.modified_ms(f"sessions/{name}") or 0) for name in names]

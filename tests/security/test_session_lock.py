@@ -17,12 +17,10 @@ from pathlib import Path
 import pytest
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.disk import DiskFiles, on_disk
+from pytest_workrail.engine.store.disk import DiskFiles, SystemClock, SystemEntropy, on_disk
 from pytest_workrail.engine.store.filesystem import FileSessionLock
-from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore
-from pytest_workrail.engine.store.system import FixedClock, SystemClock, SystemEntropy
+from pytest_workrail.engine.store.gate import Gate, Home
+from pytest_workrail.engine.store.memory import FixedClock, MemorySessionLock, MemorySessionStore
 from workrail_lint.base.result import Ok
 
 SESSION = "sess_" + "a" * 26
@@ -32,7 +30,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the kerne
 HOLDER = """
 import sys
 from pathlib import Path
-from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.disk import on_disk
 
 home = on_disk(Path(sys.argv[1]), SystemClock(), SystemEntropy()).value

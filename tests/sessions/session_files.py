@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.engine.model.ids import ref_of
-from pytest_workrail.engine.protocol.program import ported_ir
+from pytest_workrail.engine.protocol.sessions import ported_ir
 from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress
 from pytest_workrail.run.bench import Bench, Setup
 from workrail_lint.base.canonical import canonical_bytes, digest

@@ -17,7 +17,7 @@ from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
 from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.disk import on_disk
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.transfer import export_session
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.prompts import read_only_home

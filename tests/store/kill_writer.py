@@ -15,9 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sample_sessions import Story
 
 from pytest_workrail.engine.model.events import PreferencesChanged
-from pytest_workrail.engine.store.disk import on_disk
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, on_disk
 from pytest_workrail.engine.store.plan import EventBuilder, preferences_plan
-from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 
 
 def main(root: str, name: str | None = None) -> None:

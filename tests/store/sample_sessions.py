@@ -43,10 +43,9 @@ from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
 from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.store import plan
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.plan import AppendPlan, Conclusions, EventBuilder, Step
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
+from pytest_workrail.engine.store.plan import AppendPlan, Conclusions, EventBuilder, SessionTruth, Step
 from workrail_lint.base.canonical import canonical_bytes, digest
 
 WORKFLOW = {"format": "workrail.ir/1", "workflowId": "demo-linear", "steps": []}

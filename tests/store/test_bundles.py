@@ -28,11 +28,10 @@ from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.facts import project_gaps, project_outputs, recovery_text
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.home import Home, in_memory
-from pytest_workrail.engine.store.memory import TreeFiles
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles, in_memory
 from pytest_workrail.engine.store.ports import ContentError
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress
 from workrail_lint.base.canonical import canonical_bytes, digest

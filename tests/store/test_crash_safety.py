@@ -24,12 +24,16 @@ from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import NodeCreated
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import prepare_root, write_durably
-from pytest_workrail.engine.store.filesystem import FileSessionLock, FileSessionStore, FileSnapshotStore, on_files
-from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.plan import AppendPlan, preferences_plan
+from pytest_workrail.engine.store.filesystem import (
+    FileSessionLock,
+    FileSessionStore,
+    FileSnapshotStore,
+    Holder,
+    on_files,
+)
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
+from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, Complete, SessionTruth, preferences_plan
 from pytest_workrail.engine.store.ports import StoreCorruption, Stores
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 WRITER = Holder(4711, "main", "first-life")

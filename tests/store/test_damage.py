@@ -18,13 +18,11 @@ import pytest
 from sample_sessions import Story, tell_short
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.filesystem import FileSessionStore, on_files
+from pytest_workrail.engine.store.filesystem import FileSessionStore, Holder, on_files
 from pytest_workrail.engine.store.gate import assess, health_data
-from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth, Truncated
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.plan import preferences_plan
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
+from pytest_workrail.engine.store.plan import AppendPermit, Complete, SessionTruth, Truncated, preferences_plan
 from pytest_workrail.engine.store.ports import StoreCorruption
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
 

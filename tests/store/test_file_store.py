@@ -35,13 +35,19 @@ from pytest_workrail.engine.store.filesystem import (
     FilePinnedWorkflowStore,
     FileSessionStore,
     FileSnapshotStore,
+    Holder,
     on_files,
 )
-from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionTruth
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, preferences_plan
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
+from pytest_workrail.engine.store.plan import (
+    AppendPermit,
+    AppendPlan,
+    Complete,
+    SessionTruth,
+    SnapshotPin,
+    preferences_plan,
+)
 from pytest_workrail.engine.store.ports import StoreInvariantViolation, StoreIoError
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
 from workrail_lint.base.result import Err, Ok
 
 

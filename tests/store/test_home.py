@@ -11,12 +11,10 @@ import pytest
 from sample_sessions import Story, long_story, tell_short
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.disk import data_root, on_disk
-from pytest_workrail.engine.store.filesystem import on_files
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
+from pytest_workrail.engine.store.filesystem import Holder, on_files
 from pytest_workrail.engine.store.gate import healthy_summaries
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy, SystemClock, SystemEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles, in_memory
 from workrail_lint.base.result import Ok
 
 HOME = Path("/home/somebody")

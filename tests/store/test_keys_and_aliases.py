@@ -15,8 +15,7 @@ from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import prepare_root
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.system import SeededEntropy
+from pytest_workrail.engine.store.memory import SeededEntropy, TreeFiles
 from pytest_workrail.engine.store.token_store import (
     TEST_KEY,
     FileAliasIndex,
@@ -24,8 +23,7 @@ from pytest_workrail.engine.store.token_store import (
     MemoryAliasIndex,
     MemoryKeyring,
 )
-from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
-from pytest_workrail.engine.tokens.short import AliasRecord, read_alias
+from pytest_workrail.engine.tokens.formats import AliasRecord, KeyPair, keyring_bytes, read_alias
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Err, Ok
 

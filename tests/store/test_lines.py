@@ -10,9 +10,8 @@ from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.events import NodeOutputData, NotesPayload
 from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.model.trace import DecisionTraceData
-from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.log import prepare
-from pytest_workrail.engine.store.plan import EventBuilder, Step, advance_plan
+from pytest_workrail.engine.store.plan import EventBuilder, SessionTruth, Step, advance_plan
 
 _numbers = count()
 _MINT = IdMint(lambda size: next(_numbers).to_bytes(size, "big"))

@@ -20,12 +20,11 @@ from sample_sessions import Story, tell_short
 from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import DiskFiles
-from pytest_workrail.engine.store.filesystem import FileSessionLock, process_is_alive
+from pytest_workrail.engine.store.filesystem import FileSessionLock, Holder, Machine, process_is_alive
 from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore, TreeFiles
+from pytest_workrail.engine.store.memory import FixedClock, MemorySessionLock, MemorySessionStore, TreeFiles
+from pytest_workrail.engine.store.plan import SessionTruth
 from pytest_workrail.engine.store.ports import LockBusy, LockIoError, StoreCorruption, StoreIoError
-from pytest_workrail.engine.store.system import FixedClock, Holder, Machine
 from workrail_lint.base.result import Err, Ok
 
 SESSION = "sess_" + "a" * 26

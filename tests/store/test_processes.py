@@ -16,8 +16,8 @@ from sample_sessions import Story
 from pytest_workrail.engine.model.events import PreferencesChanged
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.disk import on_disk
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy
 
 WRITER = Path(__file__).with_name("writer_process.py")
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store.disk import ReadOnlyFiles, on_disk, read_only
-from pytest_workrail.engine.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy
 from workrail_lint import compile_workflow
 from workrail_lint.base.result import Err
 

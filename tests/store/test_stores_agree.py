@@ -14,12 +14,9 @@ from msgspec import structs
 from sample_sessions import Story
 
 from pytest_workrail.engine.model.ids import NodeId
-from pytest_workrail.engine.store.filesystem import on_files
-from pytest_workrail.engine.store.home import in_memory
-from pytest_workrail.engine.store.loaded import AppendPermit
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin
-from pytest_workrail.engine.store.system import FixedClock, Holder, SeededEntropy
+from pytest_workrail.engine.store.filesystem import Holder, on_files
+from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles, in_memory
+from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, SnapshotPin
 from workrail_lint.base.result import Err, Ok
 
 NOTES = st.none() | st.text(min_size=1, max_size=30)

@@ -13,8 +13,7 @@ import pytest
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import disk
-from pytest_workrail.engine.store.disk import on_disk
-from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, on_disk
 from workrail_lint import compile_workflow
 
 STEPS = 40

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from sample_sessions import Story
 
-from pytest_workrail.engine.store.disk import on_disk
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, on_disk
 from pytest_workrail.engine.store.plan import EventBuilder, preferences_plan
-from pytest_workrail.engine.store.system import SystemClock, SystemEntropy
 
 
 def main(root: str, session: str, run: str, node: str, name: str, count: str) -> None:

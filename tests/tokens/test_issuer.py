@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.model.ids import AttemptId, IdMint, WorkflowRef
-from pytest_workrail.engine.store.memory import TreeFiles
-from pytest_workrail.engine.store.system import SeededEntropy
+from pytest_workrail.engine.store.memory import SeededEntropy, TreeFiles
 from pytest_workrail.engine.store.token_store import FileAliasIndex, FileKeyring, MemoryAliasIndex, MemoryKeyring
-from pytest_workrail.engine.tokens import long, short
+from pytest_workrail.engine.tokens import formats
+from pytest_workrail.engine.tokens.formats import AttemptPayload, KeyPair
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, StateGrant, TokenIssuer
-from pytest_workrail.engine.tokens.keys import KeyPair
-from pytest_workrail.engine.tokens.long import AttemptPayload
 from workrail_lint.base.result import Err, Ok
 
 MINT = IdMint(SeededEntropy("ids").generate)
@@ -56,7 +54,9 @@ def test_what_is_handed_out_comes_back(setup):
     assert issuer.resolve_state(issuer.state_token(STATE).value) == Ok(STATE)
     assert issuer.resolve_state(issuer.long_state_token(STATE).value) == Ok(STATE)
     keys = setup.keyring.load().value
-    portable = long.sign(AttemptPayload(PLACE.session_id, PLACE.run_id, PLACE.node_id, ATTEMPT, "checkpoint"), keys)
+    portable = formats.sign_long(
+        AttemptPayload(PLACE.session_id, PLACE.run_id, PLACE.node_id, ATTEMPT, "checkpoint"), keys
+    )
     assert issuer.resolve_checkpoint(portable) == Ok(CHECKPOINT)
 
 
@@ -137,7 +137,7 @@ def test_a_nonce_given_out_for_something_else_is_refused():
 
     issuer = TokenIssuer(keyring, aliases, Same())
     issuer.state_token(STATE)
-    forged = short.format_token("continue", bytes(12), keyring.load().value)
+    forged = formats.format_token("continue", bytes(12), keyring.load().value)
     assert issuer.resolve_continue(forged).error.message == "Continue token was given out as a state token."
     assert issuer.continue_token(CONTINUE).error.code == "TOKEN_ALIAS_DUPLICATE_NONCE"
 

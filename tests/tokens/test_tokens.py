@@ -31,10 +31,17 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_workrail.engine.model.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, format_id
-from pytest_workrail.engine.tokens import bech32m, long, short
-from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes, read_keyring
-from pytest_workrail.engine.tokens.long import AttemptPayload, StatePayload, pack, unpack
-from pytest_workrail.engine.tokens.ports import TokenErrorCode
+from pytest_workrail.engine.tokens import formats
+from pytest_workrail.engine.tokens.formats import (
+    AttemptPayload,
+    KeyPair,
+    StatePayload,
+    TokenErrorCode,
+    keyring_bytes,
+    pack_payload,
+    read_keyring,
+    unpack_payload,
+)
 from workrail_lint.base.result import Err, Ok
 
 KEYS = KeyPair(bytes(range(32)))
@@ -83,11 +90,11 @@ WORKED = [
 
 @pytest.mark.parametrize(("payload", "raw", "signature", "token"), WORKED, ids=["state", "ack", "checkpoint"])
 def test_the_worked_long_tokens(payload, raw, signature, token):
-    assert pack(payload) == Ok(bytes.fromhex(raw))
-    assert unpack(bytes.fromhex(raw)) == Ok(payload)
+    assert pack_payload(payload) == Ok(bytes.fromhex(raw))
+    assert unpack_payload(bytes.fromhex(raw)) == Ok(payload)
     assert KEYS.sign(bytes.fromhex(raw)).hex() == signature
-    assert long.sign(payload, KEYS) == token
-    assert long.verify(token, KEYS, payload.kind) == Ok(payload)
+    assert formats.sign_long(payload, KEYS) == token
+    assert formats.verify_long(token, KEYS, payload.kind) == Ok(payload)
     assert len(token) == (166 if payload is STATE else 167)
 
 
@@ -102,50 +109,50 @@ def test_the_worked_long_tokens(payload, raw, signature, token):
 )
 def test_the_worked_short_tokens(kind, token):
     nonce = bytes(range(12))
-    assert short.format_token(kind, nonce, KEYS) == token
+    assert formats.format_token(kind, nonce, KEYS) == token
     assert len(token) == 27
-    assert short.open_token(token, KEYS) == Ok((kind, nonce))
+    assert formats.open_token(token, KEYS) == Ok((kind, nonce))
 
 
 def code_of(text, keys=KEYS, expected="state"):
-    return long.verify(text, keys, expected).error.code
+    return formats.verify_long(text, keys, expected).error.code
 
 
 def forge(prefix, raw, keys=KEYS):
-    return bech32m.encode(prefix, raw + keys.sign(raw))
+    return formats.encode_bech32m(prefix, raw + keys.sign(raw))
 
 
 def test_verification_goes_step_by_step():
-    raw = pack(STATE).value
-    good = long.sign(STATE, KEYS)
+    raw = pack_payload(STATE).value
+    good = formats.sign_long(STATE, KEYS)
     assert code_of("hello") == "TOKEN_INVALID_FORMAT"
     assert code_of(good.upper()) == "TOKEN_INVALID_FORMAT"
     assert code_of(good[:-1] + ("q" if good[-1] != "q" else "p")) == "TOKEN_INVALID_FORMAT"
-    assert "corrupted" in long.verify(good[:-1] + "q", KEYS, "state").error.message
+    assert "corrupted" in formats.verify_long(good[:-1] + "q", KEYS, "state").error.message
     assert code_of(good[:-1]) == "TOKEN_INVALID_FORMAT"
     assert code_of(good + "q") == "TOKEN_INVALID_FORMAT"
-    assert code_of(bech32m.encode("st", raw)) == "TOKEN_INVALID_FORMAT"
+    assert code_of(formats.encode_bech32m("st", raw)) == "TOKEN_INVALID_FORMAT"
     assert code_of(forge("st", b"\x02" + raw[1:])) == "TOKEN_UNSUPPORTED_VERSION"
     assert code_of(forge("st", raw[:1] + b"\x03" + raw[2:])) == "TOKEN_INVALID_FORMAT"
     assert code_of(forge("ack", raw)) == "TOKEN_INVALID_FORMAT"
     assert code_of(good, OTHER_KEYS) == "TOKEN_BAD_SIGNATURE"
-    assert code_of(long.sign(ACK, KEYS)) == "TOKEN_INVALID_FORMAT"
+    assert code_of(formats.sign_long(ACK, KEYS)) == "TOKEN_INVALID_FORMAT"
     # A wrong signature is noticed before a wrong kind, so a forged token learns nothing about kinds.
-    assert code_of(long.sign(ACK, OTHER_KEYS)) == "TOKEN_BAD_SIGNATURE"
+    assert code_of(formats.sign_long(ACK, OTHER_KEYS)) == "TOKEN_BAD_SIGNATURE"
 
 
 def test_a_payload_can_not_be_moved_to_another_signature():
-    one = pack(STATE).value
-    other = pack(structs.replace(STATE, node_id=NodeId(format_id(IdKind.NODE, bytes(16))))).value
-    swapped = bech32m.encode("st", other + KEYS.sign(one))
+    one = pack_payload(STATE).value
+    other = pack_payload(structs.replace(STATE, node_id=NodeId(format_id(IdKind.NODE, bytes(16))))).value
+    swapped = formats.encode_bech32m("st", other + KEYS.sign(one))
     assert code_of(swapped) == "TOKEN_BAD_SIGNATURE"
 
 
 @given(st.integers(0, 97), st.integers(0, 7))
 def test_no_single_bit_of_a_token_can_be_changed(place, bit):
-    raw = bytearray(bech32m.decode(long.sign(STATE, KEYS)).value[1])
+    raw = bytearray(formats.decode_bech32m(formats.sign_long(STATE, KEYS)).value[1])
     raw[place] ^= 1 << bit
-    assert isinstance(long.verify(bech32m.encode("st", bytes(raw)), KEYS, "state"), Err)
+    assert isinstance(formats.verify_long(formats.encode_bech32m("st", bytes(raw)), KEYS, "state"), Err)
 
 
 ID = st.binary(min_size=16, max_size=16)
@@ -163,24 +170,24 @@ def test_tokens_round_trip(session, run, node, last, kind, key):
     else:
         payload = AttemptPayload(*place, AttemptId(format_id(IdKind.ATTEMPT, last)), kind)
     keys = KeyPair(key)
-    token = long.sign(payload, keys)
-    assert token == long.sign(payload, keys)
-    assert long.verify(token, keys, kind) == Ok(payload)
-    assert pack(unpack(pack(payload).value).value) == pack(payload)
+    token = formats.sign_long(payload, keys)
+    assert token == formats.sign_long(payload, keys)
+    assert formats.verify_long(token, keys, kind) == Ok(payload)
+    assert pack_payload(unpack_payload(pack_payload(payload).value).value) == pack_payload(payload)
 
 
 @given(st.binary(max_size=80))
 def test_unpacking_is_total(raw):
-    match unpack(raw):
+    match unpack_payload(raw):
         case Ok(payload):
-            assert pack(payload) == Ok(raw)
+            assert pack_payload(payload) == Ok(raw)
         case Err(fault):
             assert fault.startswith("BINARY_")
 
 
 def test_pack_and_unpack_faults():
-    assert pack(structs.replace(STATE, version=2)) == Err("BINARY_INVALID_VERSION")
-    assert pack(structs.replace(ACK, kind="other")) == Err("BINARY_INVALID_TOKEN_KIND")
+    assert pack_payload(structs.replace(STATE, version=2)) == Err("BINARY_INVALID_VERSION")
+    assert pack_payload(structs.replace(ACK, kind="other")) == Err("BINARY_INVALID_TOKEN_KIND")
     for field, text in [
         ("session_id", RUN),
         ("run_id", "run_x"),
@@ -189,12 +196,12 @@ def test_pack_and_unpack_faults():
         ("node_id", NODE[:-1] + "5"),
         ("workflow_ref", ATTEMPT),
     ]:
-        assert pack(structs.replace(STATE, **{field: text})) == Err("BINARY_INVALID_ID_FORMAT")
-    raw = pack(STATE).value
-    assert unpack(raw[:-1]) == Err("BINARY_INVALID_LENGTH")
-    assert unpack(raw + b"\0") == Err("BINARY_INVALID_LENGTH")
-    assert unpack(b"\0" + raw[1:]) == Err("BINARY_UNSUPPORTED_VERSION")
-    assert unpack(raw[:1] + b"\x09" + raw[2:]) == Err("BINARY_UNKNOWN_TOKEN_KIND")
+        assert pack_payload(structs.replace(STATE, **{field: text})) == Err("BINARY_INVALID_ID_FORMAT")
+    raw = pack_payload(STATE).value
+    assert unpack_payload(raw[:-1]) == Err("BINARY_INVALID_LENGTH")
+    assert unpack_payload(raw + b"\0") == Err("BINARY_INVALID_LENGTH")
+    assert unpack_payload(b"\0" + raw[1:]) == Err("BINARY_UNSUPPORTED_VERSION")
+    assert unpack_payload(raw[:1] + b"\x09" + raw[2:]) == Err("BINARY_UNKNOWN_TOKEN_KIND")
 
 
 @pytest.mark.parametrize(
@@ -217,38 +224,38 @@ def test_pack_and_unpack_faults():
     ],
 )
 def test_what_is_not_a_short_token(text, fault):
-    assert short.open_token(text, KEYS) == Err(fault)
+    assert formats.open_token(text, KEYS) == Err(fault)
 
 
 @given(st.sampled_from(["state", "ack", "checkpoint", "continue"]), st.binary(min_size=12, max_size=12), st.data())
 def test_short_tokens_round_trip_and_notice_any_change(kind, nonce, data):
-    token = short.format_token(kind, nonce, KEYS)
-    assert short.open_token(token, KEYS) == Ok((kind, nonce))
+    token = formats.format_token(kind, nonce, KEYS)
+    assert formats.open_token(token, KEYS) == Ok((kind, nonce))
     place = data.draw(st.integers(0, 26))
     other = data.draw(st.characters(min_codepoint=33, max_codepoint=126).filter(lambda c: c != token[place]))
-    assert isinstance(short.open_token(token[:place] + other + token[place + 1 :], KEYS), Err)
+    assert isinstance(formats.open_token(token[:place] + other + token[place + 1 :], KEYS), Err)
 
 
 @given(st.text(max_size=30))
 def test_opening_is_total(text):
-    assert isinstance(short.open_token(text, KEYS), Err)
+    assert isinstance(formats.open_token(text, KEYS), Err)
 
 
 def test_a_nonce_of_another_length_is_a_bug():
     with pytest.raises(ValueError, match="12 bytes"):
-        short.format_token("state", b"", KEYS)
+        formats.format_token("state", b"", KEYS)
 
 
 def test_a_token_outlives_one_rotation_and_not_two():
-    long_token, short_token = long.sign(STATE, KEYS), short.format_token("continue", bytes(12), KEYS)
+    long_token, short_token = formats.sign_long(STATE, KEYS), formats.format_token("continue", bytes(12), KEYS)
     once = KEYS.rotated(b"b" * 32)
     twice = once.rotated(b"c" * 32)
-    assert long.verify(long_token, once, "state").is_ok
-    assert short.open_token(short_token, once).is_ok
-    assert long.verify(long_token, twice, "state").error.code == "TOKEN_BAD_SIGNATURE"
-    assert short.open_token(short_token, twice) == Err("SHORT_TOKEN_BAD_SIGNATURE")
+    assert formats.verify_long(long_token, once, "state").is_ok
+    assert formats.open_token(short_token, once).is_ok
+    assert formats.verify_long(long_token, twice, "state").error.code == "TOKEN_BAD_SIGNATURE"
+    assert formats.open_token(short_token, twice) == Err("SHORT_TOKEN_BAD_SIGNATURE")
     # New tokens know the current key only.
-    assert long.sign(STATE, once) == long.sign(STATE, KeyPair(b"b" * 32))
+    assert formats.sign_long(STATE, once) == formats.sign_long(STATE, KeyPair(b"b" * 32))
     assert (twice.current, twice.previous) == (b"c" * 32, b"b" * 32)
 
 
@@ -301,4 +308,4 @@ def test_keys_do_not_show():
 
 def test_the_closed_sets():
     assert len(get_args(TokenErrorCode)) == 7
-    assert set(get_args(short.TokenKind)) == {"state", "ack", "checkpoint", "continue"}
+    assert set(get_args(formats.TokenKind)) == {"state", "ack", "checkpoint", "continue"}

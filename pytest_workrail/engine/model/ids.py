@@ -6,22 +6,66 @@ decoding, so the characters of all ids of a record are checked by one regular ex
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import types
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import Annotated, Any, NewType, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
-from pytest_workrail.engine.model import base32
 from pytest_workrail.engine.model.words import MAX_DEDUPE_KEY_LENGTH
 from workrail_lint.base.canonical import hash_ref
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+
+Base32Fault: TypeAlias = Literal["BASE32_INVALID_CHARACTER", "BASE32_INVALID_LENGTH", "BASE32_NON_CANONICAL"]
+
+_BASE32 = Pattern(r"[a-z2-7]*")
+# The text lengths, modulo eight, that a whole number of bytes can have.
+_WHOLE = frozenset({0, 2, 4, 5, 7})
+
+
+_DIGITS = b"abcdefghijklmnopqrstuvwxyz234567" * 8  # by the value of a byte; none is above 31
+_SPREAD = 20  # the bytes of 32 digits
+
+
+def _repeated(digits: int, offset: int) -> int:
+    """A mask for every other group of that many five-bit digits, where each digit is about to take eight bits."""
+    return sum((1 << 5 * digits) - 1 << place + offset for place in range(0, 256, 16 * digits))
+
+
+# Digits are five bits apart in the number and eight in the result: split it in halves, then those in halves, and so on.
+_HALVES = [(3 * digits, _repeated(digits, 0), _repeated(digits, 5 * digits)) for digits in (16, 8, 4, 2, 1)]
+
+
+def encode_base32(raw: bytes) -> str:
+    """The base32 text of some bytes. For ids this takes a third of the standard library's time."""
+    if len(raw) > _SPREAD:
+        return base64.b32encode(raw).decode("ascii").rstrip("=").lower()
+    digits = (8 * len(raw) + 4) // 5
+    number = int.from_bytes(raw, "big") << 5 * digits - 8 * len(raw)
+    for shift, low, high in _HALVES:
+        number = number & low | (number & high) << shift
+    return number.to_bytes(digits, "big").translate(_DIGITS).decode("ascii")
+
+
+def decode_base32(text: str) -> Ok[bytes] | Err[Base32Fault]:
+    """The bytes of a base32 text; two texts never give the same bytes."""
+    if not _BASE32.fullmatch(text):
+        return Err("BASE32_INVALID_CHARACTER")
+    if len(text) % 8 not in _WHOLE:
+        return Err("BASE32_INVALID_LENGTH")
+    raw = base64.b32decode(text.upper() + "=" * (-len(text) % 8))
+    # The last character may carry bits beyond the last byte; left set, they would give one id two spellings.
+    if encode_base32(raw) != text:
+        return Err("BASE32_NON_CANONICAL")
+    return Ok(raw)
+
 
 ID_BYTES = 16
 _ATTEMPT_DOMAIN = "wr_attempt_next_v1:"
@@ -125,13 +169,13 @@ def format_id(kind: IdKind, raw: bytes) -> str:
     """The text of an id from its sixteen bytes."""
     if len(raw) != ID_BYTES:
         raise ValueError(f"an id has {ID_BYTES} bytes, not {len(raw)}")
-    return f"{kind.value}_{base32.encode(raw)}"
+    return f"{kind.value}_{encode_base32(raw)}"
 
 
 def id_bytes(kind: IdKind, text: str) -> Ok[bytes] | Err[IdError]:
     """The sixteen bytes behind an id; an id whose spelling is not the canonical one has none."""
     prefix = f"{kind.value}_"
-    decoded = base32.decode(text.removeprefix(prefix))
+    decoded = decode_base32(text.removeprefix(prefix))
     if not text.startswith(prefix) or not isinstance(decoded, Ok) or len(decoded.value) != ID_BYTES:
         return Err(IdError(f"the text of sixteen bytes after {prefix!r}", text))
     return decoded

@@ -9,7 +9,7 @@ A call goes one way through this package:
   `engine.Operator` is what people and hosts do.
 - An advance is decided in `advance_outcome`, written by `recording`, and answered from the record, so that sending it
   again gives the same answer.
-- `step_response`, `responses` and `text` (or `clean_text`) make the answer.
+- `step_response`, `responses` and `text` make the answer.
 
 `ports` names what a host provides: the workflows and facts about the workspace; `library.MemoryLibrary` is one for
 tests.

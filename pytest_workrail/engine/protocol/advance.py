@@ -46,9 +46,9 @@ from pytest_workrail.engine.protocol.sessions import (
     open_node,
 )
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, preferences_at
-from pytest_workrail.engine.store.loaded import AppendPermit
+from pytest_workrail.engine.store.plan import AppendPermit
+from pytest_workrail.engine.tokens.formats import AliasSlot
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
-from pytest_workrail.engine.tokens.short import AliasSlot
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
-from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
     CapabilityObserved,
@@ -38,7 +38,6 @@ from pytest_workrail.engine.protocol.errors import (
 )
 from pytest_workrail.engine.protocol.library import NoWorkspace
 from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
-from pytest_workrail.engine.protocol.program import Programs
 from pytest_workrail.engine.protocol.requests import (
     AdvanceRequest,
     ContinueRequest,
@@ -59,6 +58,7 @@ from pytest_workrail.engine.protocol.responses import (
     Response,
 )
 from pytest_workrail.engine.protocol.sessions import (
+    Programs,
     Session,
     SessionLoader,
     SessionWriter,
@@ -69,9 +69,8 @@ from pytest_workrail.engine.protocol.sessions import (
 )
 from pytest_workrail.engine.protocol.start import StartHandler, preferences_data
 from pytest_workrail.engine.protocol.step_response import ResponseFormat
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.loaded import AppendPermit
-from pytest_workrail.engine.store.plan import AppendPlan, EventBuilder, preferences_plan
+from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, EventBuilder, preferences_plan
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

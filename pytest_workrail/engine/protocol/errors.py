@@ -17,8 +17,8 @@ from pytest_workrail.engine.store.bundle import (
 )
 from pytest_workrail.engine.store.gate import GateError, Health, health_data
 from pytest_workrail.engine.store.ports import ContentError, StoreError, StoreLockBusy
+from pytest_workrail.engine.tokens.formats import TokenError, TokenErrorCode
 from pytest_workrail.engine.tokens.issuer import IssuerFailure
-from pytest_workrail.engine.tokens.ports import TokenError, TokenErrorCode
 from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = (

@@ -18,9 +18,9 @@ from pytest_workrail.engine.protocol.ports import (
     WorkflowLibrary,
     Workspace,
 )
-from pytest_workrail.engine.protocol.program import frozen
 from pytest_workrail.engine.protocol.requests import InspectRequest, ListRequest
 from pytest_workrail.engine.protocol.responses import Listing
+from pytest_workrail.engine.protocol.sessions import frozen
 from pytest_workrail.engine.protocol.start import find_startable
 from pytest_workrail.engine.protocol.step_response import references_of
 from workrail_lint.base.js import Json

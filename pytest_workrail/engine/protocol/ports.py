@@ -11,7 +11,7 @@ from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHas
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.words import WorkflowSourceKind
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
-from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.plan import SessionTruth
 from pytest_workrail.engine.store.ports import ContentError, StoreError
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok

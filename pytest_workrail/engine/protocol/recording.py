@@ -22,7 +22,7 @@ from pytest_workrail.engine.core.outputs import (
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
-from pytest_workrail.engine.core.prompt_slots import FixContext, fixed_members
+from pytest_workrail.engine.core.prompts import FixContext, fixed_members
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.events import (

@@ -49,8 +49,7 @@ from pytest_workrail.engine.protocol.step_response import (
     progress,
     references_of,
 )
-from pytest_workrail.engine.store.loaded import AppendPermit
-from pytest_workrail.engine.store.plan import Step, checkpoint_plan
+from pytest_workrail.engine.store.plan import AppendPermit, Step, checkpoint_plan
 from pytest_workrail.engine.store.ports import StoreError
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, StateGrant, TokenIssuer
 from workrail_lint.base.js import Json

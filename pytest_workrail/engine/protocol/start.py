@@ -52,22 +52,22 @@ from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.advance_outcome import missing_context
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
-from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.recording import trace_data
 from pytest_workrail.engine.protocol.requests import StartRequest, merged
 from pytest_workrail.engine.protocol.responses import Started, skipped_members
 from pytest_workrail.engine.protocol.sessions import (
+    Program,
     Session,
     SessionLoader,
     SessionWriter,
     Written,
     find_node,
+    frozen,
     load_session,
     open_node,
 )
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
-from pytest_workrail.engine.store.loaded import AppendPermit
-from pytest_workrail.engine.store.plan import start_plan
+from pytest_workrail.engine.store.plan import AppendPermit, start_plan
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base import js

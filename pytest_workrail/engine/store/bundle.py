@@ -28,7 +28,7 @@ from pytest_workrail.engine.model.ids import SnapshotRef as Ref
 from pytest_workrail.engine.model.ids import WorkflowHash as Hash
 from pytest_workrail.engine.model.manifest import ManifestRecord, escapes, manifest_record_from, pins
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.plan import SessionTruth
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import platform
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -14,32 +16,70 @@ from typing import NoReturn
 from pytest_workrail.engine.model.ids import IdMint
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import PendingSyncs, prepare_root
-from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
 from pytest_workrail.engine.store.filesystem import (
     FilePinnedWorkflowStore,
     FileSessionStore,
     FileSnapshotStore,
+    Holder,
+    Machine,
     on_files,
 )
-from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.home import Home
+from pytest_workrail.engine.store.gate import Gate, Home
 from pytest_workrail.engine.store.memory import MemorySessionLock
-from pytest_workrail.engine.store.ports import Clock, Stores
-from pytest_workrail.engine.store.system import Holder, this_machine
+from pytest_workrail.engine.store.ports import Clock, Hold, Spare, Stamp, Stores, WriteHandle
 from pytest_workrail.engine.store.token_store import FileKeyring, OverlayAliasIndex
-from pytest_workrail.engine.tokens.issuer import TokenIssuer
-from pytest_workrail.engine.tokens.ports import Entropy
+from pytest_workrail.engine.tokens.issuer import Entropy, TokenIssuer
 from workrail_lint.base.files import (
     check_folder,
     claim,
     make_folders,
     open_to_write,
     read_bytes,
+    read_file,
     replace_file,
     sweep,
     write_all,
 )
 from workrail_lint.base.result import Err, Ok
+
+
+class SystemClock:
+    """The wall clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class SystemEntropy:
+    """The operating system's random bytes."""
+
+    def generate(self, size: int) -> bytes:
+        return os.urandom(size)
+
+
+def this_machine() -> Machine:
+    """Where this process runs, as far as the system tells."""
+    booted = next((line.split()[1] for line in _read("/proc/stat").splitlines() if line.startswith("btime ")), "0")
+    # The name of the program is in brackets and may hold anything; the start is the 20th field behind it.
+    facts = _read("/proc/self/stat").rpartition(")")[2].split()
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return Machine(
+        host=platform.node(),
+        boot=_read("/proc/sys/kernel/random/boot_id").strip(),
+        booted_ms=int(booted) * 1000,
+        namespace=namespace,
+        process_started=facts[19] if len(facts) > 19 else "",
+    )
+
+
+def _read(path: str) -> str:
+    """A file that the kernel makes up; empty on other systems."""
+    read = read_file(path)
+    return read.value.decode("ascii", "replace") if isinstance(read, Ok) else ""
+
 
 if sys.platform != "win32":
     import fcntl

@@ -7,7 +7,7 @@ import os
 import threading
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.ports import Files
 
 _numbers = itertools.count()
 

@@ -25,39 +25,59 @@ from pytest_workrail.engine.model.manifest import SegmentClosed, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_soon
-from pytest_workrail.engine.store.files import Files, Hold, Spare, Stamp
-from pytest_workrail.engine.store.gate import Gate
-from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.loaded import (
+from pytest_workrail.engine.store.gate import Gate, Home
+from pytest_workrail.engine.store.log import ManifestReading, Prepared
+from pytest_workrail.engine.store.plan import (
     AppendPermit,
+    AppendPlan,
     Complete,
     SessionEntry,
     SessionTruth,
     Truncated,
     ValidatedPrefix,
 )
-from pytest_workrail.engine.store.log import ManifestReading, Prepared
-from pytest_workrail.engine.store.plan import AppendPlan
 from pytest_workrail.engine.store.ports import (
     RETRY_AFTER_MS,
     Clock,
     ContentError,
+    Files,
+    Hold,
     LockBusy,
     LockIoError,
+    Spare,
+    Stamp,
     StoreCorruption,
     StoreError,
     StoreInvariantViolation,
     StoreIoError,
     Stores,
 )
-from pytest_workrail.engine.store.system import Holder
 from pytest_workrail.engine.store.token_store import FileAliasIndex, FileKeyring
-from pytest_workrail.engine.tokens.issuer import TokenIssuer
-from pytest_workrail.engine.tokens.ports import Entropy
+from pytest_workrail.engine.tokens.issuer import Entropy, TokenIssuer
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+
+
+class Machine(Struct, frozen=True):
+    """Where a process runs. A process number means something only within its namespace, and within one boot."""
+
+    host: str
+    boot: str  # new each time a kernel starts; the same in all containers on it; empty where none is known
+    booted_ms: int
+    namespace: str
+    process_started: str  # tells two processes apart that had the same number
+
+
+class Holder(Struct, frozen=True):
+    """A process, a worker in it, and one life of that worker; `machine` is None for one that does not say."""
+
+    pid: int
+    worker_id: str
+    instance_id: str
+    machine: Machine | None = None
+
 
 _KEPT_SPARES = 16
 

@@ -9,11 +9,20 @@ from msgspec import Struct
 
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model.base import CorruptionReason
-from pytest_workrail.engine.model.ids import SessionId
+from pytest_workrail.engine.model.ids import IdMint, SessionId
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.projections.resume import MAX_SESSIONS_TO_SCAN, SessionSummary, summarize, with_snapshot
-from pytest_workrail.engine.store.loaded import AppendPermit, SessionTruth
-from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreCorruption, StoreError, Stores
+from pytest_workrail.engine.store.plan import AppendPermit, SessionTruth
+from pytest_workrail.engine.store.ports import (
+    Clock,
+    LockBusy,
+    SessionLock,
+    SessionReader,
+    StoreCorruption,
+    StoreError,
+    Stores,
+)
+from pytest_workrail.engine.tokens.issuer import Entropy, Keyring, TokenIssuer
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -186,3 +195,15 @@ def healthy_summaries(
             summary = with_snapshot(summary, snapshot.value)
         summaries.append(summary)
     return Ok(summaries)
+
+
+class Home(Struct, frozen=True):
+    """Everything the protocol needs to run sessions, in one place."""
+
+    stores: Stores
+    gate: Gate
+    issuer: TokenIssuer
+    keyring: Keyring
+    mint: IdMint
+    clock: Clock
+    entropy: Entropy

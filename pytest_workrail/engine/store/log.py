@@ -33,8 +33,7 @@ from pytest_workrail.engine.model.manifest import (
     segment_path,
 )
 from pytest_workrail.engine.projections.incremental import log_index
-from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.plan import AppendPlan, SnapshotPin, pins_of
+from pytest_workrail.engine.store.plan import AppendPlan, SessionTruth, SnapshotPin, pins_of
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, digest

@@ -2,28 +2,73 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_workrail.engine.model.base import decode_json
-from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.model.ids import IdMint, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.store import layout, log
 from pytest_workrail.engine.store.durable import PendingSyncs
-from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
-from pytest_workrail.engine.store.loaded import AppendPermit, Complete, SessionEntry, SessionTruth, ValidatedPrefix
-from pytest_workrail.engine.store.plan import AppendPlan
+from pytest_workrail.engine.store.gate import Gate, Home
+from pytest_workrail.engine.store.plan import (
+    AppendPermit,
+    AppendPlan,
+    Complete,
+    SessionEntry,
+    SessionTruth,
+    ValidatedPrefix,
+)
 from pytest_workrail.engine.store.ports import (
     RETRY_AFTER_MS,
+    Clock,
     ContentError,
+    Hold,
     LockBusy,
     LockIoError,
+    Spare,
+    Stamp,
     StoreError,
     StoreInvariantViolation,
+    Stores,
+    WriteHandle,
 )
+from pytest_workrail.engine.store.token_store import MemoryAliasIndex, MemoryKeyring
+from pytest_workrail.engine.tokens.issuer import Entropy, TokenIssuer
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+
+
+class FixedClock:
+    """A clock that moves one step each time it is asked."""
+
+    def __init__(self, start_ms: int = 1_700_000_000_000, step_ms: int = 0) -> None:
+        self._next = start_ms
+        self._step = step_ms
+
+    def now_ms(self) -> int:
+        now = self._next
+        self._next += self._step
+        return now
+
+
+class SeededEntropy:
+    """Bytes that look random and are the same for the same seed."""
+
+    def __init__(self, seed: str = "") -> None:
+        self._seeded = hashlib.sha256(seed.encode("utf-8"))
+        self._drawn = 0
+
+    def generate(self, size: int) -> bytes:
+        out = b""
+        while len(out) < size:
+            block = self._seeded.copy()
+            block.update(self._drawn.to_bytes(8, "big"))
+            out += block.digest()
+            self._drawn += 1
+        return out[:size]
 
 
 class _Handle:
@@ -236,3 +281,18 @@ class MemorySessionLock:
 
     def holds(self, session_id: SessionId) -> bool:
         return session_id in self._held
+
+
+def in_memory(clock: Clock, entropy: Entropy) -> Home:
+    """A home that is gone with the process. Its key is the public test key, so tokens can be reproduced."""
+    sessions = MemorySessionStore()
+    keyring = MemoryKeyring(entropy)
+    return Home(
+        stores=Stores(sessions, MemorySnapshotStore(), MemoryPinnedWorkflowStore()),
+        gate=Gate(sessions, MemorySessionLock()),
+        issuer=TokenIssuer(keyring, MemoryAliasIndex(), entropy),
+        keyring=keyring,
+        mint=IdMint(entropy.generate),
+        clock=clock,
+        entropy=entropy,
+    )

@@ -5,10 +5,17 @@ from __future__ import annotations
 from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_durably
-from pytest_workrail.engine.store.files import Files, Stamp
-from pytest_workrail.engine.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
-from pytest_workrail.engine.tokens.ports import AliasError, Entropy, KeyringError
-from pytest_workrail.engine.tokens.short import AliasKey, AliasRecord, read_alias
+from pytest_workrail.engine.store.ports import Files, Stamp
+from pytest_workrail.engine.tokens.formats import (
+    KEY_BYTES,
+    AliasKey,
+    AliasRecord,
+    KeyPair,
+    keyring_bytes,
+    read_alias,
+    read_keyring,
+)
+from pytest_workrail.engine.tokens.issuer import AliasError, Entropy, KeyringError
 from workrail_lint.base.result import Err, Ok
 
 # Known to everybody, and meant to be: with it and injected entropy the tokens of a test are reproducible.

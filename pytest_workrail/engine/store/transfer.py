@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from pytest_workrail.engine.model import base32
+from pytest_workrail.engine.model import ids
 from pytest_workrail.engine.model.events import Event, event_from
 from pytest_workrail.engine.model.ids import ID_BYTES, IdMint, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, snapshot_from
@@ -12,15 +12,9 @@ from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import bundle, log
 from pytest_workrail.engine.store.bundle import BundleError, CheckedBundle, ExportFailure, ImportFailure, Producer
 from pytest_workrail.engine.store.gate import Gate, GateError
-from pytest_workrail.engine.store.loaded import AppendPermit, SessionTruth
-from pytest_workrail.engine.store.plan import AppendPlan, pins_of
-from pytest_workrail.engine.store.ports import (
-    Clock,
-    SessionReader,
-    StoreError,
-    Stores,
-)
-from pytest_workrail.engine.tokens.ports import Entropy
+from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, SessionTruth, pins_of
+from pytest_workrail.engine.store.ports import Clock, SessionReader, StoreError, Stores
+from pytest_workrail.engine.tokens.issuer import Entropy
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -55,7 +49,7 @@ def export_session(
     try:
         return Ok(
             bundle.build(
-                bundle_id=f"bundle_{base32.encode(entropy.generate(ID_BYTES))}",
+                bundle_id=f"bundle_{ids.encode_base32(entropy.generate(ID_BYTES))}",
                 exported_at=moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
                 producer=producer,
                 session_id=session_id,

@@ -1,8 +1,7 @@
 """Tokens: opaque strings with which an agent returns to a node of a run.
 
 - `issuer.TokenIssuer` issues tokens and resolves them; callers need nothing else.
-- `long`: signed tokens that contain what they refer to (a binary payload in `bech32m` text).
-- `short`: a random number with a checksum; what it refers to is kept in an index of alias records.
-- `keys.KeyPair`: the current key signs; the current and the previous key verify.
-- `ports.TokenError`: the closed set of reasons to reject a token.
+- `formats`: short tokens (a random number with a checksum, resolved by an index of alias records), long tokens
+  (signed, with what they refer to as a binary payload in bech32m text), and the keys that sign both;
+  `TokenError` is the closed set of reasons to reject a token.
 """

@@ -5,27 +5,85 @@ Asking twice for the token of the same thing gives the same token, which is what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
-from pytest_workrail.engine.tokens import short
-from pytest_workrail.engine.tokens.ports import (
-    AliasError,
-    AliasIndex,
-    Entropy,
-    Keyring,
-    KeyringError,
+from pytest_workrail.engine.tokens import formats
+from pytest_workrail.engine.tokens.formats import (
+    NONCE_BYTES,
+    AliasKey,
+    AliasRecord,
+    AliasSlot,
+    AttemptPayload,
+    KeyPair,
+    Payload,
+    StatePayload,
     TokenError,
+    TokenKind,
     bad_signature,
     invalid_format,
 )
-from pytest_workrail.engine.tokens.short import NONCE_BYTES, AliasKey, AliasRecord, AliasSlot, TokenKind
 from workrail_lint.base.result import Err, Ok
 
-if TYPE_CHECKING:
-    from pytest_workrail.engine.tokens.long import Payload
+
+class Entropy(Protocol):
+    """Random bytes; the only source of chance."""
+
+    def generate(self, size: int) -> bytes:
+        """That many bytes."""
+        ...
+
+
+class KeyringError(Struct, frozen=True):
+    """The signing keys can't be had. The message never quotes them."""
+
+    code: Literal["KEYRING_IO_ERROR", "KEYRING_CORRUPTION_DETECTED", "KEYRING_INVARIANT_VIOLATION"]
+    message: str
+
+
+class Keyring(Protocol):
+    """The signing keys."""
+
+    def load(self) -> Ok[KeyPair] | Err[KeyringError]:
+        """The keys; made on first use."""
+        ...
+
+    def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
+        """A fresh current key; the former one still verifies, the one before it no longer does."""
+        ...
+
+
+class AliasError(Struct, frozen=True):
+    """The alias index could not be read or added to."""
+
+    code: Literal["TOKEN_ALIAS_IO_ERROR", "TOKEN_ALIAS_DUPLICATE_NONCE"]
+    message: str
+
+
+class AliasIndex(Protocol):
+    """What short tokens stand for."""
+
+    def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
+        """The record of a nonce."""
+        ...
+
+    def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
+        """The record that already serves a purpose."""
+        ...
+
+    def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        """Keep a record, durably, before its token is handed out."""
+        ...
+
+    def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        """Keep a record whose token is not handed out before `settle`."""
+        ...
+
+    def settle(self) -> Ok[None] | Err[AliasError]:
+        """Keep durably what was reserved."""
+        ...
 
 
 class NodeAddress(Struct, frozen=True):
@@ -83,19 +141,16 @@ class TokenIssuer:
 
     def long_state_token(self, grant: StateGrant) -> Ok[str] | Err[IssuerFailure]:
         """The long token that looks at a node; needs no alias record, so a read-only call can give it out."""
-        from pytest_workrail.engine.tokens import long
-        from pytest_workrail.engine.tokens.long import StatePayload
-
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
         place = grant.place
         payload = StatePayload(place.session_id, place.run_id, place.node_id, grant.workflow_ref)
-        return Ok(long.sign(payload, keys.value))
+        return Ok(formats.sign_long(payload, keys.value))
 
     def resolve_continue(self, text: str) -> Ok[ContinueGrant] | Err[TokenError | IssuerFailure]:
         """What a continue token allows."""
-        if short.claimed_kind(text) != "continue":
+        if formats.claimed_kind(text) != "continue":
             return Err(invalid_format("Expected a continue token (ct_...)."))
         record = self._resolve(text, "continue", "Continue token")
         if isinstance(record, Err):
@@ -107,7 +162,7 @@ class TokenIssuer:
 
     def resolve_checkpoint(self, text: str) -> Ok[CheckpointGrant] | Err[TokenError | IssuerFailure]:
         """What a checkpoint token, short or long, allows."""
-        if short.claimed_kind(text) == "checkpoint":
+        if formats.claimed_kind(text) == "checkpoint":
             record = self._resolve(text, "checkpoint", "Short token")
             if isinstance(record, Err):
                 return record
@@ -115,13 +170,10 @@ class TokenIssuer:
             if found.attempt_id is None:
                 raise AssertionError("an alias record of a checkpoint token names its attempt")
             return Ok(CheckpointGrant(_place(found), found.attempt_id))
-        from pytest_workrail.engine.tokens import long
-        from pytest_workrail.engine.tokens.long import AttemptPayload
-
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
-        payload = long.verify(text, keys.value, "checkpoint")
+        payload = formats.verify_long(text, keys.value, "checkpoint")
         if isinstance(payload, Err):
             return payload
         if not isinstance(payload.value, AttemptPayload):
@@ -130,7 +182,7 @@ class TokenIssuer:
 
     def resolve_state(self, text: str) -> Ok[StateGrant] | Err[TokenError | IssuerFailure]:
         """What a state token, short or long, allows."""
-        if short.claimed_kind(text) == "state":
+        if formats.claimed_kind(text) == "state":
             record = self._resolve(text, "state", "Short token")
             if isinstance(record, Err):
                 return record
@@ -138,13 +190,10 @@ class TokenIssuer:
             if found.workflow_hash_ref is None:
                 raise AssertionError("an alias record of a state token names its workflow")
             return Ok(StateGrant(_place(found), found.workflow_hash_ref))
-        from pytest_workrail.engine.tokens import long
-        from pytest_workrail.engine.tokens.long import StatePayload
-
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
-        payload = long.verify(text, keys.value, "state")
+        payload = formats.verify_long(text, keys.value, "state")
         if isinstance(payload, Err):
             return payload
         if not isinstance(payload.value, StatePayload):
@@ -178,7 +227,7 @@ class TokenIssuer:
         settled = self._aliases.settle()
         if isinstance(settled, Err):
             return settled
-        return Ok(short.format_token(kind, reserved.value.nonce, keys.value))
+        return Ok(formats.format_token(kind, reserved.value.nonce, keys.value))
 
     def _reserved(
         self,
@@ -212,7 +261,7 @@ class TokenIssuer:
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
-        opened = short.open_token(text, keys.value)
+        opened = formats.open_token(text, keys.value)
         if isinstance(opened, Err):
             if opened.error == "SHORT_TOKEN_BAD_SIGNATURE":
                 return Err(bad_signature(f"{name} HMAC verification failed."))
