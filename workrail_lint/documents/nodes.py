@@ -23,6 +23,7 @@ NO_MEMBERS: Mapping[str, Any] = MappingProxyType({})
 # Violations after which a value is left out, and those that tell of a wrong type somewhere.
 LEFT_OUT = ("type", "enum", "const")
 _OF_TYPE = ("type", "anyOf", "oneOf")
+_STRINGS = frozenset((str,))
 
 
 class Node:
@@ -99,9 +100,9 @@ class Node:
         copy = type(self)()
         raw = {name: value for name, value in self.raw.items() if name not in members}
         copy.__dict__.update(raw=raw, parent=self.parent, key=self.key)
-        attributes = {**self.leaves, **{member: attribute for member, (attribute, _) in self.parts.items()}}
-        for member, attribute in attributes.items():
-            if member not in members and attribute in self.__dict__:
+        for name in (*raw, *self.required_parts):
+            attribute = self.leaves.get(name) or self.parts.get(name, ("",))[0]
+            if name not in members and attribute in self.__dict__:
                 copy.__dict__[attribute] = self.__dict__[attribute]
         return copy
 
@@ -275,13 +276,16 @@ class Items:
         self.reader = reader
 
     def read(self, build: Build, value: Any, parent: Node | None, key: str) -> Any:
-        read = self.reader.read
         if build.left_out or build.damage:
             value = build.elements(value, parent, key)
-        parts = [(index, read(build, item, parent, f"{key}/{index}")) for index, item in numbered(value)]
-        if isinstance(value, Kept) or any(part is None for _, part in parts):
-            return Kept((index, part) for index, part in parts if part is not None)
-        return [part for _, part in parts]
+        elif _STRINGS.issuperset(map(type, value)):
+            return value  # there are no nodes in it
+        read = self.reader.read
+        parts = [read(build, item, parent, f"{key}/{index}") for index, item in numbered(value)]
+        if isinstance(value, Kept) or None in parts:
+            pairs = zip(numbered(value), parts, strict=True)
+            return Kept((index, part) for (index, _), part in pairs if part is not None)
+        return parts
 
 
 class Members:

@@ -140,10 +140,10 @@ class RuleSet(Generic[R]):
         base: type[R],
         most: int | None = None,
         known: Mapping[str, RuleInfo] | None = None,
-        collector: Collector | None = None,
     ) -> None:
         """`known` says of some rules, by name, which hooks they have; the others are looked at."""
-        self.collector = Collector(most) if collector is None else collector
+        self.collector = Collector(most)
+        self.reporters: list[Reporter] = []
         self.hooks: Calls = {}
         # Only rules that can answer no are asked whether they apply.
         self.asked: list[tuple[R, Reporter]] = []
@@ -154,10 +154,19 @@ class RuleSet(Generic[R]):
             hooks = own & names
             if hooks:
                 report = Reporter(rule, self.collector)
+                self.reporters.append(report)
                 for hook in hooks:
                     self.hooks.setdefault(hook, []).append((getattr(rule, hook), report))
                 if "applies" in own:
                     self.asked.append((rule, report))
+
+    def include(self, other: RuleSet[R]) -> None:
+        """Add the rules of another set, to report into the collector of this one."""
+        reporters = {report: Reporter(report.rule, self.collector) for report in other.reporters}
+        for hook, calls in other.hooks.items():
+            self.hooks.setdefault(hook, []).extend([(check, reporters[report]) for check, report in calls])
+        self.asked += [(rule, reporters[report]) for rule, report in other.asked]
+        self.reporters += reporters.values()
 
     def calls(self, hook: str) -> list[tuple[Callable[..., object], Reporter]]:
         """Return the methods to call for a hook, each with the reporter to pass to it."""
@@ -201,7 +210,10 @@ class _Group(Generic[R]):
 
 
 class LazyRules(Generic[R]):
-    """The rules a run asks for, whose modules are imported when a document comes along that they can concern."""
+    """The rules a run asks for, whose modules are imported when a document comes along that they can concern.
+
+    Each document gets a set with its own collector, so that several runs can share the rules.
+    """
 
     def __init__(
         self,
@@ -214,7 +226,7 @@ class LazyRules(Generic[R]):
         active = None if choice is None or choice.is_default else choice.active
         self._table = table
         self._base = base
-        self._collector = Collector(most)
+        self._most = most
         groups: dict[object, _Group[R]] = {}
         for info in table.infos:
             if info.runs and _is_active(info, active):
@@ -229,26 +241,19 @@ class LazyRules(Generic[R]):
         self, present: set[str] | None = None, has: Callable[[tuple[str, ...]], bool] | None = None
     ) -> RuleSet[R]:
         """Return the rules for a document with some members and facts, and (`has`) some words; None for all rules."""
-        chosen: RuleSet[R] = RuleSet((), self._base, collector=self._collector)
-        hooks = chosen.hooks
+        chosen: RuleSet[R] = RuleSet((), self._base, self._most)
         for group in self._groups:
             if present is not None and group.needs is not None and group.needs.isdisjoint(present):
                 continue
             if has is not None and group.words is not None and not has(group.words):
                 continue
-            loaded = self._loaded(group) if group.set is None else group.set
-            for hook, calls in loaded.hooks.items():
-                if hook in hooks:
-                    hooks[hook] += calls
-                else:
-                    hooks[hook] = calls.copy()
-            chosen.asked += loaded.asked
+            chosen.include(self._loaded(group) if group.set is None else group.set)
         return chosen
 
     def _loaded(self, group: _Group[R]) -> RuleSet[R]:
         rules = [*self._table.rules(group.infos), *group.rules]
         known = {info.name: info for info in group.infos}
-        group.set = RuleSet(rules, self._base, known=known, collector=self._collector)
+        group.set = RuleSet(rules, self._base, known=known)
         return group.set
 
 

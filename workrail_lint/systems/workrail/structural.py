@@ -17,7 +17,8 @@ from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.steps import assessment_problems, declared_levels
-from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN, declared_slots
+from workrail_lint.systems.workrail.compiler.tokens import TOKEN, declared_slots
+from workrail_lint.systems.workrail.model.nodes import BINDING_PREFIX
 from workrail_lint.systems.workrail.model.workflow import (
     IR_ONLY,
     AuditConfig,
@@ -321,9 +322,9 @@ def _check_slots(workflow: Workflow) -> Iterator[Finding]:
     declared = declared_slots(workflow.extension_points)
     has_points = workflow.has("extensionPoints") and bool(workflow.raw["extensionPoints"])
     for step in workflow.all_steps:
-        if step.kind == "standard":
+        if step.kind == "standard" and step.has_bindings:
             for text, node, place in step.bound_texts():
-                if PREFIX in text:
+                if BINDING_PREFIX in text:
                     yield from _check_tokens(step, text, node.at(*place), declared, has_points)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
@@ -35,7 +36,7 @@ from workrail_lint.systems.workrail.workflow_registry import (
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.rules.ruleset import LazyRules, RuleChoice
     from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
@@ -105,11 +106,10 @@ class WorkRailSystem(System):
 
     def _rules(self) -> LazyRules[WorkflowRule]:
         if self._lazy_rules is None:
-            from workrail_lint.rules.ruleset import LazyRules
-            from workrail_lint.systems.workrail.rules.base import WorkflowRule
-
-            extra = tuple(rule for rule in self.extra_rules if isinstance(rule, WorkflowRule))
-            self._lazy_rules = LazyRules(RULES, WorkflowRule, self.choice, extra)
+            is_default = self.choice is None or self.choice.is_default
+            self._lazy_rules = (
+                _default_rules() if is_default and not self.extra_rules else _rules_of(self.choice, self.extra_rules)
+            )
         return self._lazy_rules
 
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
@@ -135,6 +135,19 @@ class WorkRailSystem(System):
         if not any(finding.name in RENAMES for finding in found):
             return found
         return with_free_ids(found, entries)
+
+
+@cache
+def _default_rules() -> LazyRules[WorkflowRule]:
+    """Return the rules of runs that neither choose nor add any, which share them."""
+    return _rules_of(None, ())
+
+
+def _rules_of(choice: RuleChoice | None, extra: tuple[Rule, ...]) -> LazyRules[WorkflowRule]:
+    from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.systems.workrail.rules.base import WorkflowRule
+
+    return LazyRules(RULES, WorkflowRule, choice, tuple(rule for rule in extra if isinstance(rule, WorkflowRule)))
 
 
 # True of the catalog, not of the file: once is enough.

@@ -30,8 +30,8 @@ from workrail_lint.systems.workrail.analysis.records import (
 from workrail_lint.systems.workrail.author_texts import Group, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
-from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN
-from workrail_lint.systems.workrail.model.nodes import Role
+from workrail_lint.systems.workrail.compiler.tokens import TOKEN
+from workrail_lint.systems.workrail.model.nodes import BINDING_PREFIX, Role
 from workrail_lint.systems.workrail.model.workflow import (
     Condition,
     LoopConfig,
@@ -132,7 +132,7 @@ class Texts:
         for point in workflow.extension_points:
             slots.setdefault(point.slot_id, (point.pointer, point.default))
         count = len(self._strings)
-        for text in [self[number] for number, string in enumerate(self._strings) if PREFIX in string]:
+        for text in [self[number] for number, string in enumerate(self._strings) if BINDING_PREFIX in string]:
             for slot in TOKEN.findall(text.text) if text.via == AUTHORED and text.step is not None else ():
                 if slot in slots:
                     place, value = slots[slot]

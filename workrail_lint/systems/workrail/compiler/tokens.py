@@ -20,6 +20,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     step_label,
     walk,
 )
+from workrail_lint.systems.workrail.model.nodes import BINDING_PREFIX
 from workrail_lint.systems.workrail.model.workflow import (
     ExtensionPoint,
     PromptBlocks,
@@ -30,7 +31,6 @@ from workrail_lint.systems.workrail.model.workflow import (
 )
 
 TOKEN = Pattern(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
-PREFIX = "{{wr.bindings."
 RESERVED_KEY = "__proto__"
 
 
@@ -76,7 +76,7 @@ def resolve_bindings(
         return value
 
     def resolve(text: str, part: str) -> str:
-        if PREFIX not in text:
+        if BINDING_PREFIX not in text:
             return text
         current = text
         for match in TOKEN.finditer(text):
@@ -108,8 +108,7 @@ def _has_tokens(step: Step) -> bool:
         return False
     if step.prompt_blocks is not None and RESERVED_KEY in step.prompt_blocks.output_required:
         return True
-    # Looking for one character takes a fraction of looking for a token, and few texts have a brace.
-    return any("{" in text and PREFIX in text for text, _, _ in step.bound_texts())
+    return step.has_bindings
 
 
 def _resolve_step(step: StandardStep, resolve: _Resolve) -> RawStep:

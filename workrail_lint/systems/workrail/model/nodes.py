@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
 
 LOOP_CONTROL = "wr.contracts.loop_control"
+BINDING_PREFIX = "{{wr.bindings."  # how the token of a binding slot starts
 PROMPT_FIELDS = frozenset(
     ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
 )
@@ -205,6 +206,12 @@ class StandardNode(StepNode):
             if rule.condition is not None:
                 yield rule.condition
 
+    @cached_property
+    def has_bindings(self) -> bool:
+        """Return whether one of the bound texts has a binding token; few steps have one."""
+        blocks = self.prompt_blocks
+        return (self.prompt is not None and BINDING_PREFIX in self.prompt) or (blocks is not None and blocks.has_bindings)
+
     def bound_texts(self) -> Iterator[BoundText]:
         """Yield the texts in which binding tokens are resolved."""
         if self.prompt is not None:
@@ -296,6 +303,12 @@ class PromptBlocksNode(Node):
     def sections(self) -> tuple[tuple[str, Sequence[PromptValue]], ...]:
         """The sections that are lists, each with its name."""
         return ("constraints", self.constraints), ("procedure", self.procedure), ("verify", self.verify)
+
+    @property
+    def has_bindings(self) -> bool:
+        """Return whether one of the bound texts has a binding token."""
+        values = (self.goal, *self.constraints, *self.procedure, *self.verify, *self.output_required.values())
+        return BINDING_PREFIX in "\n".join([value for value in values if isinstance(value, str)])
 
     def bound_texts(self) -> Iterator[BoundText]:
         """Yield the texts in which binding tokens are resolved."""

@@ -21,7 +21,8 @@ from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compiler.tokens import PREFIX, TOKEN
+from workrail_lint.systems.workrail.compiler.tokens import TOKEN
+from workrail_lint.systems.workrail.model.nodes import BINDING_PREFIX
 from workrail_lint.systems.workrail.model.workflow import FunctionDefinition, WorkflowReference
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text
@@ -492,7 +493,7 @@ class ExtensionPointUnused(WorkflowRule):
         called = list(self._called_prompts(workflow))
         used = {*tokens, *(match[1] for text in called for match in TOKEN.finditer(text))}
         # A token that is unfinished, has an unknown slot, or is in a step too broken to be read may mean this one.
-        all_understood = len(tokens) >= workflow.document.text.count(PREFIX)
+        all_understood = len(tokens) >= workflow.document.text.count(BINDING_PREFIX)
         strays = used.difference(point.slot_id for point in points)
         misspelled = self._misspelled([*texts, *called])
         for point in points:
