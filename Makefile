@@ -22,6 +22,7 @@ $(STAMP): pyproject.toml constraints.txt tests/golden/neighbours.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pytest,dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --upgrade --target $(VENV)/neighbours --requirement tests/golden/neighbours.txt
+	@echo "compiling the tests, once for all workers"; $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true
 	@touch $@
 
 demo: $(DEMO) ## lint, compile, pin, draw and test the shipped fixtures
@@ -44,8 +45,8 @@ types: $(STAMP) ## mypy --strict
 
 # What Python compiles is kept here, also where the environment forbids it: pytest would rewrite every test file anew for
 # each worker, and the tests start many processes.
-unit quick test-deep: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
-unit quick test-deep: export PYTHONDONTWRITEBYTECODE :=
+$(STAMP) unit quick test-deep: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+$(STAMP) unit quick test-deep: export PYTHONDONTWRITEBYTECODE :=
 
 unit: $(STAMP) ## the tests; without ARGS also the locks: all enforced, enough proven, reports true
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(ARGS),$(ARGS),$(LOCKS) --workrail-locks-check --workrail-locks-proven-fail-under 60 --workrail-locks-verify)
@@ -56,7 +57,12 @@ quick: $(STAMP) ## the tests of what changed, in under a minute (SINCE=revision:
 locks: $(STAMP) ## prove the locks anew, write their record and reports
 	$(BIN)/python -m pytest -q $(LOCKS) --workrail-locks-prove
 
-test: lint types unit ## lint, types and tests: everything that a change can break
+# The types are checked beside the tests, so that no core waits; what they say comes last.
+test: lint ## lint, types and tests: everything that a change can break
+	@$(MAKE) --no-print-directory types >$(VENV)/types.log 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory unit; tests=$$?; \
+	wait $$types; checked=$$?; cat $(VENV)/types.log; \
+	exit $$((tests + checked))
 
 test-deep: $(STAMP) ## planted bugs, long searches, mutants, fuzzing, every Python (MINUTES=60; ARGS: only these tests)
 	@WORKERS=$(WORKERS) $(BIN)/python -m $(if $(ARGS),pytest -n $(WORKERS) -m 'deep or search or hypothesis' --hypothesis-profile=deep $(ARGS),tools.deep --minutes $(or $(MINUTES),60))

@@ -35,9 +35,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was collected out of every round of the garbage collector."""
+    """Keep what was collected out of every round of the garbage collector, and let it come round less often.
+
+    Tests make many objects and keep few; with the usual thresholds a tenth of all time is spent on looking at them.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -123,6 +123,7 @@ def _serve() -> None:
         os.dup2(quiet, 1)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # as in conftest.py
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()

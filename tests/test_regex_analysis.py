@@ -9,7 +9,7 @@ from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
-from effort import patience
+from effort import patience, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -249,7 +249,7 @@ SMALL = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=times(75, deep=3_000))
 @given(SMALL, st.sampled_from(["a", "b", "ab", "aab", "abb"]))
 def test_what_is_not_slow_fails_quickly(pattern: str, unit: str) -> None:
     if why_slow(f"{pattern}!") == EXPONENTIAL:

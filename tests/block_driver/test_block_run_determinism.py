@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +51,7 @@ def test_runs_are_the_same_everywhere(tmp_path: Path) -> None:
 @given(
     st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(st.text(), inner), max_leaves=8)
 )
-@settings(max_examples=50)
+@settings(max_examples=times(25, deep=1_000))
 def test_any_text_has_a_golden(value: object) -> None:
     import json
 

@@ -110,6 +110,7 @@ def test_twenty_lanes(strategy: str) -> None:
     assert steps["after"]["output"]["summary"] == "1 worktree, workspace, 0 left"
 
 
+@pytest.mark.deep
 def test_the_result_is_the_same_every_time() -> None:
     def settled(made: BlockRun) -> dict[str, Any]:
         # How far the process came before it was killed is up to the machine.

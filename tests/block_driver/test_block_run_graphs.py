@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from block_runs import edge, group, node, run, workflow
+from effort import times
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +42,11 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
     ready=st.booleans(),
     containers=st.sampled_from(("warm", "cold")),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=times(30, deep=1_200),
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
 def test_any_graph(definition: dict[str, Any], failing: set[str], ready: bool, containers: str) -> None:
     view = definition_model(definition)
     plan = make_plan(view)

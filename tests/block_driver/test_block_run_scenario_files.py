@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from block_runs import chain, edge, lanes_of, node
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -56,7 +57,7 @@ def bent(draw: st.DrawFn) -> Any:
 
 
 @given(bent())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(150, deep=6_000), deadline=None)
 def test_schema_and_model_agree(value: Any) -> None:
     assert (VALIDATOR.violations(value) == []) == is_accepted(value)
 

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from block_mutants import TEST_OUTPUT, TRACE, WORKFLOW, mutated
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
@@ -41,7 +42,7 @@ KINDS: dict[str, tuple[type[BaseModel], BlockKind, bool, dict[str, Any]]] = {
     f"studio-fan-in{EXTENDED}": (ExtendedFanInResult, BlockKind.FAN_IN, True, EXTENDED_FAN_IN),
 }
 RUST = {name: jsonschema_rs.Draft7Validator(load_schema(name)) for name in KINDS}
-EXHAUSTIVE = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+EXHAUSTIVE = settings(max_examples=times(25, deep=800), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def accepts(model: type[BaseModel], document: Any) -> bool:

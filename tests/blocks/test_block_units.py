@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from block_checks import check_files, check_folder, check_paths, check_text, settings, told, write
 from block_mutants import WORKFLOW, mutated
+from effort import times
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -330,7 +331,7 @@ PARTS = {
 }
 
 
-@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@hypothesis_settings(max_examples=times(30, deep=1_200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_unit_is_too_odd_to_check(data: st.DataObject) -> None:
     records = {

@@ -356,7 +356,7 @@ NOT_ALWAYS_GOALS = {LoopGoal, BlockerGoal, GapGoal}
     st.fixed_dictionaries({"a": VALUES, "b": VALUES, "loop_0_count": st.integers(0, 4)}),
     st.sampled_from(["guided", "full_auto_never_stop"]),
 )
-@settings(max_examples=times(40, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(25, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     source: dict[str, Any], profile: ProfileName, seed: int, context: dict[str, Any], mode: Any
 ) -> None:

@@ -294,7 +294,7 @@ SCHEMAS = st.recursive(LEAVES, _schemas, max_leaves=6).filter(
 )
 
 
-@settings(max_examples=times(150, deep=4_000), deadline=None)
+@settings(max_examples=times(75, deep=4_000), deadline=None)
 @given(SCHEMAS, JSON)
 def test_any_schema_of_the_dialect_means_what_it_means_elsewhere(schema: dict[str, Any], value: Any) -> None:
     schema = {**schema, "definitions": TREE["definitions"]}
@@ -306,7 +306,7 @@ def test_any_schema_of_the_dialect_means_what_it_means_elsewhere(schema: dict[st
         assert jsonschema.Draft7Validator(schema).is_valid(value) == (not found), found
 
 
-@settings(max_examples=times(100, deep=2_000), deadline=None)
+@settings(max_examples=times(50, deep=2_000), deadline=None)
 @given(SCHEMAS, JSON)
 def test_every_violation_points_to_its_value(schema: dict[str, Any], value: Any) -> None:
     found = violations({**schema, "definitions": TREE["definitions"]}, value)

@@ -236,7 +236,7 @@ def test_a_scalar_that_readers_disagree_on(text: str, name: str, value: Any) -> 
     assert read_yaml(f"key: '{text}'\n").problems == []
 
 
-@settings(deadline=None, max_examples=times(150, deep=4_000))
+@settings(deadline=None, max_examples=times(75, deep=4_000))
 @given(st.text("0123456789_+-.:eExobTZ ", min_size=1, max_size=10) | st.text("yesnoYESNOfTRUEaltruN~", max_size=5))
 def test_no_disagreement_goes_unreported(text: str) -> None:
     document = read_yaml(f"[{text}]")
@@ -487,7 +487,7 @@ PIECES = st.sampled_from([
 # fmt: on
 
 
-@settings(deadline=None, max_examples=times(150, deep=4_000))
+@settings(deadline=None, max_examples=times(75, deep=4_000))
 @given(st.lists(PIECES, max_size=20).map("".join) | st.text() | st.binary())
 def test_nothing_raises_and_every_problem_has_a_place(data: str | bytes) -> None:
     document = read_yaml(data)

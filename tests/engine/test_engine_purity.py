@@ -70,9 +70,10 @@ def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
 def test_profiles_are_asked_for_choices_and_never_for_their_name() -> None:
     # @enforces profile-is-data
     for path in (_ROOT / "engine").rglob("*.py"):
-        if path.name == "profiles.py":
+        source = path.read_text(encoding="utf-8")
+        if path.name == "profiles.py" or not any(name in source for name in ("profile.name", "locked", "reference")):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Compare):
                 operands = ast.unparse(node)
                 assert "profile.name" not in operands, path

@@ -71,7 +71,7 @@ _artifacts = st.lists(st.sampled_from([GO, STOP, {"kind": "wr.loop_control"}, {"
 _turns = st.lists(st.tuples(_contexts, _artifacts), min_size=1, max_size=25)
 
 
-@settings(max_examples=times(60, deep=1_500), deadline=None)
+@settings(max_examples=times(30, deep=1_500), deadline=None)
 @given(_workflows(), _turns)
 def test_the_interpreter_does_what_its_description_says(ir: dict[str, Any], turns: list[Any]) -> None:
     interpreter, literal = Interpreter(ir), LiteralRun(ir)
@@ -93,7 +93,7 @@ def test_the_interpreter_does_what_its_description_says(ir: dict[str, Any], turn
         assert set(state.completed) == set(literal.completed)
 
 
-@settings(max_examples=times(50, deep=1_000), deadline=None)
+@settings(max_examples=times(25, deep=1_000), deadline=None)
 @given(_workflows(), _turns)
 def test_every_run_keeps_its_promises(ir: dict[str, Any], turns: list[Any]) -> None:
     interpreter = Interpreter(ir)
@@ -121,7 +121,7 @@ def test_every_run_keeps_its_promises(ir: dict[str, Any], turns: list[Any]) -> N
         assert interpreter.next(old, context, artifacts) == result
 
 
-@settings(max_examples=times(50, deep=1_000), deadline=None)
+@settings(max_examples=times(25, deep=1_000), deadline=None)
 @given(_workflows(), _turns)
 def test_a_state_that_was_stored_continues_like_the_one_in_memory(ir: dict[str, Any], turns: list[Any]) -> None:
     kept, restoring = Interpreter(ir), Interpreter(ir)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from effort import times
 from engine_ir import for_count, for_each, step, while_condition, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,7 +127,7 @@ def test_the_budget() -> None:
     assert len(listed.entries) + listed.omitted == 20
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=times(40, deep=1_600))
 @given(
     st.lists(
         st.sampled_from(

@@ -135,7 +135,7 @@ def _exhaustive(condition: Any, wanted: bool, context: dict[str, Any], order: tu
     return None
 
 
-@settings(deadline=None, max_examples=times(100, deep=3_000))
+@settings(deadline=None, max_examples=times(50, deep=3_000))
 @given(CONDITIONS, CONTEXTS, st.booleans())
 def test_no_smaller_set_would_do(condition: Any, context: dict[str, Any], wanted: bool) -> None:
     """@enforces unset-set-smallest"""
@@ -147,7 +147,7 @@ def test_no_smaller_set_would_do(condition: Any, context: dict[str, Any], wanted
         assert not set(found) & set(context)
 
 
-@settings(deadline=None, max_examples=times(50, deep=1_000))
+@settings(deadline=None, max_examples=times(25, deep=1_000))
 @given(CONDITIONS, st.booleans())
 def test_what_nothing_can_make_true_is_known(condition: Any, wanted: bool) -> None:
     solver = ConditionSolver(condition)
@@ -159,7 +159,7 @@ def test_what_nothing_can_make_true_is_known(condition: Any, wanted: bool) -> No
     assert solver.is_possible(wanted) is possible
 
 
-@settings(deadline=None, max_examples=times(50, deep=1_000))
+@settings(deadline=None, max_examples=times(25, deep=1_000))
 @given(CONDITIONS, CONTEXTS)
 def test_a_solver_gives_the_same_answer_each_time(condition: Any, context: dict[str, Any]) -> None:
     solver = ConditionSolver(condition)

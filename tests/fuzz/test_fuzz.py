@@ -39,6 +39,7 @@ def test_what_was_found_is_mended(path: Path) -> None:
     TARGETS[path.name.rpartition("-")[0]].run(path.read_bytes())
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed here")
 def test_the_fuzzer_runs() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--blind", "--seconds", "1", "lockfile"]

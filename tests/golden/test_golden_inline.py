@@ -207,7 +207,8 @@ def test_parallel_updates_lose_nothing(inline: Suite, count: int, workers: int, 
         path.write_text("".join(one.format(module, n) for n in range(each)))
     step = "step"
     for turn in range(rounds + 1):
-        result = inline.run_apart("-n", str(workers), mode="update" if turn else "new")
+        together = ("-n", str(workers)) if turn or rounds > 1 else ()
+        result = inline.run_apart(*together, mode="update" if turn else "new")
         result.assert_outcomes(passed=count)
         result.stdout.fnmatch_lines([f"{count} written into tests:"])
         for path in paths:

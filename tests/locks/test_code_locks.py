@@ -52,7 +52,10 @@ def test_escapes_from_the_type_checker_say_why() -> None:
 @each_module
 def test_nobody_claims_a_type_that_was_not_checked(path: Path) -> None:
     """@enforces type-escapes-quarantined"""
-    tree = ast.parse(path.read_text("utf-8"))
+    source = path.read_text("utf-8")
+    if "cast" not in source:
+        return  # parsing takes most of the time
+    tree = ast.parse(source)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert "cast" not in called
 

@@ -58,6 +58,7 @@ def test_the_inspector_gets_through_a_workflow_as_the_engine_says(tmp_path: Path
     assert advance(forked["continueToken"])["isComplete"]
 
 
+@pytest.mark.deep
 def test_the_inspector_lists_both_sets_of_tools() -> None:
     listed = inspected([str(WORKFLOW)], "tools/list")["tools"]
     assert [tool["name"] for tool in listed] == [spec.name for spec in Mirror().specs]

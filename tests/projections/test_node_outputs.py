@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from drawn_sessions import stories
+from effort import times
 from hypothesis import given, settings
 from sample_sessions import Story
 
@@ -118,7 +119,7 @@ def test_indexes_out_of_order_are_the_caller_s_business():
 
 
 @given(stories())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=times(25, deep=800))
 def test_a_path_tells_each_advance_once_in_order(story):
     outputs, run = project_outputs(story.truth.events).value, story.run
     for node in run.nodes:

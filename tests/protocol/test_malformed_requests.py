@@ -119,7 +119,7 @@ def fresh() -> Bench:
     return bench
 
 
-@settings(max_examples=times(60, deep=2_000), deadline=None)
+@settings(max_examples=times(30, deep=2_000), deadline=None)
 @given(st.sampled_from(TOOLS), _values | st.dictionaries(_keys, _values, max_size=4))
 def test_anything_at_all(tool: str, request: Any) -> None:
     """@enforces errors-as-data"""
@@ -128,7 +128,7 @@ def test_anything_at_all(tool: str, request: Any) -> None:
     assert_told(bench, getattr(bench.engine, tool)(request), before)
 
 
-@settings(max_examples=times(80, deep=2_000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(40, deep=2_000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_good_request_with_something_wrong(data: st.DataObject) -> None:
     """One or two members removed, replaced by something odd, or added."""
@@ -148,7 +148,7 @@ def test_a_good_request_with_something_wrong(data: st.DataObject) -> None:
     assert_told(bench, getattr(bench.engine, tool)(request), before)
 
 
-@settings(max_examples=times(80, deep=2_000), deadline=None)
+@settings(max_examples=times(40, deep=2_000), deadline=None)
 @given(
     _artifacts,
     st.none() | st.text(max_size=30),
@@ -176,7 +176,7 @@ _TOKEN_TEXT = st.text(
 ) | st.text(min_size=1, max_size=10)
 
 
-@settings(max_examples=times(80, deep=2_000), deadline=None)
+@settings(max_examples=times(40, deep=2_000), deadline=None)
 @given(st.data())
 def test_tokens_that_were_tampered_with(data: st.DataObject) -> None:
     """Cut, doubled, mixed, altered or made up: refused, and nothing happens."""

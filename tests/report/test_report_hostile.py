@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_samples import RULES, finding, report
@@ -105,7 +106,7 @@ def reports(draw: st.DrawFn) -> ReportData:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=60)
+@settings(max_examples=times(30, deep=1_200))
 @given(data=reports())
 def test_any_text_is_harmless(name: str, data: ReportData) -> None:
     assert_harmless(name, render(name, data))

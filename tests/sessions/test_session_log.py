@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from session_files import Played, Session, step, workflow, write, write_log
@@ -319,7 +320,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=times(25, deep=800))
 @given(where=st.integers(0, len(SAMPLE.events) - 1), data=st.data())
 def test_a_forged_log_never_makes_a_reader_trip(
     tmp_path_factory: pytest.TempPathFactory, where: int, data: st.DataObject

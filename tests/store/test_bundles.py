@@ -18,6 +18,7 @@ from typing import get_args
 
 import pytest
 from drawn_sessions import stories
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, long_story, tell_short
@@ -156,7 +157,7 @@ def test_an_imported_session_can_be_exported_and_continued(bundle):
 
 
 @given(stories())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=times(25, deep=800))
 def test_projections_do_not_notice_export_and_import(story):
     home = fresh_home()
     session_id = bring_in(exported(story), home).value
@@ -328,7 +329,7 @@ def test_the_closed_set_of_refusals():
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=times(75, deep=3_000))
 def test_no_single_byte_can_be_changed_without_being_noticed_or_harmless(data, the_raw_bundle):
     raw, whole = the_raw_bundle
     place = data.draw(st.integers(0, len(raw) - 1))

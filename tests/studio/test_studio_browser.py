@@ -135,7 +135,7 @@ def _own_and_some(workflows: list[Any]) -> list[Any]:
     """Return the workflows that are written for these tests, and every day some of the others."""
     own = [each for each in workflows if each["id"] in ("demo.branching", "demo.hostile")]
     assert len(own) == 2
-    return own + [each for each in workflows if each not in own][:: times(5, deep=1)]
+    return own + [each for each in workflows if each not in own][:: times(12, deep=1)]
 
 
 @pytest.mark.search
@@ -195,8 +195,8 @@ def test_drawn_numbers_are_those_of_the_data(opened: Any, built: Any) -> None:
 
 
 def _some_runs(runs: list[Any]) -> list[Any]:
-    """Return every third run of a team or of blocks, and the shortest workflow runs that show each kind of moment."""
-    others = [run for run in runs if run["kind"] != "workflow"][:: times(3, deep=1)]
+    """Return every sixth run of a team or of blocks, and the shortest workflow runs that show each kind of moment."""
+    others = [run for run in runs if run["kind"] != "workflow"][:: times(6, deep=1)]
     seen: set[str] = set()
     played = []
     for run in sorted((run for run in runs if run["kind"] == "workflow"), key=lambda run: len(run["turns"])):
@@ -416,7 +416,9 @@ VIEWS = (
 
 @pytest.mark.search
 @pytest.mark.parametrize(
-    ("width", "scheme", "views"), [(1400, "light", VIEWS), (390, "dark", VIEWS[:: times(3, deep=1)])]
+    ("width", "scheme", "views"),
+    # Every day each view is looked at in one of the two ways.
+    [(1400, "light", VIEWS[:: times(2, deep=1)]), (390, "dark", VIEWS[times(1, deep=0) :: times(2, deep=1)])],
 )
 def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str, views: tuple[str, ...]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_probe import fix, lint_text
@@ -114,7 +115,7 @@ _NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=times(30, deep=1_200), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.lists(
         st.dictionaries(_NAMES, _SCALARS | st.just("\n      - cmd: npm test\n      - npm run x"), min_size=1),

@@ -280,7 +280,7 @@ def replaced(value: Any, path: list[int], new: Any) -> Any:
     return [*value[:index], replaced(value[index], path[1:], new), *value[index + 1 :]]
 
 
-@settings(max_examples=times(40, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=times(25, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.sampled_from(sorted(_DOCUMENTS)), st.lists(st.integers(0, 30), min_size=1, max_size=5), _JSON)
 def test_nothing_in_json_is_too_odd(path: str, steps: list[int], new: Any) -> None:
     content = replaced(_DOCUMENTS[path], steps, new)
@@ -289,7 +289,7 @@ def test_nothing_in_json_is_too_odd(path: str, steps: list[int], new: Any) -> No
         assert finding.span is not None
 
 
-@settings(max_examples=times(40, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=times(25, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=5), _JSON)
 def test_nothing_in_yaml_is_too_odd(steps: list[int], new: Any) -> None:
     plan = {"project": {"name": "x", "definition_of_done": []}, "tasks": [samples.task(), samples.task("T-002")]}
@@ -299,7 +299,7 @@ def test_nothing_in_yaml_is_too_odd(steps: list[int], new: Any) -> None:
         assert finding.span is not None
 
 
-@settings(max_examples=times(40, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=times(25, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.sampled_from(sorted(PATHS)), st.text(max_size=60))
 def test_no_text_is_too_odd(kind: str, text: str) -> None:
     system = TeamSystem()

@@ -232,7 +232,7 @@ def changed(value: Any, steps: list[int], how: str, new: Any) -> Any:
 _NEW = st.sampled_from([None, "", "x", 0, 7, True, [], {}, ["x"], {"a": 1}, "T-001", "PLAN", "2026-13-01T00:00:00Z"])
 
 
-@settings(max_examples=times(50, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=times(25, deep=1_000), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.sampled_from(sorted(MODELS)),
     st.lists(st.integers(0, 40), min_size=1, max_size=5),

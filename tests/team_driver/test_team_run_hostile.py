@@ -177,7 +177,7 @@ MEMBERS = [
     st.dictionaries(st.sampled_from(MEMBERS), ODD, max_size=4),
     st.dictionaries(st.sampled_from(["id", "status", "depends_on", "acceptance_checks", "goal", "context_files"]), ODD),
 )
-@settings(max_examples=times(30, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(25, deep=600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_session_is_too_odd_to_be_resumed(state: str, members: dict[str, Any], task: dict[str, Any]) -> None:
     """Whatever the files say, a run ends: in a state, with a reason, and with findings about what is odd."""
     found = status(state, *gates())

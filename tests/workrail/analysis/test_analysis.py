@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from effort import lines_run
+from effort import lines_run, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -250,7 +250,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(75, deep=3_000), deadline=None)
 @given(st.lists(VALUES, max_size=4), VALUES)
 def test_any_shape_can_be_analysed_and_comes_out_alike(steps: list[Any], other: Any) -> None:
     definition = {"id": "demo.a", "steps": steps, "metaGuidance": other, "features": other, "extensionPoints": other}

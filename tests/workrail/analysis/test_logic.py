@@ -115,7 +115,7 @@ def as_context(assignment: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in assignment.items() if value is not UNSET}
 
 
-@settings(max_examples=times(60, deep=1_500), deadline=None)
+@settings(max_examples=times(30, deep=1_500), deadline=None)
 @given(nested(comparison(["a", "b"], contains=True)))
 def test_only_what_no_context_meets_is_impossible(condition: dict[str, Any]) -> None:
     node = parse(condition)
@@ -127,7 +127,7 @@ def test_only_what_no_context_meets_is_impossible(condition: dict[str, Any]) -> 
             assert evaluate(condition, as_context(answer.assignment)) is wanted
 
 
-@settings(max_examples=times(150, deep=4_000), deadline=None)
+@settings(max_examples=times(75, deep=4_000), deadline=None)
 @given(st.lists(comparison(["a"], contains=False), min_size=1, max_size=4), st.booleans())
 def test_on_one_variable_every_contradiction_is_found(parts: list[dict[str, Any]], negate: bool) -> None:
     condition = {"and": [{"not": part} for part in parts] if negate else parts}
@@ -135,14 +135,14 @@ def test_on_one_variable_every_contradiction_is_found(parts: list[dict[str, Any]
     assert can_hold(condition) == (POSSIBLE if meets else IMPOSSIBLE)
 
 
-@settings(max_examples=times(50, deep=1_000), deadline=None)
+@settings(max_examples=times(25, deep=1_000), deadline=None)
 @given(st.lists(nested(comparison(["a", "b"], contains=True)), min_size=1, max_size=3))
 def test_another_condition_makes_nothing_possible(conditions: list[dict[str, Any]]) -> None:
     if can_hold(*conditions[1:]) == IMPOSSIBLE:
         assert can_hold(*conditions) == IMPOSSIBLE
 
 
-@settings(max_examples=times(50, deep=1_000), deadline=None)
+@settings(max_examples=times(25, deep=1_000), deadline=None)
 @given(nested(comparison(["a"], contains=False)))
 def test_fewer_values_make_nothing_possible(condition: dict[str, Any]) -> None:
     node = parse(condition)
@@ -261,7 +261,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=times(100, deep=3_000), deadline=None)
+@settings(max_examples=times(50, deep=3_000), deadline=None)
 @given(JSON)
 def test_any_value_can_be_looked_at(value: Any) -> None:
     condition = value if isinstance(value, dict) else {"and": [value]}
@@ -306,7 +306,7 @@ DOMAINS = st.sampled_from(
 )
 
 
-@settings(max_examples=times(200, deep=6_000), deadline=None)
+@settings(max_examples=times(100, deep=6_000), deadline=None)
 @given(
     st.lists(nested(comparison(["a", "b"], contains=True)), max_size=3),
     st.lists(nested(comparison(["a", "b"], contains=True)), max_size=2),

@@ -363,7 +363,7 @@ def _containers(value: Any) -> list[Any]:
 
 
 @given(mutants())
-@settings(deadline=None, max_examples=times(150, deep=4_000))
+@settings(deadline=None, max_examples=times(75, deep=4_000))
 def test_the_verdict_is_that_of_jsonschema(mutant: tuple[str, Any]) -> None:
     name, artifact = mutant
     found = validate_artifact(PACKS[name].schema, artifact)

@@ -335,7 +335,7 @@ def _containers(value: Any) -> list[Any]:
 
 
 @given(mutants())
-@settings(deadline=None, max_examples=times(100, deep=3_000))
+@settings(deadline=None, max_examples=times(50, deep=3_000))
 def test_model_and_schema_agree(content: dict[str, Any]) -> None:
     shaped = format_validator().violations(content) == []
     fine = shaped and not list(order_problems(content))
@@ -348,7 +348,7 @@ def test_model_and_schema_agree(content: dict[str, Any]) -> None:
 
 
 @given(mutants())
-@settings(deadline=None, max_examples=times(80, deep=2_000))
+@settings(deadline=None, max_examples=times(40, deep=2_000))
 def test_no_document_makes_the_check_raise(content: dict[str, Any]) -> None:
     result = load_catalog(content)
     if isinstance(result, Err):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from compat_shipping_schema import schema_errors
 from compat_strategies import JSON, damaged_documents, design_documents, shipping_documents
+from effort import times
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from workrail_lint.systems.workrail.compat import Policy, normalize
 from workrail_lint.systems.workrail.compat.normalize import is_design_form
 from workrail_lint.systems.workrail.compat.rewrite import rewrite
 
-SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times(25, deep=1_000))
 ANY = design_documents() | damaged_documents() | JSON
 POLICIES = st.sampled_from(list(Policy))
 

@@ -48,7 +48,7 @@ def test_the_specimens_are_valid_for_everyone(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=times(100, deep=2_000), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(50, deep=2_000), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_all_validators_agree_on_mutants(kind: str, data: st.DataObject) -> None:
     model, specimen = KINDS[kind]
@@ -58,14 +58,14 @@ def test_all_validators_agree_on_mutants(kind: str, data: st.DataObject) -> None
     assert model_accepts(model, document) == (not violations), violations
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(30, deep=1_200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(document=mutated(WORKFLOW))
 def test_the_python_library_agrees_too(document: Any) -> None:
     # Fewer examples, because this one takes a hundred times as long.
     assert PYTHON["workflow"].is_valid(document) == (not OURS["workflow"].violations(document))
 
 
-@settings(max_examples=times(60, deep=1_500), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(30, deep=1_500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(document=mutated(WORKFLOW))
 def test_the_design_form_takes_every_shipping_document(document: Any) -> None:
     if not OURS["workflow"].violations(document):

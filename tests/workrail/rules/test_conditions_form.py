@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from effort import times
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
@@ -274,7 +275,7 @@ VALUE = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(150, deep=6_000), deadline=None)
 @example({"var": "a", "in": 5})
 @example({"and": 5})
 @given(VALUE)
