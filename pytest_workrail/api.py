@@ -34,6 +34,8 @@ from pytest_workrail.run.start import (
     setup_of,
     stubborn,
 )
+from pytest_workrail.scenarios.drivers import open_scenario
+from pytest_workrail.scenarios.workflow_driver import load, run_both
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
@@ -74,9 +76,6 @@ def compare(
 
 
 def _compared_scenario(path: Path) -> Comparison:
-    from pytest_workrail.scenarios.drivers import open_scenario
-    from pytest_workrail.scenarios.workflow_driver import load, run_both
-
     opened = open_scenario(path, path.as_posix())
     if isinstance(opened, Ok) and "workflow" not in opened.value.value:
         raise ValueError(f"{path.as_posix()} is not a scenario of a workflow; only those have two profiles to compare")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeAlias, TypedDict, Unpack
 from pytest_workrail.agents.scripted import Fixtures, Prepared, StepOutput
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.golden.document import lifecycle_bytes
 from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
@@ -55,8 +56,6 @@ class _Result:
 
     def golden(self) -> str:
         """Transcript and log, the same on every machine: ids and tokens as symbols, our wording by its name."""
-        from pytest_workrail.golden.document import lifecycle_bytes
-
         if self.run is None:
             raise RuntimeError("there is no golden, because the workflow does not compile")
         return lifecycle_bytes(self.run.transcript, self.run.log).decode("utf-8")

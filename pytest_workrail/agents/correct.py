@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
+from pytest_workrail.agents.values import fitting_notes, smallest
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
     CAPABILITY_OBSERVATION,
@@ -36,6 +37,7 @@ from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, 
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.model.ir import (
     CountSource,
     ItemsSource,
@@ -113,7 +115,6 @@ def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str |
         return None
     if step.criteria is None:
         return plain if step.requires_notes else None
-    from pytest_workrail.agents.values import fitting_notes
 
     fitting = fitting_notes(step.criteria, view.merged(context), plain)
     if fitting is not None or step.assessments is None:
@@ -148,9 +149,6 @@ def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
 
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
     """Return the smallest artifact of a kind."""
-    from pytest_workrail.agents.values import smallest
-    from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
-
     value = smallest(pack.schema, lambda schema, candidate: not validate_artifact(schema, candidate))
     return value if isinstance(value, dict) else None
 

@@ -39,6 +39,7 @@ from pytest_workrail.agents.correct import (
     observation,
     start_context,
 )
+from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
@@ -118,7 +119,6 @@ def _failing_notes(view: StepView, correct: Submit) -> Submit | None:
     step = view.step
     if step.criteria is None or step.contract is not None or step.assessments is not None:
         return None
-    from pytest_workrail.agents.values import failing_notes
 
     notes = failing_notes(step.criteria, view.merged(correct.context))
     return None if notes is None else replace(correct, notes=notes)

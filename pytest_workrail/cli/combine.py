@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import pytest
+
+from pytest_workrail.plugin.records import FILE, Combination, read_record
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -19,9 +22,6 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     options += arguments[at + 1 :]
-    import pytest
-
-    from pytest_workrail.plugin.records import FILE, Combination, read_record
 
     found: list[Path] = []
     for name in args.folders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import sys
@@ -253,8 +254,6 @@ def _review(paths: list[Path]) -> int:
 
 
 def _answer(data: dict[str, Any]) -> None:
-    import json
-
     # In ASCII, because a terminal that can't show a character must not make it something else than JSON.
     out(json.dumps({"version": 1, **data}, indent=2))
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail.cli.searches import add_profile_option, chosen_profiles, searched_workflows, shown_path
+from pytest_workrail.run import start
+from pytest_workrail.scenarios.collection import unreached_steps
+from pytest_workrail.scenarios.drivers import transcript_lines
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.cli import FINDINGS, OK
 from workrail_lint.cli.parser import Parser, add_inputs
@@ -50,10 +53,6 @@ def parser() -> Parser:
 
 def _played(compiled: Any, profile: Any) -> dict[str, Any]:
     """Make one run and print its steps, and what is wrong with it."""
-    from pytest_workrail.run import start
-    from pytest_workrail.scenarios.collection import unreached_steps
-    from pytest_workrail.scenarios.drivers import transcript_lines
-
     try:
         run = start.run(compiled, profile=profile)
     except start.RunFailed as failure:

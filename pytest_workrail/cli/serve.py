@@ -6,21 +6,25 @@ import argparse
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_workrail.cli.sessions import add_redaction
+from pytest_workrail.cli.sessions_replay import redaction_rules
 from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.engine.protocol.engine import Engine, Options
+from pytest_workrail.engine.protocol.library import MemoryLibrary
+from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
+from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
+from pytest_workrail.engine.store.memory import in_memory
+from pytest_workrail.explore.generation import generated_for
+from pytest_workrail.sessions.recording import LiveRecorder
+from pytest_workrail.sessions.versions import Version, versions_below
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
+from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.output import make_output_folder
 from workrail_lint.cli.parser import Parser
-
-if TYPE_CHECKING:
-    from pytest_workrail.engine.protocol.engine import Engine
-    from pytest_workrail.sessions.recording import LiveRecorder
-    from pytest_workrail.sessions.versions import Version
 
 PROGRAM = "workrail-test serve"
 
@@ -69,14 +73,7 @@ def parser() -> Parser:
 
 
 def _serve_engine(args: argparse.Namespace) -> int:
-    from pytest_workrail.engine.protocol.engine import Engine, Options
-    from pytest_workrail.engine.protocol.library import MemoryLibrary
-    from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
-    from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
-    from pytest_workrail.engine.store.memory import in_memory
     from pytest_workrail.mcp.workspace import DiskWorkspace
-    from pytest_workrail.sessions.versions import versions_below
-    from workrail_lint.base.version import VERSION
 
     found = versions_below(args.paths or [os.curdir])
     if isinstance(found, Err):
@@ -118,7 +115,6 @@ def _serve_engine(args: argparse.Namespace) -> int:
 
 
 def _serve_authoring() -> int:
-    from pytest_workrail.explore.generation import generated_for
     from pytest_workrail.mcp.server import serve
     from pytest_workrail.mcp.tools import AuthoringTools
 
@@ -127,9 +123,6 @@ def _serve_authoring() -> int:
 
 
 def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
-    from pytest_workrail.cli.sessions_replay import redaction_rules
-    from pytest_workrail.sessions.recording import LiveRecorder
-
     rules = redaction_rules(args)
 
     def said(line: str) -> None:

@@ -6,16 +6,20 @@ The data folder is only read. Importing writes to a folder of our own engine, an
 from __future__ import annotations
 
 import argparse
+import datetime
 import os
 import time
 from collections.abc import Collection
+from importlib import import_module
 from typing import Any
 
+from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
-from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.terminal import err, json_text, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser
 
 PROGRAM = "workrail-test sessions"
@@ -51,7 +55,6 @@ def main(arguments: list[str]) -> int:
     args = parser(arguments).parsed(arguments)
     if args is None:
         return OK
-    from importlib import import_module
 
     module, function = _MODULES[args.command]
     return int(getattr(import_module(f"pytest_workrail.cli.{module}"), function)(args))
@@ -91,15 +94,11 @@ def nothing(folder: DataFolder) -> int:
 
 def answer(value: dict[str, Any]) -> None:
     """A result as JSON, in ASCII so that every terminal leaves it what it is."""
-    from workrail_lint.base.terminal import json_text
-
     out(json_text({"version": 1, **value}, indent=2))
 
 
 def write_file(path: str, data: bytes) -> None:
     """Write a result where the user said."""
-    from workrail_lint.cli.output import write_output
-
     write_output(path, data, folder=os.path.dirname(path) or os.curdir)
 
 
@@ -154,8 +153,6 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
 
 
 def _add_profile(command: argparse.ArgumentParser) -> None:
-    from pytest_workrail.engine.core.profiles import PROFILES
-
     command.add_argument(
         "--profile",
         choices=list(PROFILES),
@@ -230,8 +227,6 @@ _OPTIONS = {
 
 def _date(text: str) -> int:
     """Return the start of a day in UTC, in milliseconds."""
-    import datetime
-
     try:
         day = datetime.date.fromisoformat(text)
     except ValueError:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.agents.agent import Transcript
-from pytest_workrail.coverage.goals import KINDS, GoalKind, kind_named
+from pytest_workrail.coverage.goals import KINDS, GoalKind, goals, kind_named
+from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.profiles import PROFILES
 from workrail_lint.base.js import Json
@@ -81,8 +82,8 @@ class WorkflowTally:
 
     def merge(self, state: dict[str, Any]) -> None:
         """Add what another process noted about the same workflow."""
-        for profile, goals in state["goals"].items():
-            self.expect(profile, tuple(map(_from_json, goals)))
+        for profile, points in state["goals"].items():
+            self.expect(profile, tuple(map(_from_json, points)))
         for point, tests in state["tests"]:
             for test in tests:
                 self.cover([_from_json(point)], test)
@@ -138,10 +139,6 @@ class CoverageSession:
 
     def record(self, test: str, transcript: Transcript) -> None:
         """A run that a test made."""
-        from pytest_workrail.coverage.goals import goals
-        from pytest_workrail.coverage.observe import observe
-        from pytest_workrail.engine.core.profiles import PROFILES
-
         workflow = self.tally.workflow(transcript.workflow_id, transcript.workflow_hash)
         if transcript.profile not in workflow.profiles:
             profile = PROFILES[transcript.profile]  # type: ignore[index]

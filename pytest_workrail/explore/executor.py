@@ -12,19 +12,18 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from workrail_lint.base.js import Json
-from workrail_lint.base.pools import spawned_pool
+from workrail_lint.base.pools import can_spawn, spawned_pool
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.terminal import Progress
 from workrail_lint.base.version import VERSION
-
-if TYPE_CHECKING:
-    from workrail_lint.base.terminal import Progress
-
+from workrail_lint.base.version import VERSION as INSTALLED
 
 # A module and one of its functions, as `package.module:function`; it takes a piece and gives its result.
 Task: TypeAlias = str
@@ -58,8 +57,6 @@ class Gathered:
 
 def perform_piece(task: Task, piece: str) -> str:
     """Perform a task on one piece; both the piece and the result are JSON text."""
-    from importlib import import_module
-
     module, _, function = task.partition(":")
     return json.dumps(getattr(import_module(module), function)(json.loads(piece)))
 
@@ -92,13 +89,10 @@ class Inline:
 
 def open_executor(jobs: int = 1, scheduler: str | None = None) -> Ok[AbstractContextManager[Executor]] | Err[str]:
     """The executor for `--jobs` or `--scheduler`; leaving the context ends its workers."""
-    from contextlib import nullcontext
-
     if scheduler is not None:
         return connected(scheduler)
     if jobs <= 1:
         return Ok(nullcontext(Inline()))
-    from workrail_lint.base.pools import can_spawn
 
     if not can_spawn():
         return Err("--jobs needs a Python that was started without -E, or with -P")
@@ -167,8 +161,6 @@ def connected(address: str) -> Ok[AbstractContextManager[Executor]] | Err[str]:
 
 def _version() -> str:
     """Return the version that a worker has installed; runs there."""
-    from workrail_lint.base.version import VERSION as INSTALLED
-
     return INSTALLED
 
 

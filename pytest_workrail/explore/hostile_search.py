@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from random import Random
+from time import process_time
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.agent import Rewind, Submit
@@ -97,8 +98,6 @@ def is_neutral(ir: dict[str, Any], story: Story) -> bool:
 
 def _masked(answers: Sequence[str]) -> list[Any]:
     """Answers of one profile in a form that another one shares: kind of answer, pending step, blockers."""
-    import json
-
     masked: list[Any] = []
     for answer in answers:
         value = json.loads(answer)
@@ -460,8 +459,6 @@ def pieces(
 
 def perform(piece: dict[str, Any]) -> Json:
     """Search one piece."""
-    from time import process_time
-
     limit = None if piece["seconds"] is None else process_time() + piece["seconds"]
     search = explore(
         piece["ir"],

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_workrail.agents.correct import conditions_of, workflow_solver
 from pytest_workrail.coverage.points import fragment_place, place_of
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import (
     Program,
@@ -25,10 +26,6 @@ from workrail_lint.systems.workrail.model.ir import (
     StepOutput,
 )
 from workrail_lint.systems.workrail.solver.expression import UNSET
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-
 
 Path: TypeAlias = tuple[str | int, ...]
 

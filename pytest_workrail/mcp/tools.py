@@ -22,6 +22,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint
 from workrail_lint.findings import Finding
+from workrail_lint.report.rule_docs import page, rules
 from workrail_lint.systems.workrail.compile import compile_workflow
 
 _SHAPES: tuple[Shape, ...] = (
@@ -298,8 +299,6 @@ def _problem(name: str, given: dict[str, Any]) -> str | None:
 
 
 def _explained(asked: str) -> Ok[ToolAnswer] | Err[str]:
-    from workrail_lint.report.rule_docs import page, rules
-
     known = {each.code: each for each in rules()}
     rule = next((each for each in known.values() if asked.upper() == each.code or asked.lower() == each.name), None)
     if rule is None:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_workrail.agents.agent import EngineDefectMark, Exchange
+from pytest_workrail.engine.core.criteria import evaluate_criteria
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
@@ -97,7 +98,6 @@ class DocumentFacts:
         """Return whether notes do not meet the criteria of a step."""
         if step is None or step.criteria is None:
             return False
-        from pytest_workrail.engine.core.criteria import evaluate_criteria
 
         verdict = evaluate_criteria(step.criteria, notes, context)
         return isinstance(verdict, Ok) and not verdict.value.valid

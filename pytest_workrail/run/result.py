@@ -7,18 +7,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from pytest_workrail.agents.agent import Attempt, EngineDefectMark, Exchange, Transcript
+from pytest_workrail.engine.model.events import Event
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import printable
-
-if TYPE_CHECKING:
-    from pytest_workrail.engine.model.events import Event
-
 
 _NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)

@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.run.result import ExpectationFailure
+from pytest_workrail.run.result import ExpectationFailure, Run, exchange_lines
 from pytest_workrail.run.start import project_scenarios
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_file
@@ -24,11 +25,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
-
-if TYPE_CHECKING:
-    from pytest_workrail.agents.agent import Transcript
-    from pytest_workrail.run.result import Run
-
+from workrail_lint.systems.base import resolved
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 TICK_MS = 1000
@@ -137,8 +134,6 @@ class ScenarioFailure(ExpectationFailure):
 
 def transcript_lines(run: Run) -> Sequence[str]:
     """Return the transcript of the run so far, and why it ended."""
-    from pytest_workrail.run.result import exchange_lines
-
     transcript = run.transcript
     head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
     return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]
@@ -256,8 +251,6 @@ class ScenarioDriver(Protocol):
 
 def play(path: Path, file: str) -> Playing:
     """Read a scenario file and play it. `file` is what it is called in messages."""
-    from workrail_lint.systems.base import resolved
-
     opened = open_scenario(path, file)
     if isinstance(opened, Err):
         return opened

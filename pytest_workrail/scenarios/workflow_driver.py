@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from msgspec.structs import replace
 
+from pytest_workrail.agents import misbehaving
 from pytest_workrail.agents.agent import (
     Action,
     Agent,
@@ -27,6 +28,7 @@ from pytest_workrail.agents.agent import (
     Submit,
 )
 from pytest_workrail.agents.correct import Auto
+from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.reasons import (
@@ -38,6 +40,7 @@ from pytest_workrail.engine.model.reasons import (
     user_dependency,
 )
 from pytest_workrail.golden.document import golden_bytes
+from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.history import blocker_codes
@@ -71,10 +74,6 @@ from workrail_lint.systems.workrail.scenario_check import (
 )
 from workrail_lint.systems.workrail.scenario_words import AgentKind, Behaviour, CallName, FaultKind
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
-
-if TYPE_CHECKING:
-    from pytest_workrail.golden.profiles import Comparison
-
 
 _LONGEST = 300
 # The members of expected objects: first the one that a name alone stands for, then the others in the order of faults.
@@ -328,8 +327,6 @@ def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
 
 def run_both(loaded: Loaded) -> Comparison:
     """Run the workflow of a scenario under both profiles, whichever it names itself."""
-    from pytest_workrail.golden.profiles import both_profiles
-
     return both_profiles(*setup_and_agent(loaded))
 
 
@@ -379,18 +376,13 @@ def _agent(scenario: dict[str, Any], script: Scripted | None) -> Agent:
         case AgentKind.AUTO | AgentKind.SCRIPTED:
             agent: Agent = script or Auto()
         case AgentKind.STUBBORN:
-            from pytest_workrail.agents.misbehaving import Stubborn
-
             agent = Stubborn(Behaviour(plan["does"]), plan.get("steps"))
         case AgentKind.ERRATIC:
-            from pytest_workrail.agents.misbehaving import Erratic
-
             agent = Erratic(seed, plan.get("patience", 2))
         case _:
             assert_never(kind)
     if not plan.get("faults"):
         return agent
-    from pytest_workrail.agents import misbehaving
 
     faults = [
         misbehaving.Fault(FaultKind(each["fault"]), each.get("step"), each.get("visit"), each.get("rate", 1.0))

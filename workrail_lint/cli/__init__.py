@@ -8,6 +8,9 @@ import sys
 from importlib import import_module
 from typing import TextIO
 
+from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.version import VERSION
+
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
     "check": "find and fix problems in workflows",
@@ -93,9 +96,6 @@ def _run(args: list[str], program: Program) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         return _help(sys.stdout if args else sys.stderr, OK if args else USAGE, program)
     if args[0] in ("-V", "--version"):
-        from workrail_lint.base.terminal import out
-        from workrail_lint.base.version import VERSION
-
         out(f"{program.name} {VERSION}")
         return OK
     name = args[0]
@@ -124,8 +124,6 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _fail(message: str, program: Program) -> int:
-    from workrail_lint.base.terminal import err, printable
-
     try:
         err(f"{program.name}: {printable(message)}")
         sys.stderr.flush()

@@ -10,6 +10,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import UsageError
+from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config, unconfigured
 from workrail_lint.project.discovery import discover
@@ -191,8 +192,6 @@ def is_workflow(path: str, data: bytes) -> bool:
 
 
 def _kind(path: str, data: bytes) -> Kind:
-    from workrail_lint.documents.json_reader import read_json
-
     named = kind_by_name(path)
     if named is not None:
         return named

@@ -10,6 +10,7 @@ from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
 from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.systems.workrail.catalog.importer import import_engine
 from workrail_lint.systems.workrail.catalog.render import (
     document_text,
     export_text,
@@ -72,8 +73,6 @@ def parser() -> Parser:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from workrail_lint.systems.workrail.catalog.importer import import_engine
-
     result = import_engine(args.directory, node=args.node)
     if isinstance(result, Err):
         hint = result.error[0].help

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import err, printable
+from workrail_lint.base.terminal import err, one_line, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
@@ -143,8 +143,6 @@ def checked_projects(args: Namespace) -> list[CheckedProject]:
 def _with_plugins(code: int, plans: list[Plan]) -> int:
     """The exit code, unless a plugin failed: then the run is not complete, whatever it found."""
     problems = list(dict.fromkeys(problem for plan in plans for problem in plan.plugin_problems))
-    if problems:
-        from workrail_lint.base.terminal import one_line
     for problem in problems:
         err(f"workrail-lint: {one_line(problem)}")
     return USAGE if problems else code

@@ -14,6 +14,7 @@ from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
 from workrail_lint.project.config import find_config
+from workrail_lint.project.plugins import load_plugins
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report.rule_docs import OFF, family_order, fix_line, index, origin_line, page, shown_lines
 from workrail_lint.rules.base import Rule
@@ -77,7 +78,6 @@ def _known_rules() -> KnownRules:
     names = found.value.strings("plugins") if isinstance(found, Ok) else []
     if not names:
         return ours
-    from workrail_lint.project.plugins import load_plugins
 
     loaded = load_plugins(names, ours())
     for problem in loaded.problems:  # all other rules can be looked up all the same

@@ -6,7 +6,6 @@ import argparse
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
@@ -15,9 +14,7 @@ from workrail_lint.cli.check import parser as check_parser
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config, config_file, unconfigured
 from workrail_lint.project.discovery import Discovery
-
-if TYPE_CHECKING:
-    from workrail_lint.server.projects import Project
+from workrail_lint.server.projects import Project, is_document
 
 
 def main(arguments: list[str]) -> int:
@@ -68,8 +65,6 @@ def _nearest(folder: str) -> str | None:
 
 
 def _project(args: argparse.Namespace, config: Config, problem: str | None = None) -> Project:
-    from workrail_lint.server.projects import Project, is_document
-
     root = os.path.relpath(config.root)
     top = config.root if root.startswith(os.pardir) else root
     chosen = check_parser().parse_args([*_passed(args), "--", top])

@@ -17,6 +17,7 @@ from workrail_lint.cli.check import parser as check_parser
 from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.report import report_data
+from workrail_lint.cli.revision import Revision
 from workrail_lint.cli.watch import watch
 from workrail_lint.project.config import Config
 from workrail_lint.project.run import merged_outcome
@@ -179,8 +180,6 @@ def _history(
     name: str, files: list[Any], sources: list[Source], config: Config, active: Settings
 ) -> tuple[dict[str, list[Change] | None], dict[str, int]]:
     """Return the changes since a revision by path, None for a new workflow, and when each file was last committed."""
-    from workrail_lint.cli.revision import Revision
-
     revision = Revision(name, config.root, files[0].path)
     found: dict[str, list[Change] | None] = {}
     for file, source in zip(files, sources, strict=True):

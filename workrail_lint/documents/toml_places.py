@@ -6,6 +6,7 @@ as an inline array, with any spelling of its path (dotted keys, quoted keys, inl
 
 from __future__ import annotations
 
+import tomllib
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
@@ -160,6 +161,4 @@ class _Scan:
 
 
 def _unquoted(text: str) -> str:
-    import tomllib
-
     return str(tomllib.loads(f"key = {text}")["key"])

@@ -5,6 +5,7 @@ A finding names its place by JSON Pointer; its span is computed only when it is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from workrail_lint.base.files import Unreadable
 from workrail_lint.documents.source_text import Edit, Position, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from workrail_lint.documents.operations import Operation
 
 

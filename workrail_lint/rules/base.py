@@ -7,14 +7,13 @@ result, does not load in the tests.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from workrail_lint.base.js import Json
 from workrail_lint.findings import Fix, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from workrail_lint.base.js import Json
     from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.describing import Description
 

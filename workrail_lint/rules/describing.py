@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.messages import Message
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Rule
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.documents.schema.messages import Message
-    from workrail_lint.rules.table import RuleInfo
+from workrail_lint.rules.table import RuleInfo
 
 R = TypeVar("R", bound=Rule)
 ANY = "*"

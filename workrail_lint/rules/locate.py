@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from workrail_lint.base.canonical import CanonicalError, canonical_hash
+from workrail_lint.documents.operations import Cut
 from workrail_lint.documents.pointer import id_pointer, resolve
+from workrail_lint.documents.source_text import Problem, SourceText, Span
 from workrail_lint.findings import Finding, Phase, Severity, safe
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.source_text import Problem, SourceText, Span
-    from workrail_lint.findings import Finding
-    from workrail_lint.rules.table import RuleInfo
+from workrail_lint.rules.table import RuleInfo
 
 
 class Located(Protocol):
@@ -84,7 +82,5 @@ def reader_finding(
     finding.span = source.span(start + problem.start, start + problem.end)
     finding.details["blocking"] = problem.blocking
     if cut and problem.removes:
-        from workrail_lint.documents.operations import Cut
-
         finding.fix = safe("remove it", *(Cut(begin, end) for begin, end in problem.removes))
     return finding

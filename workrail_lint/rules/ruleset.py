@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Finding, Fix, Phase, Severity
 from workrail_lint.rules.base import Rule
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.source_text import SourceText
-    from workrail_lint.rules.table import RuleInfo, RuleTable
+from workrail_lint.rules.table import RuleInfo, RuleTable
 
 R = TypeVar("R", bound=Rule)
 Levels = Callable[["Rule | RuleInfo", Severity], Severity]

@@ -6,18 +6,15 @@ Selecting, reporting and listing read the table. A rule's module is imported onl
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
 
 R = TypeVar("R", bound=Rule)
 # What a run needs to know, and what is only shown to people.

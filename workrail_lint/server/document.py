@@ -12,6 +12,7 @@ from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE
+from workrail_lint.server.configuration import findings, is_valid
 from workrail_lint.server.place import Place, place_at, raw_offsets, yaml_place
 from workrail_lint.server.positions import shifted
 from workrail_lint.server.projects import Project
@@ -77,8 +78,6 @@ class OpenDocument:
     @cached_property
     def is_readable(self) -> bool:
         if self.kind == CONFIGURATION:
-            from workrail_lint.server.configuration import is_valid
-
             return is_valid(self.text)
         return self.tree is None or self.tree.readable
 
@@ -97,8 +96,6 @@ class OpenDocument:
     def findings_of(self, text: str) -> list[Finding]:
         """Return what the project's rules say about a text under this path."""
         if self.kind == CONFIGURATION:
-            from workrail_lint.server.configuration import findings
-
             return findings(self.path, text, self.project)
         return self.project.findings(self.path, text) or []
 

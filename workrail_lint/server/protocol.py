@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -183,8 +184,6 @@ def path_of(uri: str) -> str:
 
 
 def uri_of(path: str) -> str:
-    from pathlib import Path
-
     return Path(os.path.abspath(path)).as_uri()
 
 

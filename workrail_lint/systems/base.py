@@ -14,16 +14,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import RuleInfo, RuleTable
 
 if TYPE_CHECKING:
-    from workrail_lint.base.js import Json
     from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.rules.base import Rule
     from workrail_lint.rules.ruleset import RuleChoice
-    from workrail_lint.rules.table import RuleInfo, RuleTable
 
 
 class RunSettings:
@@ -248,8 +248,6 @@ def read_manifest(folder: str) -> Manifest:
 @cache
 def _table_of(implementation: str, folder: str) -> RuleTable[Rule]:
     """The rules of a system; every run has its own systems, but what is known about their rules never changes."""
-    from workrail_lint.rules.table import RuleTable
-
     return RuleTable(f"{implementation.rpartition('.')[0]}.rules", os.path.join(folder, "rules"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity
@@ -13,14 +13,13 @@ from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import reader_finding
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Collector, Levels, RuleSet
 from workrail_lint.rules.table import RuleInfo
-from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.documents import TRACE_FILE, BlockKind
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.base import DECIDED, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.unit_files import prompt_text
+from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.wording import json_type
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.blocks.units import Unit
 
 _READ_RULES = {"json-bom": "block-byte-order-mark", "json-duplicate-key": "block-duplicate-key"}
 _UNREADABLE = "block-unreadable-document"
@@ -53,7 +52,6 @@ def read_document(path: str, data: bytes | str, kind: BlockKind, options: BlockO
     """A document, read as far as it can be."""
     if kind is not BlockKind.PROMPT:
         return BlockDocument(path, kind, read_json(data), options)
-    from workrail_lint.systems.blocks.unit_files import prompt_text
 
     text = data if isinstance(data, str) else prompt_text(data)
     document = JsonDocument(text if text is not None else "")
@@ -132,8 +130,6 @@ def check_unit(unit: Unit) -> list[Finding]:
 
 def check_trace(value: dict[str, Any], options: BlockOptions | None = None) -> list[Finding]:
     """Return what the trace of a run shows, for a driver that has it in memory."""
-    from workrail_lint.systems.blocks.documents import TRACE_FILE
-
     document = JsonDocument("")
     document.readable, document.value = True, value
     return check_document(BlockDocument(TRACE_FILE, BlockKind.TRACE, document, options or BlockOptions()))

@@ -6,17 +6,17 @@ has to look the part: `.output` is also what some web frameworks build into.
 
 from __future__ import annotations
 
+import json
 import os
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Validator
 
 EXTENDED = "-extended"
 SCENARIO = "block-scenario"  # no document of the contract: a test of it
@@ -118,8 +118,6 @@ def _looks_like_output(data: bytes, signs: int) -> bool:
 
 def _has_members(data: bytes, *names: str) -> bool:
     """Return whether the root really has members of these names; words inside other values do not make a definition."""
-    from workrail_lint.documents.json_reader import read_json
-
     document = read_json(data)
     if not document.readable:
         return b'"steps"' not in data
@@ -141,8 +139,6 @@ def schema_path(name: str) -> str:
 
 def load_schema(name: str) -> dict[str, Any]:
     """The shipped JSON Schema of a kind."""
-    import json
-
     schema: dict[str, Any] = json.loads(read_shipped(schema_path(name)))
     return schema
 
@@ -150,7 +146,5 @@ def load_schema(name: str) -> dict[str, Any]:
 @cache
 def validator(kind: BlockKind, extended: bool = False) -> Validator:
     """The compiled schema of a kind, that of the extended profile if it has one."""
-    from workrail_lint.documents.schema.engine import compile_schema
-
     has_profile = kind in (BlockKind.OUTPUT, BlockKind.FAN_IN)
     return compile_schema(load_schema(f"{kind.value}{EXTENDED}" if extended and has_profile else kind.value))

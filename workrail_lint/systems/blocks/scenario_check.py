@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest, nearest_id
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.base import RunSettings, scenario_finding
@@ -91,8 +93,6 @@ def related(main: StudioWorkflow, others: Iterable[StudioWorkflow]) -> Ok[Defini
 
 def usable(value: object, name: str, options: BlockOptions) -> Ok[StudioWorkflow] | Err[list[Finding]]:
     """A definition in memory, if nothing but a cycle is wrong with it."""
-    import json
-
     return _usable(json.dumps(value), name, "/block/workflow", options)
 
 
@@ -168,8 +168,6 @@ def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterato
 
 
 def _unknown_nodes(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    from workrail_lint.base.suggest import nearest_id
-
     nodes = definitions.nodes
     groups = [group.id for definition in definitions.all for group in definition.parallel_groups]
     for pointer, name, known in _named_nodes(value, nodes, groups):
@@ -299,8 +297,6 @@ def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
 
 def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
     """Values for variables that no definition uses."""
-    from workrail_lint.base.suggest import nearest
-
     known = {name for definition in definitions.all for name in _asked_for(definition)}
     for name in block.get("variables", ()):
         if name not in known:
@@ -325,8 +321,6 @@ def _asked_for(definition: StudioWorkflow) -> Iterator[str]:
 
 def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
     """Codes that do not exist."""
-    from workrail_lint.base.suggest import nearest
-
     known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in RULES.infos]}
     for member, codes in known.items():
         for at, item in enumerate(expected.get(member, ())):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.findings import Severity
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate
+from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import Compiled, FileResult, RunSettings, System
+from workrail_lint.systems.blocks.check import check_document, check_unit, read_document, unusable
 from workrail_lint.systems.blocks.documents import SUFFIXES, BlockKind, detect, kind_by_name
+from workrail_lint.systems.blocks.ir import compile_definition
+from workrail_lint.systems.blocks.options import block_options
 from workrail_lint.systems.blocks.rules import RULES
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.findings import Finding
-    from workrail_lint.rules.base import Rule
-    from workrail_lint.rules.table import RuleInfo
-    from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.unit_files import links, lone_units, prompt_text, regular_bytes, units_on_disk
+from workrail_lint.systems.blocks.units import Unit, record_of
 
 
 class BlockSystem(System):
@@ -48,10 +49,6 @@ class BlockSystem(System):
         return self._checked(path, data, kind, settings, alone=True)
 
     def _checked(self, path: str, data: bytes | str, kind: str, settings: RunSettings, *, alone: bool) -> FileResult:
-        from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
-        from workrail_lint.systems.blocks.options import block_options
-        from workrail_lint.systems.blocks.units import Unit, record_of
-
         options = block_options(settings.options)
         document = read_document(path, data, BlockKind(kind), options)
         value = document.document.value if document.document.readable else None
@@ -65,10 +62,6 @@ class BlockSystem(System):
 
     def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
         """The plan of a definition and the prompts of its blocks, or what is wrong with it."""
-        from workrail_lint.documents.json_reader import read_json
-        from workrail_lint.systems.blocks.ir import compile_definition
-        from workrail_lint.systems.blocks.options import block_options
-
         found = self.check_data(path, data, kind, settings).findings
         errors = [each for each in found if each.severity is Severity.ERROR]
         if errors:
@@ -80,10 +73,6 @@ class BlockSystem(System):
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """The findings about a unit as a whole; files named on the command line are checked alone."""
-        from workrail_lint.systems.blocks.check import check_unit, unusable
-        from workrail_lint.systems.blocks.options import block_options
-        from workrail_lint.systems.blocks.unit_files import links, lone_units, regular_bytes, units_on_disk
-
         options = block_options(settings.options)
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         units: list[Unit] = list((units_on_disk if complete else lone_units)(own, options))
@@ -115,9 +104,6 @@ def _span_whole_text(findings: list[Finding], document: JsonDocument, kind: Bloc
 
 
 def _document(path: str) -> JsonDocument | None:
-    from workrail_lint.documents.json_reader import JsonDocument, read_json
-    from workrail_lint.systems.blocks.unit_files import prompt_text, regular_bytes
-
     data = regular_bytes(path)
     if data is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workrail_lint.base.js import type_name
 from workrail_lint.base.wording import quoted
 
 _LONGEST = 80
@@ -23,8 +24,6 @@ def shown_list(values: Iterable[object], most: int = 5) -> str:
 
 def json_type(value: object) -> str:
     """The type of a JSON value in words."""
-    from workrail_lint.base.js import type_name
-
     return type_in_words(type_name(value))
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from workrail_lint.base.js import Json
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.base import ScenarioKind, resolved, scenario_finding
 from workrail_lint.systems.schemas import load_schema
-
-if TYPE_CHECKING:
-    from workrail_lint.base.js import Json
 
 Describe = Callable[[Iterable[Violation], "dict[str, Json]"], "list[Finding]"]
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from workrail_lint.findings import Finding
+from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate
-from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
+from workrail_lint.rules.table import RuleInfo
+from workrail_lint.systems.base import FileResult, RunSettings, ScenarioKind, System, is_set_by_caller
 from workrail_lint.systems.scenario.check import ReadScenario, kind_of, read_scenario
 from workrail_lint.systems.scenario.rules import RULES
-
-if TYPE_CHECKING:
-    from workrail_lint.findings import Finding
-    from workrail_lint.rules.base import Rule
-    from workrail_lint.rules.table import RuleInfo
-    from workrail_lint.systems.base import ScenarioKind
 
 SUFFIX = ".scenario.json"
 

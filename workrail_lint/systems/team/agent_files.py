@@ -8,18 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.markdown_reader import Line
+from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.systems.team.documents import TeamKind, is_artifact_name
 from workrail_lint.systems.team.roles import WRITTEN_KEYS
 from workrail_lint.systems.team.rules.base import Document, OutputDocument
 from workrail_lint.systems.team.vocabulary import AgentName, items_of, members_of
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.documents.markdown_reader import Line
-    from workrail_lint.documents.yaml_reader import YamlDocument
 
 _MOST_SAMPLES = 20  # real instructions show two or three
 _REPLY = frozenset({"status", "summary", "artifacts", "gates", "next"})
@@ -119,8 +117,6 @@ class AgentFile(Document):
     @cached_property
     def matter(self) -> YamlDocument | None:
         """The front matter, with the offsets of the file."""
-        from workrail_lint.documents.yaml_reader import read_yaml
-
         lines = [line for line in self.reader.lines if line.kind == "matter"]
         if len(lines) < 2:
             return None
@@ -158,8 +154,6 @@ class AgentFile(Document):
 
     @cached_property
     def samples(self) -> list[Sample]:
-        from workrail_lint.documents.json_reader import read_json
-
         found: list[Sample] = []
         blank = _VISIBLE.compiled.sub(" ", self.text)
         for start, end, is_fenced in _objects(self.reader.lines):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.jsonl_reader import read_jsonl
+from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.operations import Respell
+from workrail_lint.documents.scanner import skip_value
+from workrail_lint.documents.source_text import Problem
 from workrail_lint.findings import Finding, Phase, Severity, safe
 from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.walk import lowered
+from workrail_lint.systems.team.session import plan_document
 from workrail_lint.systems.team.vocabulary import Profile
 from workrail_lint.systems.team.wording import in_line, type_name
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.source_text import Problem
 
 K = TeamKind
 # The first problems describe a file that is wrong everywhere as well as all of them.
@@ -44,16 +46,10 @@ _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 def read_document(kind: TeamKind, data: bytes | str) -> Any:
     """The text of a document, read by the reader of its kind."""
     if kind is K.TASKS:
-        from workrail_lint.systems.team.session import plan_document
-
         return plan_document(data)
     if kind is K.HISTORY:
-        from workrail_lint.documents.jsonl_reader import read_jsonl
-
         return read_jsonl(data, max_bytes=MAX_HISTORY_BYTES)
     if kind in MARKDOWN:
-        from workrail_lint.documents.markdown_reader import read_markdown
-
         return read_markdown(data)
     return read_json(data)
 
@@ -151,8 +147,6 @@ def _object_extents(text: str) -> list[tuple[int, int]]:
     Objects that look like replies take precedence, because prose may contain objects too. After a brace that opens
     no object, only they count: anything else may be part of a broken reply.
     """
-    from workrail_lint.documents.scanner import skip_value
-
     replies: list[tuple[int, int]] = []
     others: list[tuple[int, int]] = []
     at = text.find("{")

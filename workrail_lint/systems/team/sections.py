@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cached_property
 from typing import NamedTuple
@@ -163,8 +164,6 @@ class Sections:
 
 
 def _escaped(text: str) -> str:
-    import re
-
     return re.escape(text)
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
+from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of
 from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, items_of
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.yaml_reader import YamlDocument
 
 # A folder with more files than this is not a session; the walk stops here.
 MAX_FILES = 20_000
@@ -181,6 +179,4 @@ def plan_tasks(data: bytes) -> list[dict[str, Any]] | None:
 @lru_cache(maxsize=4)
 def plan_document(data: bytes | str) -> YamlDocument:
     """A plan as it was read. Every file of a session asks for it, and YAML is slow to read."""
-    from workrail_lint.documents.yaml_reader import read_yaml
-
     return read_yaml(data, max_bytes=MAX_YAML_BYTES)

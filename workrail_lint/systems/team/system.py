@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.findings import Finding
+from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate
+from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules, RuleChoice, RuleSet
+from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.team.agent_files import AgentFile
 from workrail_lint.systems.team.documents import (
     MARKDOWN,
     SUFFIXES,
@@ -18,15 +24,26 @@ from workrail_lint.systems.team.documents import (
     kind_by_name,
     place_by_path,
 )
+from workrail_lint.systems.team.options import TeamOptions, team_options
+from workrail_lint.systems.team.reading import finding, read_document, read_output, reading_findings
 from workrail_lint.systems.team.rules import RULES
-
-if TYPE_CHECKING:
-    from workrail_lint.rules.base import Rule
-    from workrail_lint.rules.ruleset import RuleChoice, RuleSet
-    from workrail_lint.rules.table import RuleInfo
-    from workrail_lint.systems.team.options import TeamOptions
-    from workrail_lint.systems.team.rules.base import Document, TeamRule
-    from workrail_lint.systems.team.session import Sessions
+from workrail_lint.systems.team.rules.base import (
+    AcceptanceDocument,
+    Backlog,
+    Document,
+    ExchangeDocument,
+    HistoryDocument,
+    InputDocument,
+    OutputDocument,
+    PlanDocument,
+    StatusDocument,
+    TeamRule,
+)
+from workrail_lint.systems.team.rules.walk import run_document, run_trace, run_unit
+from workrail_lint.systems.team.session import Sessions, leads_out, read_artifact
+from workrail_lint.systems.team.trace import Trace
+from workrail_lint.systems.team.unit import record_of, units_of
+from workrail_lint.systems.team.vocabulary import AgentName
 
 K = TeamKind
 # What these say depends on other files of the session, which no content key can speak for.
@@ -59,11 +76,6 @@ class TeamSystem(System):
         return None if kind is None else kind.value
 
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
-        from workrail_lint.systems.team.options import team_options
-        from workrail_lint.systems.team.reading import reading_findings
-        from workrail_lint.systems.team.rules.walk import run_document, run_trace
-        from workrail_lint.systems.team.unit import record_of
-
         options = team_options(settings.options)
         on_disk = settings.workspace is not None
         document, found = self._document(path, data, TeamKind(kind), options, on_disk)
@@ -71,8 +83,6 @@ class TeamSystem(System):
             return FileResult(found, cacheable=False)
         found += reading_findings(document.kind, document.reader, options.profile)
         if document.kind is K.TRACE and document.value:
-            from workrail_lint.systems.team.trace import Trace
-
             found += run_trace(self._rules(), Trace(document.value), options)
         elif document.reader.readable and (document.kind not in TREES or type(document.reader.value) is dict):
             found += run_document(self._rules(), document)
@@ -84,22 +94,6 @@ class TeamSystem(System):
         self, path: str, data: bytes | str, kind: TeamKind, options: TeamOptions, on_disk: bool
     ) -> tuple[Document | None, list[Finding]]:
         """The document with what is known around it; None when it is not to be judged."""
-        from workrail_lint.systems.team.agent_files import AgentFile
-        from workrail_lint.systems.team.reading import finding, read_document, read_output
-        from workrail_lint.systems.team.rules.base import (
-            AcceptanceDocument,
-            Backlog,
-            Document,
-            ExchangeDocument,
-            HistoryDocument,
-            InputDocument,
-            OutputDocument,
-            PlanDocument,
-            StatusDocument,
-        )
-        from workrail_lint.systems.team.session import leads_out
-        from workrail_lint.systems.team.vocabulary import AgentName
-
         known = self._known_sessions().of_file(path) if on_disk else None
         place, session = known if known is not None else (place_by_path(path), None)
         if on_disk and place is not None and leads_out(path, place.folder):
@@ -134,8 +128,6 @@ class TeamSystem(System):
 
     def _known_sessions(self) -> Sessions:
         if self._sessions is None:
-            from workrail_lint.systems.team.session import Sessions
-
             self._sessions = Sessions()
         return self._sessions
 
@@ -148,17 +140,14 @@ class TeamSystem(System):
         """The rules about whole sessions, for every session folder of a run that looked at a folder."""
         if not complete:
             return []  # files that were named are judged by themselves
-        from workrail_lint.systems.team.options import team_options
-        from workrail_lint.systems.team.rules.walk import run_unit
-        from workrail_lint.systems.team.unit import units_of
 
         found: list[Finding] = []
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         for unit in units_of(own, team_options(settings.options)):
             found += run_unit(self._rules(), unit)
         by_path: dict[str, list[Finding]] = {}
-        for finding in found:
-            by_path.setdefault(finding.path, []).append(finding)
+        for each in found:
+            by_path.setdefault(each.path, []).append(each)
         for path, findings in by_path.items():
             if path in own:
                 _locate_again(findings, path, TeamKind(own[path]["kind"]), settings.fingerprints)
@@ -172,18 +161,11 @@ def default_rules() -> RuleSet[TeamRule]:
 
 
 def _chosen_rules(choice: RuleChoice | None) -> RuleSet[TeamRule]:
-    from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules
-    from workrail_lint.systems.team.rules.base import TeamRule
-
     return LazyRules(RULES, TeamRule, choice, most=MOST_OF_A_RULE).for_document()
 
 
 def _locate_again(findings: list[Finding], path: str, kind: TeamKind, fingerprints: bool) -> None:
     """Findings made without the document get their spans from the file; one that is gone has none to give."""
-    from workrail_lint.documents.json_reader import MAX_BYTES
-    from workrail_lint.systems.team.reading import read_document
-    from workrail_lint.systems.team.session import read_artifact
-
     data = read_artifact(path, MAX_BYTES)
     if data is not None:
         _locate(findings, kind, read_document(kind, data), path, fingerprints)
@@ -196,8 +178,6 @@ def _locate(findings: list[Finding], kind: TeamKind, reader: Any, path: str, fin
 
 def _id_pointer(root: object, pointer: str) -> str:
     """A pointer in which tasks, decisions and criteria are named by their ids."""
-    from workrail_lint.documents import pointer as pointers
-
     if not pointer.startswith("/"):
         return pointer
     named: list[str] = []

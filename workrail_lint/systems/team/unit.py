@@ -6,6 +6,7 @@ a whole session ask for.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from workrail_lint.documents.nodes import numbered
@@ -15,7 +16,7 @@ from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document, HistoryDocument, StatusDocument
 from workrail_lint.systems.team.sections import Sections
-from workrail_lint.systems.team.session import Session
+from workrail_lint.systems.team.session import Session, list_files
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, task_ids_in
 
 K = TeamKind
@@ -65,7 +66,6 @@ def _short(text: str | None) -> str | None:
     """A string, cut to a readable length but still distinct from others."""
     if text is None or len(text) <= _LONGEST_ANSWER:
         return text
-    from hashlib import sha256
 
     return f"{text[:_LONGEST_ANSWER]} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
@@ -167,8 +167,6 @@ class Unit:
 
 def units_of(records: dict[str, dict[str, Any]], options: TeamOptions) -> list[Unit]:
     """The session folders among the files of a run: those that hold status.json, or a spec with its criteria."""
-    from workrail_lint.systems.team.session import list_files
-
     by_folder: dict[str, dict[str, dict[str, Any]]] = {}
     for path, record in records.items():
         by_folder.setdefault(record["folder"], {})[record["file"]] = {**record, "path": path}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import Enum
 from typing import Any, TypeGuard
 
@@ -329,8 +330,6 @@ def is_bare_command(value: object) -> TypeGuard[str]:
 
 def is_date(text: str) -> bool:
     """Return whether `2026-02-30` is a day."""
-    from datetime import date
-
     try:
         date(int(text[:4]), int(text[5:7]), int(text[8:10]))
     except ValueError:
@@ -356,7 +355,6 @@ def moment(value: object) -> Moment | None:
     match = _MOMENT.fullmatch(value) if type(value) is str else None
     if match is None or not is_date(match[0][:10]):
         return None
-    from datetime import date
 
     hour, minute, second = int(match[4]), int(match[5]), int(match[6])
     if hour > 23 or minute > 59 or second > 59:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import listed as listed
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.systems.team.vocabulary import CHECK_PREFIXES
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
 
 _LONGEST = 60
 _LONGEST_MESSAGE = 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
@@ -47,8 +48,6 @@ def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok
 
     A recorded run may name an IR instead: that of its session, whose source was not kept.
     """
-    from pathlib import Path
-
     if is_kept_ir(value["workflow"]):
         return read_kept_ir(os.path.join(folder, value["workflow"]))
 

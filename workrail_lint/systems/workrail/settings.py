@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity, unreadable
 from workrail_lint.systems.base import RunSettings
 
@@ -163,7 +164,6 @@ def resolve_bindings(bindings: object = None) -> Ok[Any] | Err[list[Finding]]:
     """The content of a bindings file: None when there is none; what it holds is judged later."""
     if bindings is None or not isinstance(bindings, str | os.PathLike):
         return Ok(bindings)
-    from workrail_lint.documents.json_reader import read_json
 
     read = read_file(os.fspath(bindings))
     if isinstance(read, Err):

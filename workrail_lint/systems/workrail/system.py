@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import FEW_PROBLEMS, MANY_PROBLEMS, JsonDocument, read_json
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate, reader_finding
+from workrail_lint.rules.ruleset import LazyRules, RuleChoice
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
+from workrail_lint.systems.workrail.check import cap_at_warning, check_document, declared_slots, entry_for
 from workrail_lint.systems.workrail.kinds import (
     Kind,
     in_routines_folder,
@@ -23,7 +26,10 @@ from workrail_lint.systems.workrail.kinds import (
     kind_of,
     may_be_ours,
 )
+from workrail_lint.systems.workrail.project_bindings import check_bindings_text, sections_of, unknown_slots
 from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.schema_findings import schema_findings
 from workrail_lint.systems.workrail.settings import Settings, workflow_settings
 from workrail_lint.systems.workrail.workflow_registry import (
     RENAMES,
@@ -33,11 +39,6 @@ from workrail_lint.systems.workrail.workflow_registry import (
     registry_findings,
     with_free_ids,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.rules.ruleset import LazyRules, RuleChoice
-    from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
 _MAYBE = "workflow?"
@@ -92,8 +93,6 @@ class WorkRailSystem(System):
         return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
-        from workrail_lint.systems.workrail.check import check_document, declared_slots, entry_for
-
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
         entry = entry_for(path, checked, settings)
@@ -113,8 +112,6 @@ class WorkRailSystem(System):
         return self._lazy_rules
 
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
-        from workrail_lint.systems.workrail.schema_findings import schema_findings
-
         return schema_findings(violations, value, extra=self._rules().extra_describing)
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
@@ -144,9 +141,6 @@ def _default_rules() -> LazyRules[WorkflowRule]:
 
 
 def _rules_of(choice: RuleChoice | None, extra: tuple[Rule, ...]) -> LazyRules[WorkflowRule]:
-    from workrail_lint.rules.ruleset import LazyRules
-    from workrail_lint.systems.workrail.rules.base import WorkflowRule
-
     return LazyRules(RULES, WorkflowRule, choice, tuple(rule for rule in extra if isinstance(rule, WorkflowRule)))
 
 
@@ -220,7 +214,6 @@ def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[s
     """Return what bindings files say about workflows that were looked at too, by path of the bindings file."""
     if not bindings:
         return {}
-    from workrail_lint.systems.workrail.project_bindings import unknown_slots
 
     declared: dict[str, set[str]] = {}
     for ident, _, _, slots, _, _ in workflows.values():
@@ -237,8 +230,6 @@ def _locate_again(findings: list[Finding], path: str) -> None:
 
 
 def _cap(findings: list[Finding]) -> None:
-    from workrail_lint.systems.workrail.check import cap_at_warning
-
     for finding in findings:
         if not finding.details.get("engine"):
             cap_at_warning(finding)
@@ -251,8 +242,6 @@ def _is_workflow(path: str, document: JsonDocument) -> bool:
 
 
 def _check_bindings(path: str, data: bytes | str) -> FileResult:
-    from workrail_lint.systems.workrail.project_bindings import check_bindings_text, sections_of
-
     document, findings = check_bindings_text(data)
     _assign_rule_facts(findings)
     locate(findings, document, path, value=document.value)

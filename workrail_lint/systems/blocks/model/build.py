@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from workrail_lint.documents.nodes import LEFT_OUT, Build, Node, place_below
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.systems.blocks.documents import BlockKind, validator
 from workrail_lint.systems.blocks.expressions import CONTRACT, Language
 from workrail_lint.systems.blocks.model.documents import (
@@ -19,9 +20,6 @@ from workrail_lint.systems.blocks.model.documents import (
     StudioWorkflow,
     UnresolvedConflict,
 )
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
 
 N = TypeVar("N", bound=Node)
 _CONFLICT = "/conflicts/0"  # where a single conflict is checked

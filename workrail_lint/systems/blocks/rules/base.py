@@ -7,20 +7,18 @@ the records beside it). Exactly one rule describes each violation of the schema,
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.rules.base import Report, Rule
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.blocks.documents import WITH_SCHEMA, BlockKind, validator
 from workrail_lint.systems.blocks.model.build import DocumentModels, definition_model
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.traces import Trace
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.rules.describing import Description
-    from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.units import Unit
 
 CONTRACT = "fixed by the block contract"
 ENGINES = "what shipped studio engines do, where the contract is silent"

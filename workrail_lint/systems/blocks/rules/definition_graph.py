@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import nearest
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import REPORTED_ELSEWHERE, Description
@@ -19,10 +19,6 @@ from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.systems.blocks.rules.samples import GATE, WORKFLOW_PATH, edge, node, workflow
 from workrail_lint.systems.blocks.vocabulary import ConditionType, VariableType, text_of
 from workrail_lint.systems.blocks.wording import json_type, shown
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-
 
 _LONGEST_CYCLE = 12
 MOST_CYCLES = 20

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
@@ -29,9 +30,6 @@ from workrail_lint.systems.blocks.rules.samples import (
 )
 from workrail_lint.systems.blocks.vocabulary import AgentNodeType, ConditionType, members
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
 
 _EMPTY_LISTS = ("/gates", "/variables", "/metadata/tags")
 _TEXT_LISTS = (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
@@ -27,9 +28,6 @@ from workrail_lint.systems.blocks.vocabulary import (
     text_of,
 )
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, shown_list, type_in_words
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
 
 _FILE = output_path()
 _EXTENDED = {"block-deliverables": "extended"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
@@ -48,10 +49,6 @@ from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
 from workrail_lint.systems.blocks.wording import json_type, shown, shown_list
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-
 
 _Conflict: TypeAlias = FirstCompleteWins | UserResolved | UnresolvedConflict
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from workrail_lint.documents.operations import Remove
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
@@ -18,9 +18,6 @@ from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, 
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, node, workflow
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, members
 from workrail_lint.systems.blocks.wording import shown, shown_list
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
 
 
 class GroupTooSmall(DefinitionRule):

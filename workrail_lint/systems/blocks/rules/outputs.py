@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Insert, Remove, Rename, Replace
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
@@ -22,10 +23,6 @@ from workrail_lint.systems.blocks.rules.samples import output, output_path
 from workrail_lint.systems.blocks.timestamps import parse_timestamp
 from workrail_lint.systems.blocks.vocabulary import SUMMARY_SENTENCES, BlockType, OutputStatus, members
 from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-
 
 OUTPUT_MEMBERS = (
     "blockId",

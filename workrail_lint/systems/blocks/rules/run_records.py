@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace, Respell
 from workrail_lint.documents.pointer import child
+from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
@@ -43,10 +45,6 @@ from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members
 from workrail_lint.systems.blocks.wording import json_type, shown
 
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.engine import Violation
-
-
 _ENV_FILE = env_path()
 _WANTED = {
     "STEP_INDEX": "a decimal number without a sign",
@@ -65,8 +63,6 @@ class EnvironmentRule(BlockRule):
 
 def patterns_in(text: str) -> list[str] | None:
     """The patterns of a variable; None if it is not a JSON array of strings."""
-    from workrail_lint.documents.json_reader import read_json
-
     document = read_json(text)
     value = document.value
     if not document.readable or document.problems or not isinstance(value, list):

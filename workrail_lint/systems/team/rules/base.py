@@ -10,9 +10,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.documents.jsonl_reader import JsonlDocument
+from workrail_lint.documents.markdown_reader import MarkdownDocument
 from workrail_lint.documents.nodes import numbered
+from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.yaml_reader import YamlDocument
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import WITH_SCHEMA, Exchange, Place, TeamKind, exchange_of
 from workrail_lint.systems.team.model.build import document_model, validator
@@ -30,6 +36,9 @@ from workrail_lint.systems.team.model.documents import (
     TaskBacklog,
 )
 from workrail_lint.systems.team.options import TeamOptions
+from workrail_lint.systems.team.sections import Sections
+from workrail_lint.systems.team.session import Session
+from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     Mode,
@@ -40,16 +49,7 @@ from workrail_lint.systems.team.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.documents.jsonl_reader import JsonlDocument
-    from workrail_lint.documents.markdown_reader import MarkdownDocument
-    from workrail_lint.documents.schema.engine import Violation
-    from workrail_lint.documents.yaml_reader import YamlDocument
-    from workrail_lint.rules.describing import Description
     from workrail_lint.systems.team.agent_files import AgentFile
-    from workrail_lint.systems.team.sections import Sections
-    from workrail_lint.systems.team.session import Session
-    from workrail_lint.systems.team.trace import Trace
     from workrail_lint.systems.team.unit import Unit
 
 # Where a rule comes from. The lenient profile lowers what was decided because the contract is silent.

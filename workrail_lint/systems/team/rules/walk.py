@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import nearest_span
@@ -28,14 +29,10 @@ from workrail_lint.systems.team.rules.base import (
     TeamRule,
 )
 from workrail_lint.systems.team.sections import Sections
+from workrail_lint.systems.team.trace import Trace
+from workrail_lint.systems.team.unit import Unit
 from workrail_lint.systems.team.vocabulary import Profile, items_of, members_of
 from workrail_lint.systems.team.wording import tidy_message
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.source_text import SourceText
-    from workrail_lint.findings import Finding
-    from workrail_lint.systems.team.trace import Trace
-    from workrail_lint.systems.team.unit import Unit
 
 
 def places(root: Any, pattern: str) -> list[tuple[str, Any]]:

@@ -209,8 +209,9 @@ class StandardNode(StepNode):
     @cached_property
     def has_bindings(self) -> bool:
         """Return whether one of the bound texts has a binding token; few steps have one."""
-        blocks = self.prompt_blocks
-        return (self.prompt is not None and BINDING_PREFIX in self.prompt) or (blocks is not None and blocks.has_bindings)
+        if self.prompt is not None and BINDING_PREFIX in self.prompt:
+            return True
+        return self.prompt_blocks is not None and self.prompt_blocks.has_bindings
 
     def bound_texts(self) -> Iterator[BoundText]:
         """Yield the texts in which binding tokens are resolved."""

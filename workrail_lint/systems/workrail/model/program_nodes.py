@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workrail_lint.documents.nodes import Node
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.workflow import FunctionDefinition
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.ir import (
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         RequiredContract,
         StepOutput,
     )
-    from workrail_lint.systems.workrail.model.workflow import FunctionDefinition
 
 _GATE_MARK = "#gate"
 

@@ -7,26 +7,25 @@ members of the workflow that have some. A required member may still be missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from workrail_lint.base.files import matches
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.findings import Finding, Fix
 from workrail_lint.rules.base import Report, Rule
+from workrail_lint.systems.workrail.author_texts import Group, texts_of
 from workrail_lint.systems.workrail.author_texts import Text as Text
-from workrail_lint.systems.workrail.author_texts import texts_of
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, Routine
+from workrail_lint.systems.workrail.compat import Normalized
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Use, builtin_uses
 from workrail_lint.systems.workrail.compiler.tokens import declared_slots
+from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.findings import Finding, Fix
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.author_texts import Group
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog, Routine
-    from workrail_lint.systems.workrail.compat import Normalized
-    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-    from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow
     from workrail_lint.systems.workrail.rules.variable_verdicts import Verdict
 
 
@@ -87,7 +86,6 @@ class WorkflowContext:
         patterns = self.options.get("new-files")
         if not isinstance(patterns, list) or not patterns:
             return False
-        from workrail_lint.base.files import matches
 
         return matches(self.path, str(self.options.get("root", ".")), [str(pattern) for pattern in patterns])
 

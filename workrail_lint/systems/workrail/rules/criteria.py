@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags, why_slow
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import child
@@ -15,6 +16,7 @@ from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
 from workrail_lint.systems.workrail.condition_logic import LOGIC
+from workrail_lint.systems.workrail.criteria_schema import problems
 from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement, judge
 from workrail_lint.systems.workrail.model.nodes import CombinationNode
 from workrail_lint.systems.workrail.model.workflow import (
@@ -330,8 +332,6 @@ class _PatternRule(CriteriaRule):
 
 def _patterns(criteria: Criteria) -> Iterator[tuple[str, str, ValidationRule]]:
     """Yield the pattern of each regex rule, its flags if they are valid, and the rule."""
-    from workrail_lint.base.regex_analysis import why_invalid_flags
-
     for rule in criteria.rules:
         if rule.type == "regex" and rule.pattern is not None:
             yield rule.pattern, "" if not rule.flags or why_invalid_flags(rule.flags) else rule.flags, rule
@@ -351,8 +351,6 @@ class CriteriaRegexInvalid(_PatternRule):
     good = {"type": "regex", "pattern": "(high|low)"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        from workrail_lint.base.regex_analysis import why_invalid
-
         for pattern, flags, rule in _patterns(criteria):
             problem = why_invalid(pattern, flags)
             if problem is not None:
@@ -373,8 +371,6 @@ class CriteriaRegexFlags(_PatternRule):
     good = {"type": "regex", "pattern": "finding", "flags": "i"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        from workrail_lint.base.regex_analysis import why_invalid_flags
-
         for rule in criteria.rules:
             problem = why_invalid_flags(rule.flags) if rule.type == "regex" and rule.flags is not None else None
             if problem is not None:
@@ -416,8 +412,6 @@ class CriteriaRegexBacktracking(_PatternRule):
 
     @staticmethod
     def _check(pattern: str, flags: str, pointer: str, step: Step, report: Report, is_name: bool = False) -> None:
-        from workrail_lint.base.regex_analysis import why_invalid, why_slow
-
         reason = why_slow(pattern, flags)
         if reason is not None and why_invalid(pattern, flags) is None:
             report(
@@ -459,8 +453,6 @@ class CriteriaRegexUntranslatable(_PatternRule):
     good = {"type": "regex", "pattern": "([a-z]+) \\1"}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        from workrail_lint.base.regex_analysis import analyze, why_invalid
-
         for pattern, flags, rule in _patterns(criteria):
             facts = analyze(pattern, flags)
             if facts is not None and facts.foreign and why_invalid(pattern, flags) is None:
@@ -559,8 +551,6 @@ class CriteriaContradiction(CriteriaRule):
             if short is not None:
                 return f"at least {js.text(rule.min)} characters are required, but at most {js.text(short)} allowed"
         if rule.type == "regex" and most is not None and rule.pattern is not None:
-            from workrail_lint.base.regex_analysis import analyze
-
             facts = analyze(rule.pattern, rule.flags or "")
             if facts is not None and facts.minimum > most:
                 return f"the pattern needs {facts.minimum} characters, but at most {js.text(most)} are allowed"
@@ -581,8 +571,6 @@ class CriteriaSchemaInvalid(CriteriaRule):
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule in criteria.rules:
             if rule.type == "schema" and "schema" in rule:
-                from workrail_lint.systems.workrail.criteria_schema import problems
-
                 for place, problem in problems(rule.raw["schema"]):
                     report(f"{rule.at('schema')}{place}", f"{label(criteria.step)}: invalid schema: {problem}")
 

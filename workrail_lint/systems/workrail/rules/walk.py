@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.model.workflow import Condition, Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import text_index
-
-if TYPE_CHECKING:
-    from workrail_lint.findings import Finding
 
 
 def run_rules(rules: RuleSet[WorkflowRule], workflow: WorkflowContext) -> list[Finding]:
