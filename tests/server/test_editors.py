@@ -80,6 +80,15 @@ def test_the_extension_pins_what_it_is_built_from() -> None:
     assert not [name for name, each in lock["packages"].items() if "resolved" in each or "funding" in each]
 
 
+def test_a_workspace_can_not_name_the_program_to_start() -> None:
+    manifest = _manifest()
+    settings = manifest["contributes"]["configuration"]["properties"]  # type: ignore[index]
+    assert {settings[name]["scope"] for name in ("workrail.path", "workrail.arguments")} == {"machine"}
+    untrusted = manifest["capabilities"]["untrustedWorkspaces"]  # type: ignore[index]
+    assert untrusted["supported"] == "limited"
+    assert set(untrusted["restrictedConfigurations"]) == {"workrail.path", "workrail.arguments"}
+
+
 def test_the_problem_matcher_reads_what_check_prints(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({**GOOD, "tittle": "x"}))
     ran = subprocess.run(

@@ -29,6 +29,12 @@ export class Client {
   async start(): Promise<void> {
     const settings = vscode.workspace.getConfiguration("workrail");
     if (!settings.get<boolean>("enable", true)) return;
+    if (isOfWorkspace(programOf(settings)) && !vscode.workspace.isTrusted) {
+      void vscode.window.showWarningMessage(
+        `WorkRail Lint: ${programOf(settings)} is a program of this workspace, so it is not started until you trust the workspace.`,
+      );
+      return;
+    }
     const client = new LanguageClient("workrail", "WorkRail Lint", serverOptions(settings), clientOptions());
     this.running = client;
     try {
@@ -36,9 +42,8 @@ export class Client {
       await client.setTrace(Trace.fromString(settings.get<string>("trace.server", "off")));
     } catch (problem) {
       this.running = undefined;
-      const program = settings.get<string>("path", "workrail-lint");
       void vscode.window.showErrorMessage(
-        `WorkRail Lint: ${program} can't be started (${String(problem)}). Install it with pip install 'workrail-lint[lsp]', or set workrail.path.`,
+        `WorkRail Lint: ${programOf(settings)} can't be started (${String(problem)}). Install it with pip install 'workrail-lint[lsp]', or set workrail.path.`,
       );
     }
   }
@@ -65,13 +70,23 @@ export class Client {
   }
 }
 
+function programOf(settings: vscode.WorkspaceConfiguration): string {
+  return settings.get<string>("path", "workrail-lint");
+}
+
+/** A bare name is looked up in PATH, an absolute path is the user's; a relative path leads into the workspace. */
+function isOfWorkspace(program: string): boolean {
+  return /[\\/]/u.test(program) && !path.isAbsolute(program);
+}
+
 function serverOptions(settings: vscode.WorkspaceConfiguration): ServerOptions {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
-  const named = settings.get<string>("path", "workrail-lint");
-  // A bare name is looked up in PATH; a relative path is one of the workspace.
-  const command = folder !== undefined && /[\\/]/u.test(named) ? path.resolve(folder, named) : named;
+  const program = programOf(settings);
+  const command = folder !== undefined && isOfWorkspace(program) ? path.resolve(folder, program) : program;
   const args = ["server", ...settings.get<string[]>("arguments", [])];
-  return { command, args, options: folder === undefined ? {} : { cwd: folder } };
+  // Windows looks for a bare name in the working folder first, so an untrusted workspace is not one.
+  const options = folder !== undefined && vscode.workspace.isTrusted ? { cwd: folder } : {};
+  return { command, args, options };
 }
 
 function clientOptions(): LanguageClientOptions {

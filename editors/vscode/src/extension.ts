@@ -16,6 +16,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (["enable", "path", "arguments"].some((name) => event.affectsConfiguration(`workrail.${name}`))) void client?.restart();
     }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => client?.restart()),
     vscode.window.onDidChangeTextEditorSelection((event) => preview.follow(event.textEditor)),
     vscode.workspace.onDidChangeTextDocument((event) => preview.refresh(event.document)),
   );

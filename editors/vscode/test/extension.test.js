@@ -83,3 +83,16 @@ test("a program that is not there is an error message, not a crash", async () =>
   assert.match(host.errors.join("\n"), /can't be started.*workrail\.path/u);
   await extension.deactivate();
 });
+
+test("a program inside an untrusted workspace is not started", async () => {
+  const settings = makeHost(folder, { "workrail.path": "./workrail-lint" }).vscode.workspace;
+  host.vscode.workspace.getConfiguration = settings.getConfiguration;
+  host.vscode.workspace.isTrusted = false;
+  fs.mkdirSync(folder, { recursive: true });
+  fs.writeFileSync(program, "#!/bin/sh\ntouch ran\n", { mode: 0o755 });
+  await extension.activate({ subscriptions: [] });
+  assert.match(host.warnings.join("\n"), /not started until you trust the workspace/u);
+  assert.ok(!fs.existsSync(path.join(folder, "ran")));
+  await extension.deactivate();
+  fs.rmSync(folder, { recursive: true, force: true });
+});

@@ -66,11 +66,12 @@ function makeHost(folder, settings) {
     open: new EventEmitter(), change: new EventEmitter(), save: new EventEmitter(), close: new EventEmitter(),
     selection: new EventEmitter(), configuration: new EventEmitter(), diagnostics: new EventEmitter(),
   };
-  const host = { diagnostics: new Map(), errors: [], commands: new Map(), panels: [], providers: new Map(), documents: [], emitters };
+  const host = { diagnostics: new Map(), errors: [], warnings: [], commands: new Map(), panels: [], providers: new Map(), documents: [], emitters };
   const channel = () => quiet({ name: "out", append() {}, appendLine() {}, replace() {}, clear() {}, show() {}, hide() {}, dispose() {} });
   const classes = { Disposable, EventEmitter, Position, Range, Diagnostic, CancellationTokenSource, CodeActionKind, Uri };
   const namespaces = {
     workspace: quiet({
+      isTrusted: true,
       workspaceFolders: [{ uri: Uri.file(folder), name: "test", index: 0 }],
       textDocuments: host.documents,
       notebookDocuments: [],
@@ -94,6 +95,7 @@ function makeHost(folder, settings) {
       onDidChangeTextEditorSelection: emitters.selection.event,
       createOutputChannel: channel,
       showErrorMessage: (text) => { host.errors.push(text); return Promise.resolve(undefined); },
+      showWarningMessage: (text) => { host.warnings.push(text); return Promise.resolve(undefined); },
       createWebviewPanel: (_type, title) => {
         const panel = { title, sent: [], webview: { html: "", postMessage: async (message) => panel.sent.push(message) }, onDidDispose: () => new Disposable(), dispose() {} };
         host.panels.push(panel);
