@@ -25,6 +25,7 @@ from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
 from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import Remark, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
+from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err
 
 PLAIN = workflow(step("first"), step("second"), step("third", notesOptional=True))
@@ -311,6 +312,45 @@ def test_an_altered_snapshot_is_not_believed(tmp_path: Path) -> None:
     assert problems
     assert all("differs from what was written" in problem for problem in problems)
     assert list(story_lines(story))
+
+
+LOOPED = {
+    "id": "each-item",
+    "type": "loop",
+    "title": "Each item",
+    "loop": {"type": "forEach", "items": "items", "itemVar": "item", "indexVar": "at", "maxIterations": 3},
+    "body": [step("handle-item", prompt="Handle {{item}} at {{at}}.")],
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"stepId":"handle-item"', '"stepId":"elsewhere"', 'names step "elsewhere", which its workflow does not have'),
+        ('"stepId":"handle-item"', '"stepId":"each-item"', 'names step "each-item", which its workflow does not have'),
+        ('"loopId":"each-item"', '"loopId":"elsewhere"', 'names loop "elsewhere", which its workflow does not have'),
+        ('"iteration":0', '"iteration":77', None),
+    ],
+)
+def test_a_forged_snapshot_is_named_where_its_prompt_would_be(
+    tmp_path: Path, old: str, new: str, problem: str | None
+) -> None:
+    """Digests are right, but the state is one that no run of the pinned workflow gets into."""
+    played = Session(workflow(step("first"), LOOPED), items=["a", "b"]).submit("Done.").submit("Done.").played()
+    log, forged = json.dumps(played.segments), {}
+    for ref, content in played.snapshots.items():
+        raw = canonical_bytes(content).decode().replace(old, new).encode()
+        log, forged[digest(raw)] = log.replace(ref, digest(raw)), json.loads(raw)
+    assert forged.keys() != played.snapshots.keys()
+    write(tmp_path, replace(played, segments=json.loads(log), snapshots=forged))
+    folder = DataFolder(str(tmp_path))
+    (story,) = stories(folder, played.session_id)
+    prompts = node_prompts(folder, story)
+    assert not isinstance(prompts, Err)
+    problems = [found["problem"] for found in prompts.value.values() if "problem" in found]
+    assert len(problems) == (problem is not None)
+    assert all(str(problem) in each for each in problems)
+    assert any("prompt" in found for found in prompts.value.values())
 
 
 _JSON = st.recursive(

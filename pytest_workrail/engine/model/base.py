@@ -278,8 +278,11 @@ class Shape(Generic[R]):
             case Ok(value):
                 return self.read_value(value)
 
-    def read_lines(self, raw: bytes) -> list[R] | None:
-        """Return the records of a file in one go; None unless each line is exactly what would be written."""
+    def read_lines(self, raw: bytes, *, any_ids: bool = False) -> list[R] | None:
+        """Return the records of a file in one go; None unless each line is exactly what would be written.
+
+        With `any_ids`, ids may have other forms than ours, as long as they have their length.
+        """
         try:
             records = self._decoder.decode_lines(raw)
             if _encoder.encode_lines(records) != raw:
@@ -288,7 +291,7 @@ class Shape(Generic[R]):
             return None
         if not all(record.is_plain for record in records) and _has_long_integer(raw):
             return None
-        return records if are_well_formed(records) else None
+        return records if any_ids or are_well_formed(records) else None
 
     def read_value(self, value: Json) -> Ok[R] | Err[CorruptionReason]:
         """Return the record in a decoded JSON value."""

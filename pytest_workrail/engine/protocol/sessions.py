@@ -290,7 +290,7 @@ def find_node(
 
 
 def open_node(loader: SessionLoader, session: Session, run: Run, node: Node) -> Ok[NodePosition] | Err[ToolError]:
-    """A node with its snapshot and program."""
+    """Return a node with its snapshot and program, which has all steps that the snapshot goes on from."""
     snapshot = loader.snapshot(node.snapshot_ref)
     if isinstance(snapshot, Err):
         return Err(from_content(snapshot.error))
@@ -299,7 +299,24 @@ def open_node(loader: SessionLoader, session: Session, run: Run, node: Node) -> 
     program = loader.programs.of(node.workflow_hash)
     if isinstance(program, Err):
         return program
+    foreign = _foreign_name(snapshot.value, program.value)
+    if foreign is not None:
+        message = f"The state of this node names {foreign}, which its workflow does not have."
+        return Err(precondition(message, "Start the workflow again, or restore the data folder."))
     return Ok(NodePosition(session, run, node, snapshot.value, program.value))
+
+
+def _foreign_name(snapshot: ExecutionSnapshot, program: Program) -> str | None:
+    """Return the pending step, or the loop around it, that a workflow does not have. Only a forged state names one."""
+    pending = snapshot.pending_step
+    if pending is None:
+        return None
+    index = program.index
+    for place in pending.loop_path:
+        if place.loop_id not in index.loops:
+            return f'loop "{place.loop_id}"'
+    is_step = pending.step_id in index.definitions and pending.step_id not in index.loops
+    return None if is_step else f'step "{pending.step_id}"'
 
 
 Written = Ok[None] | Err[ToolError]

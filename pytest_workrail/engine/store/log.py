@@ -78,7 +78,7 @@ def read_manifest(
     if js.is_blank(raw.decode("utf-8", "replace")):
         return ManifestReading((), None, None)
     # The store reads a manifest again after each append: `read_manifest_record` remembers its lines.
-    at_once = None if read is read_manifest_record else RECORDS.read_lines(raw)
+    at_once = None if read is read_manifest_record else RECORDS.read_lines(raw, any_ids=True)
     records, broken = read_lines(raw, read) if at_once is None else (at_once, None)
     unreadable = None
     if broken is not None:
@@ -117,7 +117,7 @@ def read_segment(
     session_id: SessionId, record: SegmentClosed, raw: bytes, read: Reader[Any] = read_event
 ) -> Ok[tuple[Event, ...]] | Err[StoreCorruption]:
     """The events of a segment whose bytes were verified. `read` decides what a line may hold."""
-    events: Sequence[Event] | None = EVENTS.read_lines(raw)
+    events: Sequence[Event] | None = EVENTS.read_lines(raw, any_ids=read is not read_event)
     broken: CorruptionReason | None = None
     if events is None:  # something is wrong somewhere, so one line after the other
         events, broken = read_lines(raw, read)
