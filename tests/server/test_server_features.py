@@ -16,7 +16,7 @@ from workrail_lint.server.actions import actions, fix_all, format_edit
 from workrail_lint.server.completion import completions
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.hover import hover
-from workrail_lint.server.names import Name, mentions, name_at
+from workrail_lint.server.names import Name, mentions, name_at, step_at, steps_by_id
 from workrail_lint.server.outline import folds, hints, prompt_tokens, symbols
 from workrail_lint.server.place import place_at, raw_offsets
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow
@@ -196,6 +196,19 @@ def test_symbols_and_folds() -> None:
     ]
     assert [inner.name for inner in found[3].inner] == [each["id"] for each in controlled_loop()["body"]]
     assert len(list(folds(opened(DOCUMENT)))) > 5
+
+
+@pytest.mark.parametrize("written", [{}, {"type": "lo"}, {"type": None}])
+def test_a_loop_keeps_its_body_while_its_type_is_being_written(written: dict[str, object]) -> None:
+    whole = controlled_loop()
+    loop = {name: value for name, value in whole.items() if name != "type"} | written
+    document = opened({"id": "demo", "name": "Demo", "steps": [{"id": "first", "prompt": "Do it."}, loop]})
+    first, second = symbols(document)
+    assert (first.kind, first.inner, second.name, second.kind) == ("step", (), whole["id"], "loop")
+    body = [each["id"] for each in whole["body"]]
+    assert [inner.name for inner in second.inner] == body
+    assert list(steps_by_id(document)) == ["first", whole["id"], *body]
+    assert step_at(document, second.inner[0].start) == body[0]
 
 
 def test_hints_and_tokens() -> None:

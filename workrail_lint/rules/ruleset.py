@@ -129,42 +129,44 @@ class Reporter:
 Calls = dict[str, list[tuple[Callable[..., object], Reporter]]]
 
 
+class _Hooked(Generic[R]):
+    """A rule with the hooks it has of its own."""
+
+    __slots__ = ("is_asked", "methods", "rule")
+
+    def __init__(self, rule: R, own: frozenset[str], base: type[R]) -> None:
+        self.rule = rule
+        names = [name for name in vars(base) if name.startswith("check_") and name in own]
+        self.methods: list[tuple[str, Callable[..., object]]] = [(name, getattr(rule, name)) for name in names]
+        self.is_asked = "applies" in own  # only rules that can answer no are asked whether they apply
+
+
+def _hooked(rules: Iterable[R], base: type[R], known: Mapping[str, RuleInfo]) -> list[_Hooked[R]]:
+    """Return the rules that have hooks. `known` says of some rules, by name, which; the others are looked at."""
+    all_rules = [
+        _Hooked(rule, known[rule.name].hooks if rule.name in known else _overridden(type(rule), base), base)
+        for rule in rules
+    ]
+    return [hooked for hooked in all_rules if hooked.methods]
+
+
 class RuleSet(Generic[R]):
     """Rules sorted by the hooks they have, so that a hook costs only the rules that use it."""
 
-    def __init__(
-        self,
-        rules: Iterable[R],
-        base: type[R],
-        most: int | None = None,
-        known: Mapping[str, RuleInfo] | None = None,
-    ) -> None:
-        """`known` says of some rules, by name, which hooks they have; the others are looked at."""
+    def __init__(self, rules: Iterable[R], base: type[R], most: int | None = None) -> None:
         self.collector = Collector(most)
-        self.reporters: list[Reporter] = []
         self.hooks: Calls = {}
-        # Only rules that can answer no are asked whether they apply.
         self.asked: list[tuple[R, Reporter]] = []
-        names = {name for name in vars(base) if name.startswith("check_")}
-        for rule in rules:
-            info = None if known is None else known.get(rule.name)
-            own = _overridden(type(rule), base) if info is None else info.hooks
-            hooks = own & names
-            if hooks:
-                report = Reporter(rule, self.collector)
-                self.reporters.append(report)
-                for hook in hooks:
-                    self.hooks.setdefault(hook, []).append((getattr(rule, hook), report))
-                if "applies" in own:
-                    self.asked.append((rule, report))
+        self.add(_hooked(rules, base, {}))
 
-    def include(self, other: RuleSet[R]) -> None:
-        """Add the rules of another set, to report into the collector of this one."""
-        reporters = {report: Reporter(report.rule, self.collector) for report in other.reporters}
-        for hook, calls in other.hooks.items():
-            self.hooks.setdefault(hook, []).extend([(check, reporters[report]) for check, report in calls])
-        self.asked += [(rule, reporters[report]) for rule, report in other.asked]
-        self.reporters += reporters.values()
+    def add(self, rules: Iterable[_Hooked[R]]) -> None:
+        """Add rules, to report into the collector of this set."""
+        for hooked in rules:
+            report = Reporter(hooked.rule, self.collector)
+            for hook, check in hooked.methods:
+                self.hooks.setdefault(hook, []).append((check, report))
+            if hooked.is_asked:
+                self.asked.append((hooked.rule, report))
 
     def calls(self, hook: str) -> list[tuple[Callable[..., object], Reporter]]:
         """Return the methods to call for a hook, each with the reporter to pass to it."""
@@ -197,14 +199,14 @@ def _overridden(rule: type[Rule], base: type[Rule]) -> frozenset[str]:
 class _Group(Generic[R]):
     """Rules that need the same of a document."""
 
-    __slots__ = ("infos", "needs", "rules", "set", "words")
+    __slots__ = ("hooked", "infos", "needs", "rules", "words")
 
     def __init__(self, needs: frozenset[str] | None, words: tuple[str, ...] | None) -> None:
         self.needs = needs
         self.words = words
         self.infos: list[RuleInfo] = []
         self.rules: list[R] = []  # those that no table describes
-        self.set: RuleSet[R] | None = None
+        self.hooked: list[_Hooked[R]] | None = None  # all of them, once loaded
 
 
 class LazyRules(Generic[R]):
@@ -245,14 +247,11 @@ class LazyRules(Generic[R]):
                 continue
             if has is not None and group.words is not None and not has(group.words):
                 continue
-            chosen.include(self._loaded(group) if group.set is None else group.set)
+            if group.hooked is None:
+                rules = [*self._table.rules(group.infos), *group.rules]
+                group.hooked = _hooked(rules, self._base, {info.name: info for info in group.infos})
+            chosen.add(group.hooked)
         return chosen
-
-    def _loaded(self, group: _Group[R]) -> RuleSet[R]:
-        rules = [*self._table.rules(group.infos), *group.rules]
-        known = {info.name: info for info in group.infos}
-        group.set = RuleSet(rules, self._base, known=known)
-        return group.set
 
 
 def _is_active(rule: Rule | RuleInfo, active: set[str] | None) -> bool:

@@ -21,8 +21,8 @@ from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import read_for_compiling
-from workrail_lint.systems.workrail.model.build import workflow_model
-from workrail_lint.systems.workrail.model.workflow import Workflow
+from workrail_lint.systems.workrail.model.build import step_model, workflow_model
+from workrail_lint.systems.workrail.model.workflow import Step, Workflow
 
 CONFIGURATION = "configuration"
 # Kinds that are described by the schema of another.
@@ -130,6 +130,12 @@ class OpenDocument:
         return workflow_model(self.value if self.is_workflow and isinstance(self.value, dict) else {})
 
     @cached_property
+    def steps(self) -> list[Step]:
+        """The steps of the top level and of inline bodies, in order."""
+        tops = [_meant(step) for step in self.workflow.steps]
+        return [step for top in tops for step in (top, *top.body_steps)]
+
+    @cached_property
     def analysis(self) -> Analysis | None:
         """Return what is known about variables; for a workflow that does not compile, as far as that goes."""
         if not self.is_workflow or self.workflow.raw is not self.value:
@@ -197,3 +203,13 @@ class OpenDocument:
         if end >= len(offsets):
             return None
         return node.start + offsets[start], node.start + offsets[end]
+
+
+def _meant(step: Step) -> Step:
+    """Return the loop that a step with a body is going to be, else the step.
+
+    While its `type` is missing or half written, the model takes it for a standard step, which has no body.
+    """
+    if step.kind != "standard" or "body" not in step:
+        return step
+    return step_model({**step.raw, "type": "loop"}, step.pointer)

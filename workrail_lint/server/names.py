@@ -149,7 +149,7 @@ def _reference_ids(document: OpenDocument) -> set[str]:
 
 def steps_by_id(document: OpenDocument) -> dict[str, Step]:
     """Return the steps that have an id, those of loop bodies after their loop."""
-    return {step.id: step for step in document.workflow.all_steps if step.has("id")}
+    return {step.id: step for step in document.steps if step.has("id")}
 
 
 def _is_step(tokens: tuple[str, ...]) -> bool:
@@ -159,7 +159,7 @@ def _is_step(tokens: tuple[str, ...]) -> bool:
 def step_at(document: OpenDocument, offset: int) -> str | None:
     """The id of the step that an offset is in, the inner one in a loop."""
     result = None
-    for step in document.workflow.all_steps:
+    for step in document.steps:
         place = document.range_of(step.pointer)
         if place is not None and place[0] <= offset <= place[1] and step.has("id"):
             result = step.id

@@ -54,7 +54,7 @@ def symbols(document: OpenDocument) -> list[Symbol]:
 
 def _steps(document: OpenDocument) -> list[Symbol]:
     result: list[Symbol] = []
-    for step in document.workflow.all_steps:
+    for step in document.steps:
         place, name = document.range_of(step.pointer), document.range_of(step.at("id"))
         if place is None:
             continue

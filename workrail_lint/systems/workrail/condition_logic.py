@@ -47,7 +47,7 @@ def normal_text(text: str) -> str:
 
 def is_structure(operand: object) -> bool:
     """Return whether a condition compares with an object or a list, which nothing equals."""
-    return isinstance(operand, dict | list)
+    return isinstance(operand, (dict, list))
 
 
 def comparisons(condition: dict[str, Any]) -> list[str]:

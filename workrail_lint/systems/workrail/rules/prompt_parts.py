@@ -81,21 +81,27 @@ class PromptBlockBlank(WorkflowRule):
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
             return
-        for value, place, what in self._block_values(step.prompt_blocks):
+        for section, token, value in self._block_values(step.prompt_blocks):
             if self._is_blank(value):
-                report(step.prompt_blocks.at(*place), f"{label(step)}: {what} is blank; fill it in or remove it")
+                match token:
+                    case None:
+                        place, what = step.prompt_blocks.at(section), "the goal"
+                    case int():
+                        place, what = step.prompt_blocks.at(section, token), f"item {token + 1} of {section}"
+                    case str():
+                        place, what = step.prompt_blocks.at(section, token), f"the output {quoted(token)}"
+                report(place, f"{label(step)}: {what} is blank; fill it in or remove it")
 
     @staticmethod
-    def _block_values(blocks: PromptBlocks) -> Iterator[tuple[PromptValue, tuple[Token, ...], str]]:
-        """Yield everything in the blocks that could be blank, with its place and its name in messages."""
+    def _block_values(blocks: PromptBlocks) -> Iterator[tuple[str, Token | None, PromptValue]]:
+        """Yield everything in the blocks that could be blank, with its section and its place there."""
         if blocks.goal is not None:
-            yield blocks.goal, ("goal",), "the goal"
-        sections = {"constraints": blocks.constraints, "procedure": blocks.procedure, "verify": blocks.verify}
-        for section, items in sections.items():
+            yield "goal", None, blocks.goal
+        for section, items in blocks.sections:
             for index, item in numbered(items):
-                yield item, (section, index), f"item {index + 1} of {section}"
+                yield section, index, item
         for name, value in blocks.output_required.items():
-            yield value, ("outputRequired", name), f"the output {quoted(name)}"
+            yield "outputRequired", name, value
 
     @staticmethod
     def _is_blank(value: PromptValue) -> bool:

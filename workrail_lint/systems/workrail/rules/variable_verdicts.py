@@ -141,7 +141,7 @@ def _goes_both_ways(leaf: Comparison) -> bool:
 
 def is_odd(leaf: Condition) -> bool:
     """Return whether another rule reports the comparison: with a structure, or with several things at once."""
-    if len(leaf.raw) > 2 or any(name in leaf for name in LOGIC):
+    if len(leaf.raw) > 2 or not leaf.raw.keys().isdisjoint(LOGIC):
         return True
     if "in" in leaf:
         return not leaf.in_ or any(map(is_structure, leaf.in_))
