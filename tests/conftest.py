@@ -7,11 +7,14 @@ from __future__ import annotations
 import gc
 import os
 import pkgutil
+import re
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from shutil import which
 
 import pytest
 from effort import FEW
@@ -28,8 +31,37 @@ settings.register_profile("deep", deadline=None, print_blob=True, max_examples=4
 settings.load_profile("few")
 
 
-def pytest_configure() -> None:
+class _Optional:
+    """Skips a test that needs git or Node where that is not installed, whether the test starts it or our code does.
+
+    A plugin and not two hooks of this file, which would not hear of the scenarios in `fixtures/`.
+    """
+
+    @contextmanager
+    def _skipping(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            for program in ("git", "node", "npm"):
+                started = isinstance(error, FileNotFoundError) and error.filename == program
+                if (started or re.search(rf"{program}(, which)? is not installed", str(error))) and not which(program):
+                    pytest.skip(f"{program} is not installed")
+            raise
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        with self._skipping():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        with self._skipping():
+            return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Let an interrupt interrupt, also where a shell started the suite in the background, which ignores it."""
+    config.pluginmanager.register(_Optional())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

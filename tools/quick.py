@@ -53,7 +53,7 @@ TESTS = {
     "workrail_lint/systems/blocks/rules": ("tests/blocks", "tests/rules"),
     "workrail_lint/systems/scenario": ("tests/scenarios",),
     "workrail_lint/systems/team/rules": ("tests/rules", "tests/team"),
-    "workrail_lint/systems/workrail/analysis": ("tests/workrail/rules",),
+    "workrail_lint/systems/workrail/analysis": ("tests/workrail/analysis", "tests/workrail/rules"),
     "workrail_lint/systems/workrail/graph": ("tests/cli/test_cli_graph.py", "tests/workrail/graph"),
     "workrail_lint/systems/workrail/rules": ("tests/rules", "tests/workrail/rules"),
     "workrail_lint/systems/workrail/schema_findings.py": ("tests/workrail/test_schema_findings.py",),

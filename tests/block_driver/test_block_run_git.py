@@ -16,7 +16,7 @@ from block_runs import data, edge, group, node, run, workflow
 
 from pytest_workrail.systems.blocks import ScenarioInvalid
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.workspaces import Repository, is_git_installed
+from pytest_workrail.systems.blocks.workspaces import Repository
 from pytest_workrail.systems.kernel.run import remove_tree
 
 LANES = [f"lane{number:02}" for number in range(20)]
@@ -180,11 +180,6 @@ def test_a_worktree_that_was_damaged_is_removed_too(tmp_path: Path) -> None:
     repository.forget_worktrees()
     assert not tree.exists()
     assert repository.worktrees() == [str(folder)]
-
-
-def test_git_is_there() -> None:
-    """Without it these tests would show nothing."""
-    assert is_git_installed()
 
 
 def test_without_git_a_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

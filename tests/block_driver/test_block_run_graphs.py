@@ -43,7 +43,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
     containers=st.sampled_from(("warm", "cold")),
 )
 @settings(
-    max_examples=times(30, deep=1_200),
+    max_examples=times(30, deep=240),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -57,7 +57,7 @@ def bent(draw: st.DrawFn) -> Any:
 
 
 @given(bent())
-@settings(max_examples=times(150, deep=6_000), deadline=None)
+@settings(max_examples=times(150, deep=1_200), deadline=None)
 def test_schema_and_model_agree(value: Any) -> None:
     assert (VALIDATOR.violations(value) == []) == is_accepted(value)
 

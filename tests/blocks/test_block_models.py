@@ -42,7 +42,7 @@ KINDS: dict[str, tuple[type[BaseModel], BlockKind, bool, dict[str, Any]]] = {
     f"studio-fan-in{EXTENDED}": (ExtendedFanInResult, BlockKind.FAN_IN, True, EXTENDED_FAN_IN),
 }
 RUST = {name: jsonschema_rs.Draft7Validator(load_schema(name)) for name in KINDS}
-EXHAUSTIVE = settings(max_examples=times(25, deep=800), deadline=None, suppress_health_check=list(HealthCheck))
+EXHAUSTIVE = settings(max_examples=times(25, deep=160), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def accepts(model: type[BaseModel], document: Any) -> bool:

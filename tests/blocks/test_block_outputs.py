@@ -93,7 +93,7 @@ def test_profiles() -> None:
     assert judged(tests, "t", extended=True) == Ok(tests)
 
 
-@settings(max_examples=times(30, deep=1_200), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(30, deep=240), deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated(examples.OUTPUT))
 def test_what_is_accepted_fits_the_schema(value: Any) -> None:
     result = judged(value, examples.OUTPUT["blockId"])

@@ -331,7 +331,7 @@ PARTS = {
 }
 
 
-@hypothesis_settings(max_examples=times(30, deep=1_200), deadline=None, suppress_health_check=list(HealthCheck))
+@hypothesis_settings(max_examples=times(30, deep=240), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_unit_is_too_odd_to_check(data: st.DataObject) -> None:
     records = {

@@ -68,7 +68,7 @@ _VALUES = st.recursive(
 _SCHEMA = {"$ref": "#/d", "d": {"properties": {name: {"$ref": "#/d"} for name in "dcba"}, "items": {"$ref": "#/d"}}}
 
 
-@settings(max_examples=times(40, deep=1_600), deadline=None)
+@settings(max_examples=times(40, deep=320), deadline=None)
 @given(_VALUES, st.integers(0, 2))
 def test_only_the_order_changes_and_only_once(value: Any, indent: int) -> None:
     walk = SchemaWalk(_SCHEMA)

@@ -127,7 +127,7 @@ def test_the_budget() -> None:
     assert len(listed.entries) + listed.omitted == 20
 
 
-@settings(deadline=None, max_examples=times(40, deep=1_600))
+@settings(deadline=None, max_examples=times(40, deep=320))
 @given(
     st.lists(
         st.sampled_from(

@@ -183,13 +183,13 @@ def preferred_by_definition(story):
 
 
 @given(stories(max_size=12))
-@settings(deadline=None, max_examples=times(40, deep=1_600))
+@settings(deadline=None, max_examples=times(40, deep=320))
 def test_the_preferred_tip_is_the_defined_one(story):
     assert story.run.preferred_tip == preferred_by_definition(story)
 
 
 @given(stories(), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=times(25, deep=800))
+@settings(deadline=None, max_examples=times(25, deep=160))
 def test_clocks_decide_nothing(story, chance):
     events = story.truth.events
     other = tuple(event.replaced(timestamp_ms=chance.randint(1, 10**12)) for event in events)
@@ -197,7 +197,7 @@ def test_clocks_decide_nothing(story, chance):
 
 
 @given(stories())
-@settings(deadline=None, max_examples=times(25, deep=800))
+@settings(deadline=None, max_examples=times(25, deep=160))
 def test_every_run_is_a_tree_of_its_parents(story):
     run = story.run
     for node in run.nodes.values():
@@ -233,7 +233,7 @@ def test_logs_that_differ_only_in_what_python_calls_equal_are_told_apart():
 
 
 @given(stories(max_size=10))
-@settings(deadline=None, max_examples=times(25, deep=800))
+@settings(deadline=None, max_examples=times(25, deep=160))
 def test_reading_on_gives_what_reading_anew_gives(story):
     events = story.truth.events
     for plan in story.plans:

@@ -189,7 +189,7 @@ def test_plain_facts():
 
 
 @given(stories())
-@settings(deadline=None, max_examples=times(25, deep=800))
+@settings(deadline=None, max_examples=times(25, deep=160))
 def test_without_forks_the_context_of_the_tip_is_the_context_of_the_run(story):
     run = story.run
     if all(len(run.children(node)) <= 1 for node in run.nodes):

@@ -119,7 +119,7 @@ def test_indexes_out_of_order_are_the_caller_s_business():
 
 
 @given(stories())
-@settings(deadline=None, max_examples=times(25, deep=800))
+@settings(deadline=None, max_examples=times(25, deep=160))
 def test_a_path_tells_each_advance_once_in_order(story):
     outputs, run = project_outputs(story.truth.events).value, story.run
     for node in run.nodes:

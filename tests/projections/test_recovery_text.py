@@ -179,7 +179,7 @@ def test_a_checkpoint_counts_as_a_child():
 
 
 @given(stories(), st.text(max_size=30), st.sampled_from([OLDEST, NEWEST]))
-@settings(deadline=None, max_examples=times(30, deep=1_200))
+@settings(deadline=None, max_examples=times(30, deep=240))
 def test_small_stories_are_told_whole(story, functions, policy):
     for node in story.run.nodes:
         text = told(story, node, functions=functions, policy=policy)
@@ -190,7 +190,7 @@ def test_small_stories_are_told_whole(story, functions, policy):
 @given(
     st.lists(st.integers(1, 4096), min_size=1, max_size=12), st.integers(0, 30000), st.sampled_from([OLDEST, NEWEST])
 )
-@settings(deadline=None, max_examples=times(30, deep=1_200))
+@settings(deadline=None, max_examples=times(30, deep=240))
 def test_no_text_exceeds_its_budget_and_what_is_missing_is_said(sizes, functions, policy):
     story, nodes = linear(*(("é" * (length // 2) or "x") for length in sizes))
     for node in (nodes[0], nodes[len(nodes) // 2], nodes[-1]):

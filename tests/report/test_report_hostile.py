@@ -106,7 +106,7 @@ def reports(draw: st.DrawFn) -> ReportData:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=times(30, deep=1_200))
+@settings(max_examples=times(30, deep=240))
 @given(data=reports())
 def test_any_text_is_harmless(name: str, data: ReportData) -> None:
     assert_harmless(name, render(name, data))

@@ -67,7 +67,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=times(40, deep=1_600), deadline=None)
+@settings(max_examples=times(40, deep=320), deadline=None)
 @given(_JSON, st.data())
 def test_the_place_of_a_value_is_its_pointer(value: Any, data: Any) -> None:
     document = opened(json.dumps({"x": value}, indent=1), "a.json")

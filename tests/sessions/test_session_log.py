@@ -360,7 +360,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=times(25, deep=800))
+@settings(max_examples=times(25, deep=160))
 @given(where=st.integers(0, len(SAMPLE.events) - 1), data=st.data())
 def test_a_forged_log_never_makes_a_reader_trip(
     tmp_path_factory: pytest.TempPathFactory, where: int, data: st.DataObject

@@ -157,7 +157,7 @@ def test_an_imported_session_can_be_exported_and_continued(bundle):
 
 
 @given(stories())
-@settings(deadline=None, max_examples=times(25, deep=800))
+@settings(deadline=None, max_examples=times(25, deep=160))
 def test_projections_do_not_notice_export_and_import(story):
     home = fresh_home()
     session_id = bring_in(exported(story), home).value
@@ -329,7 +329,7 @@ def test_the_closed_set_of_refusals():
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=times(75, deep=3_000))
+@settings(deadline=None, max_examples=times(75, deep=600))
 def test_no_single_byte_can_be_changed_without_being_noticed_or_harmless(data, the_raw_bundle):
     raw, whole = the_raw_bundle
     place = data.draw(st.integers(0, len(raw) - 1))

@@ -115,7 +115,7 @@ _NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=times(30, deep=1_200), suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=times(30, deep=240), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.lists(
         st.dictionaries(_NAMES, _SCALARS | st.just("\n      - cmd: npm test\n      - npm run x"), min_size=1),

@@ -250,7 +250,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=times(75, deep=3_000), deadline=None)
+@settings(max_examples=times(75, deep=600), deadline=None)
 @given(st.lists(VALUES, max_size=4), VALUES)
 def test_any_shape_can_be_analysed_and_comes_out_alike(steps: list[Any], other: Any) -> None:
     definition = {"id": "demo.a", "steps": steps, "metaGuidance": other, "features": other, "extensionPoints": other}

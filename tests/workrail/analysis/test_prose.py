@@ -163,7 +163,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=30).map("".join)
 
 
-@settings(max_examples=times(100, deep=4_000), deadline=None)
+@settings(max_examples=times(100, deep=800), deadline=None)
 @given(TEXTS)
 def test_any_text_can_be_read_and_reads_alike_twice(text: str) -> None:
     start = text.find(NAME)

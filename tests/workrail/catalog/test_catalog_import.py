@@ -394,7 +394,7 @@ TEXTS = st.text(max_size=12)
     st.lists(NAMES, max_size=3),
     st.randoms(use_true_random=False),
 )
-@settings(deadline=None, max_examples=times(25, deep=800), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=times(25, deep=160), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_order_in_which_an_engine_lists_things_leaves_no_trace(
     tmp_path: Path, features: dict[str, list[str]], refs: dict[str, str], contracts: list[str], chance: Any
 ) -> None:

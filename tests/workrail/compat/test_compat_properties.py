@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.compat import Policy, normalize
 from workrail_lint.systems.workrail.compat.normalize import is_design_form
 from workrail_lint.systems.workrail.compat.rewrite import rewrite
 
-SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times(25, deep=1_000))
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times(25, deep=200))
 ANY = design_documents() | damaged_documents() | JSON
 POLICIES = st.sampled_from(list(Policy))
 

@@ -142,7 +142,7 @@ def _workflows(draw: Any) -> list[dict[str, Any]]:
     return steps
 
 
-@settings(max_examples=times(30, deep=1_200), deadline=None)
+@settings(max_examples=times(30, deep=240), deadline=None)
 @given(_workflows())
 def test_everything_is_drawn_once_in_order_and_nothing_overlaps(steps: list[dict[str, Any]]) -> None:
     made = compile_workflow(workflow(*steps))

@@ -58,7 +58,7 @@ def test_all_validators_agree_on_mutants(kind: str, data: st.DataObject) -> None
     assert model_accepts(model, document) == (not violations), violations
 
 
-@settings(max_examples=times(30, deep=1_200), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(30, deep=240), deadline=None, suppress_health_check=list(HealthCheck))
 @given(document=mutated(WORKFLOW))
 def test_the_python_library_agrees_too(document: Any) -> None:
     # Fewer examples, because this one takes a hundred times as long.

@@ -275,7 +275,7 @@ VALUE = st.recursive(
 )
 
 
-@settings(max_examples=times(150, deep=6_000), deadline=None)
+@settings(max_examples=times(150, deep=1_200), deadline=None)
 @example({"var": "a", "in": 5})
 @example({"and": 5})
 @given(VALUE)

@@ -52,7 +52,7 @@ def test_a_step_outside_loops_may_be_long() -> None:
     assert names(loop_text.LoopPromptLong, {**loop(), "body": "first-step"}, step(prompt="x" * 3000)) == []
 
 
-@settings(max_examples=times(150, deep=6_000))
+@settings(max_examples=times(150, deep=1_200))
 @given(st.text(alphabet="{}?:a ", max_size=24))
 def test_expressions_are_found_as_the_engine_finds_them(text: str) -> None:
     assert list(expressions(text)) == re.findall(r"\{\{([^}]*)\}\}", text)
