@@ -48,6 +48,7 @@ TESTS = {
     "pytest_workrail/engine/model": ("tests/events", "tests/model", "tests/projections", "tests/protocol"),
     "pytest_workrail/engine/store/plan.py": ("tests/events", "tests/store"),
     "pytest_workrail/run": ("tests/agents", "tests/run"),
+    "pytest_workrail/sessions/recording.py": ("tests/mcp/test_serve_record.py", "tests/sessions"),
     "pytest_workrail/systems/blocks": ("tests/block_driver",),
     "pytest_workrail/systems/kernel": ("tests/block_driver", "tests/driver_kernel", "tests/team_driver"),
     "pytest_workrail/systems/team": ("tests/team_driver",),
