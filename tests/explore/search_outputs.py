@@ -17,7 +17,18 @@ sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from planted import WORKFLOWS
 
 from pytest_workrail.cli import main
+from pytest_workrail.explore.mutation_operators import injections_of, mutants
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.workrail.compile import compile_workflow
 
+ROOT = Path(__file__).resolve().parents[2]
+LOOPS = (
+    {"type": "while", "condition": {"var": "open", "equals": True}},
+    {"type": "until", "condition": {"var": "done", "equals": True}},
+    {"type": "for", "count": 2},
+    {"type": "forEach", "items": "things", "itemVar": "thing"},
+)
 EXPECTED = Path(__file__).parent / "expected"
 # Loops with a decision; a confirmation. Each command runs where it has something to find.
 SEARCHES = {
@@ -43,7 +54,33 @@ def outputs(folder: Path) -> dict[str, str]:
             answer = _said(command, str(path), *([] if command == "generate" else options[command]), "--json")
             found[f"{command}-{name}.txt"] = said.replace(str(folder), "FOLDER")
             found[f"{command}-{name}.json"] = answer.replace(str(folder), "FOLDER")
+    found["mutants.txt"] = mutant_lines()
     return found
+
+
+def mutant_lines() -> str:
+    """Every mutant of the shipped workflows and of a workflow with every kind of loop, one on a line."""
+    steps = [
+        {
+            "id": f"loop-{number}",
+            "type": "loop",
+            "title": "Loop",
+            "loop": {**loop, "maxIterations": 2},
+            "body": [{"id": f"inner-{number}", "title": "Inner", "prompt": "Do it."}],
+        }
+        for number, loop in enumerate(LOOPS)
+    ]
+    loops = {"id": "demo.loops", "name": "Loops", "description": "All kinds.", "version": "1.0.0", "steps": steps}
+    lines: list[str] = []
+    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), loops):
+        made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
+        assert isinstance(made, Ok), made.error
+        lines += [
+            f"{mutant.id} {digest(canonical_bytes(mutant.apply(made.value.ir)))[7:19]} "
+            f"{mutant.pointer} {' '.join(mutant.beside)}: {mutant.change}"
+            for mutant in mutants(made.value.ir, injections_of(made.value))
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def _said(*arguments: str) -> str:
