@@ -1,11 +1,17 @@
-"""The mutation tool: which changes it makes to a module, what it leaves alone, and which modules it draws."""
+"""The mutation tool: which changes it makes to a module, what it leaves alone, which it draws, and who notices them."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from tools.mutation import mutants
-from tools.mutation_sample import CORES, drawn_modules
+from tools import mutation
+from tools.mutation import Mutant, RecordedTest, mutants, mutated
+from tools.mutation_sample import CORES, drawn
 
 
 @pytest.mark.parametrize(
@@ -24,6 +30,8 @@ from tools.mutation_sample import CORES, drawn_modules
         ("def f():\n    return a", ["return: return a -> return None"]),
         ("x = [a for a in b if c]", ["filter: for a in b if c -> for a in b"]),
         ("x = a if b else c", ["condition: a if b else c -> a if not b else c"]),
+        ("x = any(a)", ["opposite: any(a) -> all(a)"]),
+        ("x = f(a, b=c)", ["argument: f(a, b=c) -> f(a)"]),
     ],
 )
 def test_a_change_is_made(source: str, changes: list[str]) -> None:
@@ -40,6 +48,8 @@ def test_a_change_is_made(source: str, changes: list[str]) -> None:
         "class A:\n    __slots__ = ('a',)",
         "Kind = Literal['a']",
         "def f():\n    return",
+        "class A(B, frozen=True): ...",
+        "raise AssertionError('a')",
     ],
 )
 def test_what_is_no_behaviour_is_left_alone(source: str) -> None:
@@ -48,16 +58,53 @@ def test_what_is_no_behaviour_is_left_alone(source: str) -> None:
 
 def test_a_mutant_is_the_whole_module_with_one_change() -> None:
     values = []
-    for mutant in mutants("x = 1\ny = x + 10\n"):
+    source = "x = 1\ny = x + 10\n"
+    for mutant in mutants(source):
         names: dict[str, int] = {}
-        exec(mutant.code, names)
+        exec(mutated(source, mutant), names)
         values.append((mutant.line, names["x"], names["y"]))
     assert values == [(1, 2, 12), (1, 0, 10), (2, 1, -9), (2, 1, 12), (2, 1, 10)]
 
 
-def test_the_same_seed_draws_the_same_modules_of_the_cores() -> None:
-    drawn = drawn_modules(20, "one")
-    assert drawn == drawn_modules(20, "one")
-    assert len(set(drawn)) == 20
-    assert all(module.startswith(tuple(f"{room}/" for room in CORES)) for module in drawn)
-    assert drawn != drawn_modules(20, "two")
+def test_a_mutant_knows_its_function() -> None:
+    source = "x = 1\n@cache\ndef f():\n    y = 1\n    def g(z=1):\n        ...\n"
+    assert [mutant.function for mutant in mutants(source)] == [0, 0, 2, 2, 5, 5]
+
+
+def test_tests_that_call_the_function_come_first_and_those_that_start_processes_after_them() -> None:
+    file = str(mutation.ROOT / "a.py")
+    calls, starts, other = (
+        RecordedTest("calls", 1, frozenset({(file, 3)}), False),
+        RecordedTest("starts", 1, frozenset(), True),
+        RecordedTest("other", 1, frozenset({(file, 9), ("b.py", 3)}), False),
+    )
+    tests = [calls, starts, other]
+    assert mutation._near("a.py", Mutant(4, "", 3, 0), tests) == [[calls], [starts]]
+    assert mutation._near("a.py", Mutant(1, "", 0, 0), tests) == [[calls, other], [starts]]
+    assert mutation._near("c.py", Mutant(1, "", 0, 0), tests) == [[], tests]
+    assert mutation._near("c.py", Mutant(4, "", 3, 0), tests) == [[], [starts]]
+
+
+def test_a_process_that_is_started_has_the_mutant(tmp_path: Path) -> None:
+    file, other = tmp_path / "changed.py", tmp_path / "mutant.py"
+    file.write_text("x = 1\n", encoding="utf-8")
+    other.write_text("x = 2, __file__\n", encoding="utf-8")
+    folders = os.pathsep.join([str(mutation.ROOT / "tools" / "mutant"), str(tmp_path)])
+    served = {"MUTANT_MODULE": "changed", "MUTANT_FILE": str(file), "MUTANT_SOURCE": str(other)}
+    done = subprocess.run(
+        [sys.executable, "-c", "import changed; print(changed.x)"],
+        env={**os.environ, **served, "PYTHONPATH": folders},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{(2, str(file))}\n"
+
+
+def test_the_same_seed_draws_the_same_and_equally_many_of_every_room() -> None:
+    rooms = [room for room in CORES if room.endswith(("mcp", "lint/rules"))]
+    found = drawn(5, "one", rooms)
+    assert found == drawn(5, "one", rooms)
+    assert found != drawn(5, "two", rooms)
+    counts = [sum(len(found[path]) for path in found if path.startswith(f"{room}/")) for room in rooms]
+    assert sorted(counts) == [2, 3]

@@ -1,9 +1,11 @@
-"""Which small changes to a module its tests do not notice (`mutation_sample.py` draws modules).
+"""Which small changes to a module its tests do not notice (`mutation_sample.py` draws them from many modules).
 
-    python -m tools.mutation workrail_lint/project/selection.py tests/project/test_selection.py
-Each mutant runs the tests in a process forked from this one, which has loaded every module that does not depend on the
-mutated one. Nothing on disk is changed. Tests that start processes of their own see the module as it is on disk.
-Prose (a string with a space in it) is left alone: wording is for people to judge.
+    python -m tools.mutation workrail_lint/project/selection.py [tests/project/test_selection.py]
+
+First the tests run once, and the functions that each one calls are written down. Then each mutant runs the tests that
+call the changed function, the fastest first, until one fails, and after them those that start processes. It does so in
+a process forked from one that has loaded every module that does not depend on the changed one. Nothing on disk is
+changed. Prose (a string with a space in it) is left alone: wording is for people to judge.
 """
 
 from __future__ import annotations
@@ -11,27 +13,34 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import importlib.abc
-import importlib.util
 import json
 import os
 import random
+import resource
+import runpy
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from importlib.machinery import ModuleSpec
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import NamedTuple
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import pytest
+
+from tools.quick import selected_for, slow
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("workrail_lint", "pytest_workrail")
 # The plugin is loaded before pytest can rewrite its assertions; that is what pytest would warn about.
-PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
-# A mutant may loop for ever: it is stopped after this many times what the tests take without it, and some seconds.
-PATIENCE = 5
+PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+# A mutant may loop for ever: it gets this many times the processor time of its tests, and some seconds.
+PATIENCE = 3
+SECONDS = 10
+# A mutant may wait for ever: after so many seconds it counts as noticed.
+LONGEST_WAIT = 600
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
@@ -55,16 +64,20 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitAnd: ast.BitOr,
 }
+_OPPOSITES = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _NOT_BEHAVIOUR = ("__slots__", "__all__")
+# Arguments that only say what a class is not used for.
+_DECLARATIONS = ("frozen", "slots", "repr", "compare")
 
 
 class _Place(NamedTuple):
-    """A node and where it hangs in the tree."""
+    """A node, where it hangs in the tree, and the first line of the function around it (0: of the module)."""
 
     parent: ast.AST
     field: str
     position: int | None  # in a list of nodes
     node: ast.AST
+    function: int
 
     def put(self, node: ast.AST) -> None:
         if self.position is None:
@@ -74,50 +87,68 @@ class _Place(NamedTuple):
 
 
 class Mutant(NamedTuple):
-    """One change: where and what, and the module compiled with it."""
+    """One change: where and what, the first line of the function around it, and its number in the module."""
 
     line: int
     change: str
-    code: CodeType
+    function: int
+    number: int
 
 
-def mutants(source: str, filename: str = "<module>") -> list[Mutant]:
+def mutants(source: str) -> list[Mutant]:
     """Every mutant of a module, in the order of its lines."""
-    tree = ast.parse(source)
     found: list[Mutant] = []
-    for place in list(_places(tree)):
+    for number, (place, operator, replacement) in enumerate(_changes(ast.parse(source))):
         node = place.node
-        for operator, replacement in _replacements(node):
-            place.put(ast.copy_location(replacement, node))
-            ast.fix_missing_locations(tree)
-            change = f"{operator}: {_shown(node)} -> {_shown(replacement)}"
-            line = getattr(node.target if isinstance(node, ast.comprehension) else node, "lineno", 0)
-            found.append(Mutant(line, change, compile(tree, filename, "exec")))
-            place.put(node)
+        line = getattr(node.target if isinstance(node, ast.comprehension) else node, "lineno", 0)
+        change = f"{operator}: {_shown(node)} -> {_shown(replacement)}"
+        found.append(Mutant(line, change, place.function, number))
     return sorted(found, key=lambda mutant: mutant.line)
 
 
-def _places(parent: ast.AST) -> Iterator[_Place]:
+def mutated(source: str, mutant: Mutant) -> str:
+    """The module with this change."""
+    tree = ast.parse(source)
+    for number, (place, _, replacement) in enumerate(_changes(tree)):
+        if number == mutant.number:
+            place.put(ast.copy_location(replacement, place.node))
+            break
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _changes(tree: ast.Module) -> Iterator[tuple[_Place, str, ast.AST]]:
+    for place in _places(tree, 0):
+        for operator, replacement in _replacements(place.node):
+            yield place, operator, replacement
+
+
+def _places(parent: ast.AST, function: int) -> Iterator[_Place]:
     """Every node that says what a module does: no docstrings, no annotations, nothing for type checkers."""
     match parent:
         case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")) | ast.Subscript(value=ast.Name(id="Literal")):
             return
         case ast.Assign(targets=[ast.Name(id=name)]) if name in _NOT_BEHAVIOUR:
             return
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            function = min([parent.lineno, *(decorator.lineno for decorator in parent.decorator_list)])
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list"):
             continue
         for index, node in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(node, ast.AST) and not _is_silent(node):
-                yield _Place(parent, field, index if isinstance(value, list) else None, node)
-                yield from _places(node)
+                yield _Place(parent, field, index if isinstance(value, list) else None, node, function)
+                yield from _places(node, function)
 
 
 def _is_silent(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or only for type checkers."""
+    """Whether a node is a docstring, or only for people and type checkers."""
     match node:
         case ast.Expr(value=ast.Constant()) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
+        case ast.Assert() | ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError"))):
+            return True  # it says what can't be
+        case ast.keyword(arg=str() as name):
+            return name in _DECLARATIONS
     return False
 
 
@@ -161,6 +192,12 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "drop", ast.Pass()
         case ast.ExceptHandler(type=ast.expr(), name=name, body=body):
             yield "except", ast.ExceptHandler(ast.Tuple([], ast.Load()), name, body)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in _OPPOSITES:
+            yield "opposite", ast.Call(ast.Name(_OPPOSITES[name], ast.Load()), args, keywords)
+        case ast.Call(func=called, args=args, keywords=keywords):
+            for at, keyword in enumerate(keywords):
+                if keyword.arg is not None and keyword.arg not in _DECLARATIONS:
+                    yield "argument", ast.Call(called, args, [*keywords[:at], *keywords[at + 1 :]])
 
 
 def _is_plain(test: ast.expr) -> bool:
@@ -186,52 +223,172 @@ def _shown(node: ast.AST) -> str:
     return text if len(text) <= 90 else f"{text[:60]} … {text[-27:]}"
 
 
-class _Served(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module other code than is on disk."""
+class RecordedTest(NamedTuple):
+    """A test function: its processor time, the functions it calls (file and first line), and if it starts processes."""
 
-    def __init__(self, name: str, path: Path, code: CodeType) -> None:
-        self.name, self._path, self._code = name, path, code
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return (
-            importlib.util.spec_from_file_location(fullname, self._path, loader=self) if fullname == self.name else None
-        )
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(self._code, module.__dict__)
+    name: str
+    seconds: float
+    calls: frozenset[tuple[str, int]]
+    starts: bool
 
 
-def _run(tests: Sequence[str], served: _Served | None, seconds: float | None, report: Path) -> int | None:
-    """Run the tests in a fork. Their exit code, or None when they took too long; `report` lists what was loaded."""
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        silent = os.open(report.with_suffix(".out"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        code = 1
-        try:
-            import pytest
+class _Recorder:
+    """A plugin of pytest that writes down what every test calls. What a shared fixture calls counts for its file."""
 
-            if served is not None:
-                # Before pytest can: it would read the modules of a plugin from disk, to rewrite their assertions.
-                sys.meta_path.insert(0, served)
-                importlib.import_module(served.name)
-            code = int(pytest.main([*PYTEST, *tests]))
-            if served is None:
-                report.write_text(json.dumps([name for name in sys.modules if name.split(".")[0] in PACKAGES]))
-        finally:
-            os._exit(code)
-    started = time.monotonic()
-    while (done := os.waitpid(child, os.WNOHANG))[0] == 0:
-        if seconds is not None and time.monotonic() - started > seconds:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None
-        time.sleep(0.005)
-    return os.waitstatus_to_exitcode(done[1])
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.calls: dict[str, set[tuple[str, int]]] = {}
+        self.failed: set[str] = set()
+        self._codes: dict[int, CodeType] = {}
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> None:
+        self._codes.setdefault(id(frame.f_code), frame.f_code)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        name = item.nodeid.partition("[")[0]
+        before = _processor_time()
+        yield from self._traced(name)
+        self.seconds[name] = self.seconds.get(name, 0) + _processor_time() - before
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        yield from self._traced(item.nodeid.partition("::")[0])
+
+    def _traced(self, name: str) -> Iterator[None]:
+        outer, self._codes = self._codes, {}
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+        yield
+        sys.settrace(None)
+        threading.settrace(None)
+        calls = self.calls.setdefault(name, set())
+        calls |= {(code.co_filename, code.co_firstlineno) for code in self._codes.values()}
+        self._codes = {**outer, **self._codes}
+        if outer:
+            sys.settrace(self._trace)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid.partition("[")[0])
+
+    def tests(self) -> Iterator[RecordedTest]:
+        for name, seconds in self.seconds.items():
+            calls = self.calls[name] | self.calls.get(name.partition("::")[0], set())
+            ours = {(file, line) for file, line in calls if file.startswith(tuple(str(ROOT / p) for p in PACKAGES))}
+            starts = any(file.endswith(("/subprocess.py", "/forks.py")) for file, _ in calls)
+            if name not in self.failed:
+                yield RecordedTest(name, seconds, frozenset(ours), starts)
+
+
+def _processor_time() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def recorded(tests: Sequence[str]) -> list[RecordedTest]:
+    """Run tests once, without the slow ones, in a process of their own; return those that pass, the fastest first."""
+
+    def record() -> object:
+        recorder = _Recorder()
+        pytest.main([*PYTEST, *tests, *(f"--deselect={name}" for name in slow())], [recorder])
+        return [[*test[:2], sorted(test.calls), test.starts] for test in recorder.tests()], sorted(recorder.failed)
+
+    passed, failed = _forked(record)
+    for name in failed:
+        _say(f"left out, because it fails when it is recorded: {name}")
+    found = [RecordedTest(name, taken, frozenset(map(tuple, calls)), starts) for name, taken, calls, starts in passed]
+    return sorted(found, key=lambda test: test.seconds)
+
+
+def _forked(work: Callable[[], object]) -> Any:
+    """The answer of a function that is called in a fork, as JSON gives it back; nothing when it had none."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "answer")
+        child = os.fork()
+        if child == 0:
+            try:
+                _quiet(Path(folder, "output"))
+                answer.write_text(json.dumps(work()), encoding="utf-8")
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        return json.loads(answer.read_text(encoding="utf-8"))
+
+
+def _quiet(path: Path) -> None:
+    silent = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+
+
+def survivors(module: str, chosen: Sequence[Mutant], tests: Sequence[RecordedTest]) -> list[Mutant]:
+    """The mutants that no test notices. To be called in a fork: it loads what the module does not depend on."""
+    for name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:
+        del sys.modules[name]
+    for third_party in ("hypothesis", "jsonschema", "pydantic", "msgspec"):
+        importlib.import_module(third_party)
+    dependents = _dependents(_module_name(ROOT / module))
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        if (name := _module_name(path)) not in dependents and not name.endswith("__main__"):
+            importlib.import_module(name)
+    source = (ROOT / module).read_text(encoding="utf-8")
+    survived = []
+    for mutant in chosen:
+        changed = mutated(source, mutant)
+        if not any(_fails(module, changed, near) for near in _near(module, mutant, tests) if near):
+            survived.append(mutant)
+    return survived
+
+
+def _near(module: str, mutant: Mutant, tests: Sequence[RecordedTest]) -> list[list[RecordedTest]]:
+    """The tests that call the changed function (for a line of the module itself: any function of it), then others."""
+    file = str(ROOT / module)
+
+    def calls(test: RecordedTest) -> bool:
+        return any(name == file and mutant.function in (0, line) for name, line in test.calls)
+
+    first = [test for test in tests if calls(test)]
+    others = [test for test in tests if (test.starts or not (first or mutant.function)) and test not in first]
+    return [first, others]
+
+
+def _fails(module: str, source: str, tests: Sequence[RecordedTest]) -> bool:
+    """Whether one of the tests fails, or does not end, with this source of the module."""
+    with tempfile.TemporaryDirectory() as folder:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setpgid(0, 0)
+                _quiet(Path(folder, "output"))
+                seconds = int(PATIENCE * sum(test.seconds for test in tests)) + SECONDS
+                resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+                _serve(module, source, Path(folder))
+                code = int(pytest.main([*PYTEST, "-x", *(test.name for test in tests)]))
+            finally:
+                os._exit(code)
+        started = time.monotonic()
+        while (done := os.waitpid(child, os.WNOHANG))[0] == 0:
+            if time.monotonic() - started > LONGEST_WAIT:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return True
+            time.sleep(0.005)
+        return os.waitstatus_to_exitcode(done[1]) != 0
+
+
+def _serve(module: str, source: str, folder: Path) -> None:
+    """Give the module this source in this process and in those that it starts."""
+    other = folder / "mutant.py"
+    other.write_text(source, encoding="utf-8")
+    name = _module_name(ROOT / module)
+    os.environ.update(MUTANT_MODULE=name, MUTANT_FILE=str(ROOT / module), MUTANT_SOURCE=str(other))
+    here = str(Path(__file__).with_name("mutant"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    runpy.run_path(str(Path(here, "sitecustomize.py")))
+    # Now, because pytest remembers how modules on disk are found.
+    importlib.import_module(name)
 
 
 def _dependents(name: str) -> set[str]:
@@ -240,7 +397,7 @@ def _dependents(name: str) -> set[str]:
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             module = _module_name(path)
-            imports[module] = set()
+            imports[module] = {module.rpartition(".")[0]}
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Import):
                     imports[module] |= {alias.name for alias in node.names}
@@ -256,6 +413,14 @@ def _module_name(path: Path) -> str:
     return ".".join(path.resolve().relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+def judge(module: str, chosen: Sequence[Mutant], tests: Sequence[RecordedTest]) -> int:
+    """Print the mutants of a module that no test notices, and return how many they are."""
+    survived = [Mutant(*mutant) for mutant in _forked(lambda: survivors(module, chosen, tests))]
+    for mutant in survived:
+        _say(f"{module}:{mutant.line}: {mutant.change}")
+    return len(survived)
+
+
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -264,45 +429,19 @@ def _say(line: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools.mutation", description=__doc__.partition("\n")[0])
     parser.add_argument("module", type=Path, help="the file to change")
-    parser.add_argument("tests", nargs="+", help="the tests that should notice, the fastest first")
+    parser.add_argument("tests", nargs="*", help="the tests that should notice (default: those of `make quick`)")
     parser.add_argument("--lines", metavar="A-B", help="only mutants of these lines")
-    parser.add_argument("--mutants", metavar="N", type=int, help="only so many mutants of a module")
+    parser.add_argument("--mutants", metavar="N", type=int, help="only so many mutants")
     parser.add_argument("--seed", default="0", help="what --mutants draws by")
     args = parser.parse_args()
-    name = _module_name(args.module)
-    report = Path(tempfile.mkdtemp()) / "loaded.json"
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    started = time.monotonic()
-    if _run(args.tests, None, None, report) != 0:
-        _say(report.with_suffix(".out").read_text() + "the tests fail without any change")
-        return 2
-    limit = PATIENCE * (time.monotonic() - started) + 10
-    for third_party in ("pytest", "hypothesis", "jsonschema", "pydantic", "orjson"):
-        importlib.import_module(third_party)
-    dependents = _dependents(name)
-    for loaded in json.loads(report.read_text()):
-        if loaded not in dependents and not loaded.endswith("__main__"):
-            importlib.import_module(loaded)
-    assert name not in sys.modules, f"{name} was loaded by something that does not name it"
-    source = args.module.read_text("utf-8")
-    unchanged = _Served(name, args.module, compile(source, str(args.module), "exec"))
-    if _run(args.tests, unchanged, None, report) != 0:
-        _say(report.with_suffix(".out").read_text() + "the tests fail when the module is given to them unchanged")
-        return 2
+    module = args.module.resolve().relative_to(ROOT).as_posix()
     first, _, last = (args.lines or "0-1000000").partition("-")
-    chosen = [m for m in mutants(source, str(args.module)) if int(first) <= m.line <= int(last)]
+    found = mutants(args.module.read_text(encoding="utf-8"))
+    chosen = [mutant for mutant in found if int(first) <= mutant.line <= int(last or first)]
     if args.mutants is not None and len(chosen) > args.mutants:
-        chosen = random.Random(f"{args.seed} {name}").sample(chosen, args.mutants)
-        chosen.sort(key=lambda mutant: mutant.line)
-    survived = 0
-    for mutant in chosen:
-        code = _run(args.tests, _Served(name, args.module, mutant.code), limit, report)
-        if code == 0:
-            survived += 1
-            _say(f"{args.module}:{mutant.line}: {mutant.change}")
-    killed = len(chosen) - survived
-    share = 100 * killed // len(chosen) if chosen else 100
-    _say(f"{args.module}: {len(chosen)} mutants, {killed} killed, {survived} survived ({share} % killed)")
+        chosen = sorted(random.Random(f"{args.seed} {module}").sample(chosen, args.mutants))
+    survived = judge(module, chosen, recorded(args.tests or selected_for(module, ROOT)))
+    _say(f"{module}: {len(chosen)} mutants, {len(chosen) - survived} killed, {survived} survived")
     return 1 if survived else 0
 
 

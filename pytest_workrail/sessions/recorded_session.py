@@ -30,7 +30,7 @@ from pytest_workrail.sessions.replay import (
     recorded_runs,
     reproduce,
 )
-from pytest_workrail.sessions.story import stories
+from pytest_workrail.sessions.story import Advance, ContextChange, stories
 from pytest_workrail.sessions.versions import Version, load_version, open_source
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -190,8 +190,9 @@ class RecordedSession(Struct, frozen=True):
     def context(self) -> dict[str, Any]:
         """The context as it was last set."""
         found = self.recorded.story.initial_context
-        for advance in self.recorded.story.advances:
-            found = found if advance.full_context is None else advance.full_context
+        for beat in self.recorded.story.beats:
+            if isinstance(beat, Advance | ContextChange) and beat.full_context is not None:
+                found = beat.full_context
         return dict(found)
 
     def notes(self, step: str) -> tuple[str, ...]:

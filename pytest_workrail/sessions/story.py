@@ -160,6 +160,7 @@ class ContextChange(Struct, frozen=True):
     """The context changed without a step being submitted, as a host does when it resumes a session."""
 
     change: dict[str, Any]
+    full_context: dict[str, Any]
     at_ms: int
     index: int
 
@@ -444,7 +445,7 @@ class _Reader:
         if advance is not None and advance.target == 0:
             advance.context, advance.full_context = change, after
         elif change:
-            story.beats.append(ContextChange(change, event.timestamp_ms, event.event_index))
+            story.beats.append(ContextChange(change, after, event.timestamp_ms, event.event_index))
 
     def _preferences(self, story: Story, event: PreferencesChanged) -> None:
         data = event.data

@@ -211,6 +211,13 @@ def test_lies_can_be_scripted() -> None:
     assert made.execution_status == "completed"
 
 
+def test_only_what_lanes_touch_is_on_record_as_an_access() -> None:
+    """Blocks in a row have the workspace for themselves: they are in nobody's way."""
+    made = run(chain(node("a", "coding"), node("b", "coding")), replies={"a": {"write": {"a.py": "a\n"}}})
+    assert made.files == {"a.py": "a\n"}
+    assert made.trace["accesses"] == []
+
+
 # ------------------------------------------------------------------------------------------- questions and answers
 
 

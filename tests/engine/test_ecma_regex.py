@@ -207,10 +207,17 @@ def test_refused(pattern: str, flags: str) -> None:
         ("(?:a{1000}){1000}", "", "too many repetitions"),
         ("a{50001}", "", "too many repetitions"),
         ("a{40000}b{40000}", "", "too many repetitions"),
+        ("a{40000}|b{40000}", "", "too many repetitions"),
+        ("a" * 50_000, "", "too many repetitions"),
     ],
 )
 def test_legal_but_beyond_our_limits(pattern: str, flags: str, message: str) -> None:
     assert message in compile_pattern(pattern, flags).error
+
+
+@pytest.mark.parametrize("pattern", ["a" * 49_999, "a{24998}|a{25000}"])
+def test_just_within_our_limits(pattern: str) -> None:
+    assert compile_pattern(pattern).is_ok
 
 
 def test_a_search_ends_in_time() -> None:

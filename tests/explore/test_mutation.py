@@ -13,7 +13,16 @@ from control_mutants import control_mutants
 from planted import compiled
 
 from pytest_workrail.cli import main
-from pytest_workrail.explore.mutation_judge import Baseline, baseline, concerned, inert_reason, mutant_keys, notices
+from pytest_workrail.explore.mutation_judge import (
+    Baseline,
+    Verdict,
+    baseline,
+    concerned,
+    inert_reason,
+    judge,
+    mutant_keys,
+    notices,
+)
 from pytest_workrail.explore.mutation_operators import (
     CONDITION_PREFIXES,
     OPERATORS,
@@ -162,6 +171,16 @@ def test_the_verdict_on_a_swap_depends_on_both_of_its_steps() -> None:
         assert key() != key(ir={**ir, **changed})
     assert key() != key(scenarios=[])
     assert key() != key(profiles=["locked"])
+
+
+def test_of_a_change_that_only_a_text_shows_goldens_are_asked_and_no_further_scenario_without() -> None:
+    ir = drawn()
+    (mutant,) = [each for each in mutants(ir) if each.operator == "PRM-SENTENCE-DROP" and each.place == "review"]
+    quiet = {"workflow": "w.json", "golden": False, "expect": {"status": "complete"}}
+    scenarios = [baseline(name, quiet, ir) for name in ("one", "two")]
+    assert judge(mutant, ir, scenarios) == Verdict("one", "unchecked", True, 1)
+    asked = judge(mutant, ir, [*scenarios, baseline("three", {**quiet, "golden": True}, ir)])
+    assert asked == Verdict("three", "golden", True, 2)
 
 
 def test_a_change_that_only_a_text_shows_is_unchecked_without_a_golden() -> None:

@@ -22,13 +22,15 @@ from pytest_workrail.sessions.versions import load_version
 from workrail_lint.base.result import Ok
 
 
-def tools(tmp_path: Path, said: list[str], profile: ProfileName = "reference") -> EngineTools:
+def tools(
+    tmp_path: Path, said: list[str], profile: ProfileName = "reference", served: str = "demo.release_notes"
+) -> EngineTools:
     compiled = load_version(WORKFLOW).compiled
     home = on_disk(tmp_path / "data", FixedClock(), SeededEntropy())
     assert compiled is not None
     assert isinstance(home, Ok)
     engine = Engine(home.value, MemoryLibrary([WorkflowEntry(compiled.ir)]), Options(profile=profile))
-    workflows = {"demo.release_notes": WORKFLOW}
+    workflows = {served: WORKFLOW}
     return EngineTools(engine, LiveRecorder(engine.export_session, tmp_path / "out", workflows, profile, said.append))
 
 
@@ -120,3 +122,13 @@ def test_a_client_that_stops_reading_loses_nothing(tmp_path: Path) -> None:
         said = server.stderr.read().decode()
     (scenario,) = (tmp_path / "out").glob("*.scenario.json")
     assert said.splitlines()[-1] == f"workrail-test serve: recorded {scenario.name}"
+
+
+def test_a_session_of_a_workflow_that_is_not_served_is_named(tmp_path: Path) -> None:
+    said: list[str] = []
+    served = tools(tmp_path, said, served="demo.other")
+    served.call("start_workflow", START)
+    served.leave()
+    (line,) = said
+    assert line.endswith(" was not recorded: its workflow demo.release_notes is not served")
+    assert not (tmp_path / "out").exists()

@@ -71,6 +71,20 @@ def test_a_step_waits_for_the_disk_twice(tmp_path, monkeypatch):
         assert (taken["syncfs"], taken["fsync"]) == (1, 1)
 
 
+def test_a_disk_that_refuses_to_sync_is_said_and_nothing_goes_on(tmp_path, monkeypatch):
+    """The session answers from what is on disk: a later step, with a disk that works, does what this one did not."""
+    steps = Steps(tmp_path, monkeypatch)
+    steps.step()
+    whole = disk._sync_file_system()
+    monkeypatch.setattr(disk, "_sync_file_system", lambda: lambda descriptor: -1)
+    token = steps.answer.value.response.progress.tokens.continue_token
+    request = {"continueToken": token, "notes": "n"}
+    refused = steps.engine.continue_workflow(request)
+    assert not refused.is_ok
+    monkeypatch.setattr(disk, "_sync_file_system", lambda: whole)
+    assert steps.engine.continue_workflow(request).value.response.progress.pending.step_id == "step-2"
+
+
 def test_without_a_sync_for_all_each_file_is_synced_once(tmp_path, monkeypatch):
     monkeypatch.setattr(disk, "_sync_file_system", lambda: None)
     steps = Steps(tmp_path, monkeypatch)
