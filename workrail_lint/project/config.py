@@ -138,13 +138,15 @@ def load_config(path: str) -> Ok[Config] | Err[str]:
 
 def parse_config(path: str, content: bytes) -> Ok[Config] | Err[str]:
     """Validate the content of a configuration file."""
-    import tomllib
+    from workrail_lint.documents.toml_reader import read_toml  # here, because most projects have no configuration
 
     try:
-        data = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = read_toml(content.decode())
+    except UnicodeDecodeError as error:
         return Err(f"{path}: is not valid TOML: {error}")
-    table = our_table(path, data)
+    if isinstance(data, Err):
+        return Err(f"{path}: is not valid TOML: {data.error.message}")
+    table = our_table(path, data.value)
     if not isinstance(table, dict):
         return Err(f"{path}: [tool.{TABLE}] must be a table")
     keys = allowed_keys(table)
