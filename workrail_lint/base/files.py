@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
@@ -24,7 +25,8 @@ _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/null", "/dev/fd/")
 _NOT_REGULAR = "it is not a regular file"
 _FILE_IS_LINK = "an output must be a regular file, not a symlink"
 _FOLDER_IS_LINK = "a folder in its path is a symlink, and outputs are never written through one"
-_PROJECT_MARKS = (".git", "workrail-lint.toml", "pyproject.toml")
+_REPOSITORY = ".git"
+_PROJECT_MARKS = (_REPOSITORY, "workrail-lint.toml", "pyproject.toml")
 _OPENS_FOLDERS = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 
 
@@ -116,6 +118,39 @@ def _reason(error: OSError, limit: int) -> str:
         case errno.EINVAL | errno.EAGAIN | errno.ENXIO:
             return "is not a regular file"
     return f"can't be read ({error.strerror or type(error).__name__})"
+
+
+# ------------------------------------------------------------------------------------------------------------ owners
+
+
+def is_own(path: str) -> bool:
+    """Return whether a file or folder, and the link that leads to it, belong to the user or to root."""
+    if not hasattr(os, "geteuid"):  # Windows: nobody else can write to the folders of a user
+        return True
+    try:
+        owners = {os.lstat(path).st_uid, os.stat(path).st_uid}
+    except OSError:
+        return False
+    return owners <= {0, os.geteuid()}
+
+
+def project_folders(start: str) -> Iterator[tuple[str, bool]]:
+    """Yield a folder and those above it in which something may count for it; and whether they are the project.
+
+    The project is the current folder, or a folder outside of it that the user named, and all of the repository around
+    it. What is in the project counts, whoever owns it. Nothing above a repository counts. Where there is none, what
+    the user or root owns counts all the way up, and nothing else: anybody may write to /tmp.
+    """
+    folder, current = os.path.abspath(start), os.getcwd()
+    project = current if f"{folder}{os.sep}".startswith(current.rstrip(os.sep) + os.sep) else folder
+    above = [folder]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:
+        above.append(parent)
+    at = above.index(project)
+    marks = ((number, os.path.join(above[number], _REPOSITORY)) for number in range(at, len(above)))
+    top = next((number for number, mark in marks if os.path.lexists(mark) and (number == at or is_own(mark))), None)
+    for number, place in enumerate(above if top is None else above[: top + 1]):
+        yield place, number <= at or top is not None
 
 
 # ---------------------------------------------------------------------------------------------------------- writing

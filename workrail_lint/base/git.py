@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from workrail_lint.base import processes
-from workrail_lint.base.files import read_bytes, write_in_place
+from workrail_lint.base.files import is_own, read_bytes, write_in_place
 
 GIT_FOLDER = ".git"
 _MEGABYTE = 1024 * 1024
@@ -254,7 +254,8 @@ def _line(path: str) -> str:
 def find_repository(root: str, path: str) -> Repository | None:
     """Return the repository that a project lies in, else the outermost one on the way to a path in it.
 
-    Only a `.git` makes a folder a repository. No commit can hold one, while it can hold a bare repository.
+    Only a `.git` makes a folder a repository. No commit can hold one, while it can hold a bare repository. Above the
+    project, it must belong to the user or to root.
     """
     at = os.path.realpath(root)
     above = [at]
@@ -264,6 +265,6 @@ def find_repository(root: str, path: str) -> Repository | None:
     below = [] if os.pardir in inside else [os.path.join(at, *inside[: count + 1]) for count in range(len(inside))]
     for folder in (*above, *below):
         own = os.path.join(folder, GIT_FOLDER)
-        if not os.path.islink(own) and os.path.exists(own):
+        if not os.path.islink(own) and os.path.exists(own) and (folder not in above[1:] or is_own(own)):
             return Repository(folder)
     return None

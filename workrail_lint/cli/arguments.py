@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import read_file
@@ -29,7 +30,15 @@ def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
     found = load_config(args.config) if args.config else find_config(start)
     if isinstance(found, Err):
         raise UsageError(found.error)
+    for path in found.value.passed_over:
+        _report_passed_over(path)
     return found.value
+
+
+@cache
+def _report_passed_over(path: str) -> None:
+    """Say once that a configuration is not used: many folders may be below it."""
+    err(f"workrail-lint: {printable(path)} belongs to another user and is not used; name it with --config to use it")
 
 
 def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) -> Settings:

@@ -12,7 +12,7 @@ from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.check import found_projects, make_project_plan
 from workrail_lint.cli.check import parser as check_parser
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.project.config import Config, config_file, unconfigured
+from workrail_lint.project.config import Config, nearest_file, unconfigured
 from workrail_lint.project.discovery import Discovery
 from workrail_lint.server.projects import Project, is_document
 
@@ -49,19 +49,9 @@ def open_project(args: argparse.Namespace, path: str) -> Project:
     try:
         return _project(args, configuration(args, folder))
     except UsageError as problem:
-        own = args.config or _nearest(folder)
+        own = args.config or nearest_file(folder)[0]
         config = unconfigured(folder)
         return _project(args, Config(config.root, path=own), str(problem))
-
-
-def _nearest(folder: str) -> str | None:
-    """The configuration file of a folder, whatever is in it."""
-    above = os.path.abspath(folder)
-    while True:
-        own = config_file(above)
-        if own is not None or os.path.dirname(above) == above:
-            return own
-        above = os.path.dirname(above)
 
 
 def _project(args: argparse.Namespace, config: Config, problem: str | None = None) -> Project:

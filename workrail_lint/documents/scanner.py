@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(parse_int=float)  # a double as in JavaScript; an int may have too many digits to convert
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 

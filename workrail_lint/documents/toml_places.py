@@ -10,6 +10,7 @@ import tomllib
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.toml_reader import MAX_KEY_PARTS
 
 Path = tuple[str, ...]
 Place = tuple[int, int]
@@ -66,7 +67,7 @@ class _Scan:
         self._at = 0
         try:
             self._scan()
-        except ValueError:
+        except (ValueError, RecursionError):
             self.is_complete = False
 
     def _scan(self) -> None:
@@ -109,7 +110,7 @@ class _Scan:
             self._skip(_SPACE)
             quoted = _STRING.match(self._text, self._at)
             match = quoted or _BARE.match(self._text, self._at)
-            if match is None:
+            if match is None or len(parts) == MAX_KEY_PARTS:
                 raise ValueError(self._at)
             parts.append(_unquoted(match.group()) if quoted else match.group())
             self._at = match.end()

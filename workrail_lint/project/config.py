@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
-from workrail_lint.base.files import read_file
+from workrail_lint.base.files import is_own, project_folders, read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.base import Setting
 from workrail_lint.systems.builtin import manifests
@@ -47,7 +47,7 @@ def system_keys() -> dict[str, Setting]:
 class Config:
     """The settings of one configuration file; all empty when there is none."""
 
-    __slots__ = ("keys", "path", "root", "values")
+    __slots__ = ("keys", "passed_over", "path", "root", "values")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Config:
         self.values = values or {}
         self.path = path
         self.keys = keys or {}  # those of the document systems that the configuration may use
+        self.passed_over: list[str] = []  # nearer configurations that belong to another user
 
     def strings(self, key: str) -> list[str]:
         return list(self.values.get(key, ()))
@@ -89,16 +90,23 @@ class Config:
 
 
 def find_config(start: str) -> Ok[Config] | Err[str]:
-    """The configuration of a file or folder: the nearest one above it."""
-    folder = _folder(start)
-    while True:
-        own = config_file(folder)
-        if own is not None:
-            return load_config(own)
-        above = os.path.dirname(folder)
-        if above == folder:
-            return Ok(unconfigured(start))
-        folder = above
+    """The configuration of a file or folder: the nearest one above it that counts."""
+    path, passed_over = nearest_file(start)
+    found = Ok(unconfigured(start)) if path is None else load_config(path)
+    if isinstance(found, Ok):
+        found.value.passed_over = passed_over
+    return found
+
+
+def nearest_file(start: str) -> tuple[str | None, list[str]]:
+    """The configuration file of a file or folder, whatever is in it, and nearer ones that belong to another user."""
+    passed_over: list[str] = []
+    for folder, is_project in project_folders(_folder(start)):
+        path = config_file(folder)
+        if path is not None and (is_project or is_own(path)):
+            return path, passed_over
+        passed_over += [] if path is None else [path]
+    return None, passed_over
 
 
 def config_file(folder: str, names: Collection[str] = (OWN_FILE, SHARED_FILE)) -> str | None:
@@ -138,13 +146,15 @@ def load_config(path: str) -> Ok[Config] | Err[str]:
 
 def parse_config(path: str, content: bytes) -> Ok[Config] | Err[str]:
     """Validate the content of a configuration file."""
-    import tomllib
+    from workrail_lint.documents.toml_reader import read_toml  # here, because most projects have no configuration
 
     try:
-        data = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = read_toml(content.decode())
+    except UnicodeDecodeError as error:
         return Err(f"{path}: is not valid TOML: {error}")
-    table = our_table(path, data)
+    if isinstance(data, Err):
+        return Err(f"{path}: is not valid TOML: {data.error.message}")
+    table = our_table(path, data.value)
     if not isinstance(table, dict):
         return Err(f"{path}: [tool.{TABLE}] must be a table")
     keys = allowed_keys(table)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.documents.toml_places import Key, keys_of
+from workrail_lint.documents.toml_reader import read_toml
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import KEYS, SHARED_FILE, TABLE, allowed_keys, our_table, problems, system_keys
 from workrail_lint.project.selection import unknown_patterns
@@ -20,7 +20,6 @@ from workrail_lint.rules.table import RuleInfo
 from workrail_lint.server.positions import shifted
 from workrail_lint.server.projects import Project
 
-_TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 _RULE_LISTS = ("select", "extend-select", "ignore", "codes", "per-file-ignores")
 _SUPPRESSION = {
     "place": "a file, '#', and a pointer by ids: workflows/a.json#/steps/plan/prompt",
@@ -64,11 +63,7 @@ MEANINGS = {
 
 
 def is_valid(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return False
-    return True
+    return isinstance(read_toml(text), Ok)
 
 
 def findings(path: str, text: str, project: Project) -> list[Finding]:
@@ -80,18 +75,13 @@ def findings(path: str, text: str, project: Project) -> list[Finding]:
         span = source.span(start, end)
         result.append(Finding(TABLE, "configuration-invalid", Severity.ERROR, message, path=path, span=span))
 
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _TOML_PLACE.search(str(error))
-        line = min(int(match[1]) if match else len(source.line_starts), len(source.line_starts))
+    data = read_toml(text)
+    if isinstance(data, Err):
+        line = min(data.error.line or len(source.line_starts), len(source.line_starts))
         start = source.line_starts[line - 1]
-        add(f"not valid TOML: {error}", start, start + len(source.line(line)))
+        add(f"not valid TOML: {data.error.message}", start, start + len(source.line(line)))
         return result
-    except RecursionError:
-        add("not valid TOML: nested too deeply", 0, 0)
-        return result
-    table = our_table(path, data)
+    table = our_table(path, data.value)
     if not isinstance(table, dict):
         add(f"[tool.{TABLE}] must be a table", 0, 0)
         return result
@@ -267,7 +257,9 @@ def suppressed_place(path: str, text: str, offset: int) -> tuple[str, str] | Non
     """The file and the pointer by ids that the suppression under a cursor is about."""
     for key in _own_keys(path, text):
         if key.path == ("suppress", "place") and key.value[0] <= offset <= key.value[1]:
-            value: Any = tomllib.loads(f"x = {text[slice(*key.value)]}")["x"]
-            file, _, pointer = str(value).partition("#")
+            value = read_toml(f"x = {text[slice(*key.value)]}")
+            if isinstance(value, Err):
+                return None
+            file, _, pointer = str(value.value["x"]).partition("#")
             return os.path.join(os.path.dirname(path), file), pointer
     return None

@@ -10,7 +10,7 @@ import os
 from functools import cached_property, lru_cache
 from typing import Any
 
-from workrail_lint.base.files import read_file
+from workrail_lint.base.files import is_own, project_folders, read_file
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
@@ -95,14 +95,11 @@ class Sessions:
         """The session of a name, looked for in the `.agents-work` of a folder above a file."""
         if not name or "/" in name or name in (os.curdir, os.pardir):
             return None
-        above = os.path.dirname(os.path.abspath(path))
-        while True:
+        for above, is_project in project_folders(os.path.dirname(os.path.abspath(path))):
             folder = os.path.join(above, SESSIONS_FOLDER, name)
-            if os.path.isdir(folder) and is_session_folder(folder):
+            if (is_project or is_own(folder)) and os.path.isdir(folder) and is_session_folder(folder):
                 return self.at(folder, name)
-            if os.path.dirname(above) == above:
-                return None
-            above = os.path.dirname(above)
+        return None
 
     def at(self, folder: str, name: str) -> Session:
         status_file, tasks_file = os.path.join(folder, "status.json"), os.path.join(folder, "tasks.yaml")
