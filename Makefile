@@ -5,12 +5,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DEMO := $(VENV)/.demo
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+# A folder with requirements that name every file by its hash: what CI installs (HASHES=.ci). Empty: by version only.
+HASHES ?=
 LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-record tests/locks/locks.record.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
+UV_COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint constraints.txt
 SUPPORTED := 3.11 3.12 3.13 3.14 3.15
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-deep test-all lint types unit quick locks fuzz bench bench-quick schemas vscode clean
+.PHONY: help setup demo test test-deep test-all lint types unit quick locks fuzz bench bench-quick schemas hashes vscode clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -20,8 +24,9 @@ setup: $(STAMP) ## make the virtual environment
 $(STAMP): pyproject.toml constraints.txt tests/golden/neighbours.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pytest,dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --upgrade --target $(VENV)/neighbours --requirement tests/golden/neighbours.txt
+	$(if $(HASHES),$(PIP) --require-hashes --no-deps --requirement $(HASHES)/requirements.txt)
+	$(if $(HASHES),$(PIP) --no-deps --no-build-isolation --editable .,$(PIP) --constraint constraints.txt --editable '.[pytest,dev]')
+	$(PIP) --no-deps --upgrade --target $(VENV)/neighbours $(if $(HASHES),--require-hashes --requirement $(HASHES)/neighbours.txt,--constraint constraints.txt --requirement tests/golden/neighbours.txt)
 	@echo "compiling the tests, once for all workers"; $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true
 	@touch $@
 
@@ -89,6 +94,10 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m tools.rule_pages
 	$(BIN)/python -m tools.precision
 	$(BIN)/python -m tools.engine_defects
+
+hashes: ## pin what CI installs by hash, from constraints.txt (needs uv)
+	printf 'hatchling\neditables\n' | $(UV_COMPILE) --extra pytest --extra dev --output-file .ci/requirements.txt pyproject.toml -
+	$(UV_COMPILE) --no-deps --output-file .ci/neighbours.txt tests/golden/neighbours.txt
 
 vscode: $(STAMP) ## package the VS Code extension as editors/vscode/workrail-lint.vsix (needs npm)
 	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
