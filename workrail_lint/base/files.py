@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
@@ -431,7 +432,6 @@ def matches(path: str, root: str, patterns: list[str]) -> bool:
     """Return whether a path matches one of the patterns, as a whole or by one of its parts."""
     if not patterns:
         return False
-    from fnmatch import fnmatchcase  # here, because most projects have no pattern
 
     relative = os.path.relpath(path, root).replace(os.sep, "/")
     whole = os.path.normpath(path).replace(os.sep, "/")
