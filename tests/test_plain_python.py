@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 PRIVATE = {"marshal"} | {name for name in sys.stdlib_module_names if name.startswith("_") and name != "__future__"}
 # A text that this does not match imports none of them; the others are parsed.
@@ -49,3 +51,21 @@ def test_a_private_part_would_be_noticed() -> None:
         assert private in [name for _, name in imported(ast.parse(line.strip()))]
         assert private in PRIVATE
     assert [*imported(ast.parse("from . import _json\n"))] == []
+
+
+# Imports below the top and blocks for type checkers only. What is left has a reason: a heavy library, the module of a
+# command or an option, a system none of whose files has come, an idle plugin, or a cycle. The numbers only go down.
+INDENTED = re.compile(r"^[ \t]+(?:from [\w.]+ import\b|import \w)", re.MULTILINE)
+TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:", re.MULTILINE)
+MOST = {
+    "workrail_lint": {INDENTED: 106, TYPES_ONLY: 29},
+    "pytest_workrail": {INDENTED: 45, TYPES_ONLY: 5},
+}
+
+
+@pytest.mark.parametrize("package", MOST)
+def test_imports_are_at_the_top(package: str) -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / package).rglob("*.py")]
+    for pattern, most in MOST[package].items():
+        count = sum(len(pattern.findall(source)) for source in sources)
+        assert count <= most, f"{count} match {pattern.pattern}: move the new import to the top"

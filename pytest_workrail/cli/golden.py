@@ -13,10 +13,11 @@ from typing import Any
 
 from pytest_workrail.golden import files, pending
 from pytest_workrail.golden.diff import Group
+from pytest_workrail.golden.encoding import FORMAT, migrated
 from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.pending import Outcome, PendingChanges, about, pending_data, pending_of
 from pytest_workrail.golden.records import in_ci
-from pytest_workrail.golden.show import golden_names, group_lines
+from pytest_workrail.golden.show import golden_names, group_lines, page
 from workrail_lint.base.processes import run_attached
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
@@ -157,8 +158,6 @@ def _list(changes: PendingChanges, as_json: bool) -> int:
 def _diff(changes: PendingChanges, args: argparse.Namespace) -> int:
     groups = _selected(changes, args)
     if args.html is not None:
-        from pytest_workrail.golden.show import page
-
         write_output(args.html, page(changes, groups).encode("utf-8", "replace"))
         return FINDINGS if groups else OK
     if args.json:
@@ -224,8 +223,6 @@ def _with_rest(changes: PendingChanges, made: Outcome, word: str) -> Outcome:
 
 
 def _migrate(paths: list[Path], is_dry: bool) -> int:
-    from pytest_workrail.golden.encoding import FORMAT, migrated
-
     problems = count = 0
     for path in [*_files(paths, ENDING), *_files(paths, ENDING + PENDING)]:
         data = files.read(path) or b""

@@ -16,6 +16,8 @@ from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
 from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
 from pytest_workrail.engine.store.memory import in_memory
 from pytest_workrail.explore.generation import generated_for
+from pytest_workrail.mcp.tools import AuthoringTools, EngineTools
+from pytest_workrail.mcp.workspace import DiskWorkspace
 from pytest_workrail.sessions.recording import LiveRecorder
 from pytest_workrail.sessions.versions import Version, versions_below
 from workrail_lint.base.result import Err
@@ -73,8 +75,6 @@ def parser() -> Parser:
 
 
 def _serve_engine(args: argparse.Namespace) -> int:
-    from pytest_workrail.mcp.workspace import DiskWorkspace
-
     found = versions_below(args.paths or [os.curdir])
     if isinstance(found, Err):
         raise UsageError(printable(found.error))
@@ -107,7 +107,6 @@ def _serve_engine(args: argparse.Namespace) -> int:
     engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
 
     from pytest_workrail.mcp.server import serve
-    from pytest_workrail.mcp.tools import EngineTools
 
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
     serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
@@ -116,7 +115,6 @@ def _serve_engine(args: argparse.Namespace) -> int:
 
 def _serve_authoring() -> int:
     from pytest_workrail.mcp.server import serve
-    from pytest_workrail.mcp.tools import AuthoringTools
 
     serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
     return OK

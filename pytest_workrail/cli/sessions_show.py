@@ -8,8 +8,10 @@ from typing import Any
 from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.listing import duration
-from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
-from pytest_workrail.sessions.story import Story, defects_of, stories
+from pytest_workrail.sessions.prompts import node_prompts
+from pytest_workrail.sessions.session_log import read_log
+from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, stats_page, story_page, times
+from pytest_workrail.sessions.story import Story, defects_of, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
@@ -21,7 +23,6 @@ def run_show(args: argparse.Namespace) -> int:
     """Print the story of a session."""
     folder = data_folder(args)
     (session_id,) = chosen_sessions(args, folder)
-    from pytest_workrail.sessions.session_log import read_log
 
     log = read_log(folder, session_id)
     found = [
@@ -29,13 +30,9 @@ def run_show(args: argparse.Namespace) -> int:
     ]
     is_damaged = log.damage is not None or any(story.damage for story, _, _ in found)
     if args.json:
-        from pytest_workrail.sessions.story import story_json
-
         runs = [story_json(*each) for each in found]
         answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
     elif args.html is not None:
-        from pytest_workrail.sessions.stats import story_page
-
         page = story_page(session_id, [list(story_lines(*each, full=True)) for each in found])
         write_file(args.html, page.encode("utf-8", "replace"))
     elif args.mermaid:
@@ -52,7 +49,6 @@ def run_show(args: argparse.Namespace) -> int:
 def _prompts(args: argparse.Namespace, folder: DataFolder, story: Story) -> dict[int, dict[str, Any]] | None:
     if not args.prompts:
         return None
-    from pytest_workrail.sessions.prompts import node_prompts
 
     prompts = node_prompts(folder, story, args.profile)
     if isinstance(prompts, Err):
@@ -70,8 +66,6 @@ def run_stats(args: argparse.Namespace) -> int:
     if args.json:
         answer(statistics.to_json())
     elif args.html is not None:
-        from pytest_workrail.sessions.stats import stats_page
-
         write_file(args.html, stats_page(statistics).encode("utf-8", "replace"))
     else:
         _print(statistics)

@@ -5,13 +5,9 @@ A plugin that carries this one calls `options.add_options` and `options.configur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
-
-    from pytest_workrail.agents.agent import Transcript
-
+from pytest_workrail.agents.agent import Transcript
 
 # The plugins that follow the runs of a session, each registered only when an option asks for it.
 _FOLLOWERS = ("workrail-coverage", "workrail-runs")

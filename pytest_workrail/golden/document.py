@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from pytest_workrail.agents.agent import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core import prompts
@@ -18,6 +18,7 @@ from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import Confirmer
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompts import PromptPart, PromptStyle, fixed_members
+from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.words import AUTONOMIES
 from pytest_workrail.golden.encoding import FORMAT, METADATA, PROMPTS, Prompts, dumps, encode_file, fold
 from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines, split
@@ -25,10 +26,6 @@ from pytest_workrail.run.result import Matcher, Matching
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.model.ir import BodyProgramStep, Program, RepeatingStep
-
-if TYPE_CHECKING:
-    from pytest_workrail.engine.model.events import Event
-
 
 _PASS = Pattern(r"\bpass ([0-9]+)(?: of |: |\*\*)", re.IGNORECASE)
 

@@ -9,10 +9,11 @@ import os
 from collections.abc import Generator, Iterable, Set
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 from pytest_workrail.run.pytest_session import (
@@ -25,11 +26,8 @@ from pytest_workrail.run.pytest_session import (
     in_own_words,
     note_assertion,
 )
+from pytest_workrail.run.result import Matcher
 from workrail_lint.base.terminal import Style, neutral
-
-if TYPE_CHECKING:
-    from pytest_workrail.agents.agent import Transcript
-    from pytest_workrail.run.result import Matcher
 
 # Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
 _BY_GOLDEN = "workrail_golden"

@@ -6,23 +6,22 @@ The choices are found by changing one at a time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import structs
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Agent, answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.golden.diff import Causes, Difference, headline
+from pytest_workrail.golden.diff import Causes, Difference, compare, headline
+from pytest_workrail.golden.document import golden_value
+from pytest_workrail.golden.show import change_lines
 from pytest_workrail.golden.symbols import joined, lines
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.terminal import Style
-
-if TYPE_CHECKING:
-    from pytest_workrail.golden.diff import Difference
 
 # What only says in which form an answer is given, and what the one form tells and the other leaves out.
 _FORM = ("kind", "isComplete", "skipped", "skippedOmitted", "appliedFeatures")
@@ -41,8 +40,6 @@ class Comparison:
     @property
     def differences(self) -> list[Difference]:
         """Every place where the locked run differs from the reference run, apart from the form of its answers."""
-        from pytest_workrail.golden.diff import compare
-
         return list(compare(behaviour(self.reference), behaviour(self.locked)))
 
     @property
@@ -52,9 +49,6 @@ class Comparison:
 
     def describe(self) -> str:
         """Return where they part, in words."""
-        from pytest_workrail.golden.diff import Causes, headline
-        from pytest_workrail.golden.show import change_lines
-
         if self.agree:
             return "Both profiles answer alike."
         shown: list[str] = []
@@ -69,8 +63,6 @@ def behaviour(run: Run, profile: Profile | None = None) -> dict[str, Any]:
 
     Marks of the engine's defects are about a third party, the public engine, so they are no difference.
     """
-    from pytest_workrail.golden.document import golden_value
-
     value = golden_value(run.transcript, profile)
     exchanges = [_shared_exchange(each) for each in value["transcript"]]
     final = {name: member for name, member in value["final"].items() if name != "skipped"}

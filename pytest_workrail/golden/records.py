@@ -6,12 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
 
 from workrail_lint.base.js import Json
-
-if TYPE_CHECKING:
-    import pytest
 
 # The variables pytest itself knows a build machine by.
 BUILD_MACHINE = ("CI", "BUILD_NUMBER")

@@ -15,10 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pytest_workrail.golden import files
-from pytest_workrail.golden.encoding import loads
+import pytest
+
+from pytest_workrail.agents.agent import Transcript
+from pytest_workrail.golden import diff, encoding, files, inline, show
+from pytest_workrail.golden.diff import Causes, Difference, Group, grouped, word_count
+from pytest_workrail.golden.document import folded_golden
+from pytest_workrail.golden.encoding import encode_file, loads, says
 from pytest_workrail.golden.files import (
     PENDING,
     GoldenKey,
@@ -27,9 +32,13 @@ from pytest_workrail.golden.files import (
     has_no_parameters,
     is_source,
     owner_base,
+    read,
     source_base,
     source_folder,
+    unwritable,
 )
+from pytest_workrail.golden.inline import write_inline
+from pytest_workrail.golden.pending import pending_bytes, pending_of
 from pytest_workrail.golden.records import (
     GoldenRecord,
     GoldensOfTest,
@@ -41,20 +50,13 @@ from pytest_workrail.golden.records import (
     add_options,
     policy,
 )
+from pytest_workrail.golden.show import group_summary
+from pytest_workrail.run.result import Matcher, NoSuchMember
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Style
 from workrail_lint.base.wording import counted
-
-if TYPE_CHECKING:
-    import pytest
-
-    from pytest_workrail.agents.agent import Transcript
-    from pytest_workrail.run.result import Matcher
-if TYPE_CHECKING:
-    # Most sessions find no difference, and then nothing is imported to tell of one.
-    from pytest_workrail.golden.diff import Causes, Group
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
 
@@ -114,10 +116,6 @@ class GoldenSession:
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
         """
         __tracebackhide__ = True
-        from pytest_workrail.golden.document import folded_golden
-        from pytest_workrail.golden.encoding import encode_file, says
-        from pytest_workrail.golden.files import read, unwritable
-        from pytest_workrail.run.result import NoSuchMember
 
         path = f"{self._root}{os.sep}{key.path}"
         folder = key.path.rpartition("/")[0]
@@ -154,8 +152,6 @@ class GoldenSession:
     def match_inline(self, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
         """Compare the outline of a run with the text in the test that is calling."""
         __tracebackhide__ = True
-
-        from pytest_workrail.golden import files, inline
 
         is_missing = expected is None or not expected.strip()
         if not is_missing and inline.same_outline(expected or "", outline):
@@ -263,7 +259,6 @@ def _compared(old: bytes | None, new: bytes) -> tuple[GoldenStatus, bytes]:
         return GoldenStatus.MISSING, new
     if old == new:
         return GoldenStatus.SAME, b""
-    from pytest_workrail.golden import encoding
 
     golden = encoding.loads(old)
     if isinstance(golden, Err):
@@ -282,9 +277,6 @@ def missing_message(path: str, policy: Policy) -> str:
 
 def inline_message(place: str, expected: str | None, outline: str, policy: Policy) -> str:
     """Return the outline of a run is not what the test says; it is short, so it is shown."""
-    from pytest_workrail.golden import show
-    from pytest_workrail.golden.diff import Difference, word_count
-
     said = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
     if not said:
         how = "write it with: pytest --workrail-golden=new" if policy.may_write else _IN_CI
@@ -303,12 +295,6 @@ def unwritable_message(path: str, folder: str) -> str:
 
 def difference_message(path: str, old: bytes, new: bytes, policy: Policy, *, in_full: bool) -> str:
     """Return the first change in a line; the others are counted, and shown with it where all was asked for."""
-    from pytest_workrail.golden import (
-        diff,  # here, because most goldens fit
-        encoding,
-        show,
-    )
-
     before = encoding.loads(old)
     advice = f"look at it with: workrail-test golden diff {path}" if policy.may_write else _IN_CI
     if isinstance(before, Err):
@@ -468,8 +454,6 @@ class GoldenFinish:
                 else:
                     self._counts["left alone, as the test did not pass"] += 1
         if by_file:
-            from pytest_workrail.golden.inline import write_inline
-
             written, errors = write_inline(self._root, by_file)
             self.errors += errors
             self._name("written into tests", written)
@@ -516,8 +500,6 @@ class GoldenFinish:
         if self.repeated():
             shown[0] += " (each change is shown once; -v lists every test)"
         for group in self._groups[:_MOST_NAMED]:
-            from pytest_workrail.golden.show import group_summary
-
             shown += group_summary(group, style)
         if len(self._groups) > _MOST_NAMED:
             shown.append(f"... and {counted(len(self._groups) - _MOST_NAMED, 'more change')}")
@@ -554,8 +536,6 @@ class GoldenFinish:
         """Sort what differs by what caused it, and leave it beside the goldens until somebody decides."""
         if not claims:
             return
-        from pytest_workrail.golden.diff import Causes, grouped
-        from pytest_workrail.golden.pending import pending_bytes, pending_of
 
         found: list[tuple[str, Causes]] = []
         for claim in claims:
@@ -577,8 +557,6 @@ class GoldenFinish:
 
     def _drop_pending(self, path: str) -> None:
         if path + PENDING in self._pending:
-            from pytest_workrail.golden.pending import pending_of
-
             pending = pending_of(self._root / path)
             self._succeeded(files.remove(pending), f"{path}: the pending change can't be removed")
 
@@ -586,7 +564,6 @@ class GoldenFinish:
         golden = self._root / path
         if not self._succeeded(files.remove(golden), f"{path} can't be removed"):
             return False
-        from pytest_workrail.golden.pending import pending_of
 
         files.remove(pending_of(golden))
         with suppress(OSError):

@@ -12,7 +12,9 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from pytest_workrail.engine.tokens import formats
 from workrail_lint.base import js
+from workrail_lint.base.canonical import CanonicalError, canonical_hash
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 
@@ -285,7 +287,6 @@ def _is_short_token(text: str) -> bool:
 def _is_whole_long_token(text: str) -> bool:
     if _LONG_TOKEN.fullmatch(text) is None:
         return False
-    from pytest_workrail.engine.tokens import formats
 
     return formats.decode_bech32m(text).is_ok
 
@@ -297,8 +298,6 @@ def _number(value: float) -> Json:
 
 
 def _digest(value: object) -> str:
-    from workrail_lint.base.canonical import CanonicalError, canonical_hash
-
     try:
         return canonical_hash(value)
     except CanonicalError as problem:

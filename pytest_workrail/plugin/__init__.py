@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+from pytest_workrail.plugin.options import add_options
+from pytest_workrail.run.pytest_session import DESELECTED
 
+if TYPE_CHECKING:
     from pytest_workrail.plugin.fixture import Workrail
 
 _SCENARIO = ".scenario.json"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    from pytest_workrail.plugin.options import add_options
-
     add_options(parser)
 
 
@@ -54,8 +54,6 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    from pytest_workrail.run.pytest_session import DESELECTED
-
     for item in items:
         item.config.stash[DESELECTED] = item.config.stash.get(DESELECTED, 0) + 1
 

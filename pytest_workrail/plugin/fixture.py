@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import pytest
 from msgspec import structs
@@ -25,11 +25,9 @@ from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compila
 from pytest_workrail.run import result
 from pytest_workrail.run.result import Matcher, Run
 from pytest_workrail.run.start import Options, Script, Source, Sources, known_options, project_sources
+from pytest_workrail.sessions.recorded_session import RecordedSession, SessionUnusable, open_session
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-
-if TYPE_CHECKING:
-    from pytest_workrail.sessions.recorded_session import RecordedSession
 
 
 class Workrail:
@@ -100,7 +98,6 @@ class Workrail:
     ) -> RecordedSession:
         """Return a recorded session: its folder, a data folder that holds only this one, or an exported file."""
         __tracebackhide__ = True
-        from pytest_workrail.sessions.recorded_session import SessionUnusable, open_session
 
         opened = open_session(os.fspath(self._located(Path(path))), session_id, profile)
         if isinstance(opened, Err):

@@ -5,8 +5,11 @@ Imported at every start of pytest, so everything else is imported only if an opt
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+
 import pytest
 
+from pytest_workrail.golden.records import add_options as golden_options
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
 
 MARKER = "workrail: a scenario, a workflow from workrail_auto or a session from workrail_sessions"
@@ -27,8 +30,6 @@ _ABOUT_A_REGISTRY = (
 
 def add_options(parser: pytest.Parser) -> None:
     """Everything that starts with `workrail`."""
-    from pytest_workrail.golden.records import add_options as golden_options
-
     group = parser.getgroup("workrail", "agent workflows: scenarios, goldens, coverage, locks")
     golden_options(group)
     group.addoption(
@@ -93,7 +94,6 @@ def _add_coverage_options(group: pytest.OptionGroup) -> None:
 def _coverage_view(text: str) -> str:
     if text in ("table", "missing"):
         return text
-    from argparse import ArgumentTypeError
 
     # A path after the option would be parsed as its value, which is never meant.
     raise ArgumentTypeError(

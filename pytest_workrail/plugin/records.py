@@ -21,6 +21,7 @@ from pytest_workrail.coverage.report import document
 from pytest_workrail.golden.document import story_value
 from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.pending import PendingChanges, pending_data
+from pytest_workrail.golden.plugin import goldens_of
 from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
 from workrail_lint.base.files import output_root, read_bytes, write_atomically
@@ -190,8 +191,6 @@ class Combination:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        from pytest_workrail.golden.plugin import goldens_of
-
         goldens_of(session.config)
         for name, plugin in _SESSIONS.items():
             known: Any = session.config.pluginmanager.get_plugin(plugin)

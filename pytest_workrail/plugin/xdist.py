@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_workrail.golden.plugin import goldens_of
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED
 
 _KEY = "workrail"
@@ -40,8 +41,6 @@ class Controller:
             self._config.stash[WORKER_CRASHED] = True
             return
         if reported["goldens"] is not None:
-            from pytest_workrail.golden.plugin import goldens_of
-
             goldens_of(self._config).session.merge(reported["goldens"])
         # Every worker collects the same tests, so the largest number is that of all.
         self._config.stash[DESELECTED] = max(self._config.stash.get(DESELECTED, 0), reported["deselected"])

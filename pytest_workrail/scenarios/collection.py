@@ -10,19 +10,22 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from pytest_workrail.agents.agent import Transcript
+from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.golden.files import ENDING, SCENARIO_ENDING
-from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
+from pytest_workrail.golden.plugin import check_golden
+from pytest_workrail.run import start
+from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, in_own_words, note_assertion
+from pytest_workrail.run.start import project_sources
+from pytest_workrail.scenarios.drivers import ScenarioFailure, play, transcript_lines
 from workrail_lint.base.files import read_bytes
+from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import one_line, shown_path
-
-if TYPE_CHECKING:
-    from pytest_workrail.agents.agent import Transcript
-
 
 _HOOKS = pytest.StashKey[Any]()
 # What a test id uses for itself.
@@ -129,12 +132,6 @@ class ScenarioItem(pytest.Item):
             self.add_marker(pytest.mark.skip(reason=one_line(reason)))
 
     def runtest(self) -> None:
-        from pytest_workrail.coverage import record_run
-        from pytest_workrail.golden.plugin import check_golden
-        from pytest_workrail.run.pytest_session import note_assertion
-        from pytest_workrail.scenarios.drivers import play
-        from workrail_lint.base.result import Err
-
         playing = play(self.path, self.file)
         if isinstance(playing, Err):
             raise playing.error
@@ -152,9 +149,6 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return a failure of the scenario in its own words; anything else as pytest shows it."""
-        from pytest_workrail.run.pytest_session import in_own_words
-        from pytest_workrail.scenarios.drivers import ScenarioFailure
-
         problem = excinfo.value
         if not isinstance(problem, ScenarioFailure):
             return super().repr_failure(excinfo, style)
@@ -234,11 +228,6 @@ class WorkflowItem(pytest.Item):
         self.add_marker(pytest.mark.workrail)
 
     def runtest(self) -> None:
-        from pytest_workrail.coverage import record_run
-        from pytest_workrail.run import start
-        from pytest_workrail.run.start import project_sources
-        from workrail_lint.base.result import Err
-
         sources = project_sources(str(self.path.parent))
         if isinstance(sources, Err):
             raise WorkflowNotDone(sources.error)
@@ -249,8 +238,6 @@ class WorkflowItem(pytest.Item):
             raise WorkflowNotDone(str(problem)) from None
         record_run(self.config, self.nodeid, run.transcript)
         if run.status != "complete":
-            from pytest_workrail.scenarios.drivers import transcript_lines
-
             head = f"the run ended as {run.status}, expected complete"
             raise WorkflowNotDone("\n".join([head, *transcript_lines(run)]))
         unreached = unreached_steps(run.transcript)

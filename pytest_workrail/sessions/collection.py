@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_workrail.run.pytest_session import SESSION_WORKFLOWS, SESSIONS, in_own_words, note_assertion
+from pytest_workrail.sessions.recorded_session import open_session
+from pytest_workrail.sessions.versions import versions_below
+from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import one_line, shown_path
 
 _VERSIONS = pytest.StashKey[Any]()
@@ -58,9 +61,6 @@ class SessionItem(pytest.Item):
         self.add_marker(pytest.mark.workrail)
 
     def runtest(self) -> None:
-        from pytest_workrail.sessions.recorded_session import open_session
-        from workrail_lint.base.result import Err
-
         source = self.path if self.path.name.endswith(".json") else self.path.parent
         opened = open_session(os.fspath(source))
         if isinstance(opened, Err):
@@ -89,9 +89,6 @@ def _versions(config: pytest.Config) -> dict[str, Any]:
     """The project's workflows by their ids, found once: those that the settings name, else all of the project."""
     known: dict[str, Any] | None = config.stash.get(_VERSIONS, None)
     if known is None:
-        from pytest_workrail.sessions.versions import versions_below
-        from workrail_lint.base.result import Err
-
         named = [os.fspath(config.rootpath / name) for name in config.getini(SESSION_WORKFLOWS)]
         found = versions_below(named or [os.fspath(config.rootpath)])
         if isinstance(found, Err):

@@ -11,13 +11,16 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from pytest_workrail.engine.core.index import FORMAT
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
-from pytest_workrail.engine.protocol.sessions import Program, frozen, with_onboarding
+from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP, Program, frozen, with_onboarding
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, script_of
 from pytest_workrail.sessions.story import FIRST_STEP, KnownDefect, Story, defects_of, known_defect, stories
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
+from workrail_lint.systems.workrail.compile import compile_pin, is_pin
+from workrail_lint.systems.workrail.model.build import ir_problem
 
 T = TypeVar("T")
 Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
@@ -60,8 +63,6 @@ class Judgement(Struct, frozen=True):
 
 def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
     """The workflow that a run was pinned to, by the public engine or by ours."""
-    from workrail_lint.systems.workrail.compile import compile_pin, is_pin
-
     found = folder.pinned_workflow(workflow_hash)
     if isinstance(found, Err):
         return found
@@ -76,10 +77,6 @@ def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
 
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
-    from pytest_workrail.engine.core.index import FORMAT
-    from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP
-    from workrail_lint.systems.workrail.model.build import ir_problem
-
     if ir.get("format") != FORMAT:
         return Err("the pinned workflow is of a kind that is not known here")
     problem = ir_problem(ir)

@@ -6,7 +6,7 @@ import datetime
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
 from pytest_workrail.sessions.listing import duration
@@ -15,6 +15,7 @@ from pytest_workrail.sessions.story import (
     Beat,
     Checkpoint,
     ContextChange,
+    KnownDefect,
     PreferenceChange,
     Remark,
     Story,
@@ -23,9 +24,6 @@ from pytest_workrail.sessions.story import (
 )
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
-
-if TYPE_CHECKING:
-    from pytest_workrail.sessions.story import KnownDefect
 
 _SHORT = 160
 _DECISIONS = ("evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance")

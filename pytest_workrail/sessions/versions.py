@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_workrail.engine.store.bundle import check
 from pytest_workrail.run.start import project_sources
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES, SESSION_NAME, SESSIONS, DataFolder, FoundSession
 from pytest_workrail.sessions.session_log import SessionLog, trusted_log
@@ -174,8 +175,6 @@ def open_bundle(path: str) -> Ok[BundleFolder] | Err[str]:
 
 def bundle_folder(raw: bytes, path: str) -> Ok[BundleFolder] | Err[str]:
     """A bundle, if everything in it is what its digests say; `path` is where it is from."""
-    from pytest_workrail.engine.store.bundle import check
-
     checked = check(raw)
     if isinstance(checked, Err):
         return Err(f"it is not an intact bundle ({checked.error.code}: {checked.error.message})")

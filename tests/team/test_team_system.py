@@ -321,15 +321,17 @@ def test_a_long_session_costs_its_share(tmp_path: Path) -> None:
 def test_checking_needs_no_heavy_imports(tmp_path: Path) -> None:
     write_files(tmp_path, samples.session())
     script = (
-        "import sys; from workrail_lint.systems.team.system import TeamSystem;"
+        "import sys; from workrail_lint.systems.builtin import builtin_systems;"
         "heavy = lambda: sorted({'pydantic', 'jsonschema', 'dataclasses', 'inspect', 'pathlib'} & sys.modules.keys());"
-        "before = heavy(); light = 'workrail_lint.systems.team.rules.base' in sys.modules;"
-        "system = TeamSystem(); data = open(sys.argv[1], 'rb').read();"
+        "system = next(each for each in builtin_systems() if each.name == 'team');"
+        "foreign = system.claims('package.json', b'{}', False);"
+        "before = heavy(); light = 'workrail_lint.systems.team.system' in sys.modules;"
+        "data = open(sys.argv[1], 'rb').read();"
         "from workrail_lint.systems.base import RunSettings;"
         "result = system.check(sys.argv[1], data, system.claims(sys.argv[1], data, True), RunSettings({}, '.'));"
-        "print(before, heavy(), light, result.findings)"
+        "print(foreign, before, heavy(), light, result.findings)"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", script, samples.STATUS], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert done.stdout.strip() == "[] [] False []"
+    assert done.stdout.strip() == "None [] [] False []"

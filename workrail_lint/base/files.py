@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
@@ -466,7 +467,6 @@ def matches(path: str, root: str, patterns: list[str]) -> bool:
     """Return whether a path matches one of the patterns, as a whole or by one of its parts."""
     if not patterns:
         return False
-    from fnmatch import fnmatchcase  # here, because most projects have no pattern
 
     relative = os.path.relpath(path, root).replace(os.sep, "/")
     whole = os.path.normpath(path).replace(os.sep, "/")

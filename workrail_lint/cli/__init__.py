@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from typing import TextIO
 
+from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.version import VERSION
 
@@ -100,8 +101,6 @@ def _run(args: list[str], program: Program) -> int:
         return OK
     name = args[0]
     if name not in program.commands:
-        from workrail_lint.base.suggest import nearest
-
         suggestion = nearest(name, program.commands)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
         raise UsageError(f"unknown command '{name}'{hint} (run {program.name} --help for a list)")

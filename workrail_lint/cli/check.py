@@ -14,6 +14,7 @@ from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.baseline import baseline_text
 from workrail_lint.project.config import Config, system_keys
 from workrail_lint.project.plan import Project, Request, document_suffixes, make_plan, projects
 from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, reported_outcome, run
@@ -259,7 +260,6 @@ def _split(values: list[str]) -> list[str]:
 
 def _write_baseline(path: str, outcome: Outcome) -> int:
     from workrail_lint.cli.output import write_output
-    from workrail_lint.project.baseline import baseline_text
 
     text = baseline_text(outcome.findings, os.path.dirname(os.path.abspath(path)))
     write_output(path, text.encode("utf-8", "surrogatepass"))

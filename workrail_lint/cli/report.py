@@ -7,6 +7,7 @@ import sys
 
 from workrail_lint.base.terminal import err, neutral, out
 from workrail_lint.base.version import VERSION
+from workrail_lint.cli.output import write_output
 from workrail_lint.findings import Severity
 from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
@@ -27,7 +28,6 @@ def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Check
     if args.output_file is None:
         out(text, end="", commands=is_github)
         return
-    from workrail_lint.cli.output import write_output
 
     write_output(args.output_file, neutral(text, commands=is_github).encode())
 

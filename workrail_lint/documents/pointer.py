@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 Token = str | int
 
@@ -98,7 +99,6 @@ def place_matches(pattern: str, path: str, pointer: str) -> bool:
     if "*" not in wanted:
         return pointer == wanted or pointer.startswith(f"{wanted}/")
     parts, have = wanted.split("/"), pointer.split("/")
-    from fnmatch import fnmatchcase  # here and below, because most places have no pattern
 
     return len(have) >= len(parts) and all(fnmatchcase(h, w) for h, w in zip(have, parts, strict=False))
 
@@ -107,6 +107,5 @@ def file_matches(pattern: str, path: str) -> bool:
     """Return whether the first half of a place names a file, by its path or the end of it."""
     if path == pattern or path.endswith(f"/{pattern}"):
         return True
-    from fnmatch import fnmatchcase
 
     return fnmatchcase(path, pattern)

@@ -13,6 +13,7 @@ from typing import Any
 
 from workrail_lint.base.files import is_own, project_folders, read_file
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest
 from workrail_lint.systems.base import Setting
 from workrail_lint.systems.builtin import manifests
 
@@ -206,7 +207,6 @@ def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:
     kind = KEYS.get(key) if setting is None else setting.kind
     if kind is None:
         known = {**KEYS, **keys}
-        from workrail_lint.base.suggest import nearest
 
         suggestion = nearest(key, known)
         hint = f"; did you mean {suggestion!r}?" if suggestion else f"; known keys are {', '.join(sorted(known))}"

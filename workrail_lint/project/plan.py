@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.version import VERSION
+from workrail_lint.project.baseline import Baseline, parse_baseline
 from workrail_lint.project.config import Config, config_file
 from workrail_lint.project.discovery import Discovery, Found, discover, suffixes_of
 from workrail_lint.project.run import Plan
@@ -23,7 +24,6 @@ from workrail_lint.systems.base import RunSettings, System
 from workrail_lint.systems.builtin import builtin_systems, introduce, known_systems
 
 if TYPE_CHECKING:
-    from workrail_lint.project.baseline import Baseline
     from workrail_lint.project.cache import Cache
     from workrail_lint.project.suppression import Suppressions
 
@@ -182,7 +182,6 @@ def load_baseline(path: str) -> Ok[Baseline] | Err[str]:
     if isinstance(read, Err):
         advice = "" if os.path.lexists(path) else "; create it with workrail-lint check --write-baseline"
         return Err(f"baseline: {read.error.message}{advice}")
-    from workrail_lint.project.baseline import parse_baseline
 
     parsed = parse_baseline(read.value)
     if isinstance(parsed, Err):

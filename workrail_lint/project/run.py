@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from workrail_lint.base.files import Unreadable, read_file
 from workrail_lint.base.result import Err
 from workrail_lint.findings import Finding, unreadable
+from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.selection import Selection
 from workrail_lint.systems.base import FileResult, RunSettings, System
 
 if TYPE_CHECKING:
-    from workrail_lint.project.baseline import Baseline
     from workrail_lint.project.cache import Cache
     from workrail_lint.project.suppression import Suppressions
 

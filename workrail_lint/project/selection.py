@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from workrail_lint.base.files import matches
+from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
@@ -194,7 +195,6 @@ def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list
     for pattern in patterns:
         if pattern == ALL or any(_names(rule, [pattern]) for rule in known):
             continue
-        from workrail_lint.base.suggest import nearest
 
         names = [rule.name for rule in known] + [rule.code for rule in known]
         suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names, many=len(names))

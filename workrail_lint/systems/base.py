@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.js import Json
@@ -187,6 +187,7 @@ class Manifest:
     __slots__ = (
         "compiled_kinds",
         "config_keys",
+        "detection",
         "families",
         "folder",
         "implementation",
@@ -205,6 +206,7 @@ class Manifest:
         name: str,
         implementation: str,
         families: Mapping[str, str],
+        detection: str | None = None,
         suffixes: tuple[str, ...] = (".json",),
         signs: tuple[str, ...] = (),
         word: str | None = None,
@@ -218,6 +220,7 @@ class Manifest:
         self.name = name
         self.implementation = implementation  # `module:class`
         self.families = families
+        self.detection = detection  # the module that knows its files, where deciding needs less than checking
         self.suffixes = suffixes
         self.signs = signs  # parts of a path that make it worth asking, even for a file with steps
         self.word = word  # what a document of the system holds beside its steps, if it may have any
@@ -251,6 +254,14 @@ def _table_of(implementation: str, folder: str) -> RuleTable[Rule]:
     return RuleTable(f"{implementation.rpartition('.')[0]}.rules", os.path.join(folder, "rules"))
 
 
+class Detection(Protocol):
+    """What tells the documents of a system from other files: the system itself, or a module of it."""
+
+    def may_claim(self, path: str) -> bool: ...
+
+    def claims(self, path: str, data: bytes, named: bool) -> str | None: ...
+
+
 class LazySystem(System):
     """Stands for a system until one of its files comes along.
 
@@ -275,6 +286,13 @@ class LazySystem(System):
         system.choice, system.extra_rules, system.peers = self.choice, self.extra_rules, self.peers
         return system
 
+    @cached_property
+    def _detection(self) -> Detection:
+        """What decides whose a file is, without the system where the manifest says so."""
+        if self.manifest.detection is None:
+            return self.system
+        return cast(Detection, import_module(self.manifest.detection))
+
     @property
     def _table(self) -> RuleTable[Rule]:
         return _table_of(self.manifest.implementation, self.manifest.folder)
@@ -286,14 +304,14 @@ class LazySystem(System):
         return self._table.rule(name)
 
     def may_claim(self, path: str) -> bool:
-        return path.endswith(self.suffixes) and (path.endswith(".json") or self.system.may_claim(path))
+        return path.endswith(self.suffixes) and (path.endswith(".json") or self._detection.may_claim(path))
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         if not self.manifest.is_default:
             has_steps = b'"steps"' in data and not self._is_asked_for(path, data)
             if has_steps or not self.may_claim(path):
                 return None
-        return self.system.claims(path, data, named)
+        return self._detection.claims(path, data, named)
 
     def _is_asked_for(self, path: str, data: bytes) -> bool:
         word = self.manifest.word

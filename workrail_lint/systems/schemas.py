@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.documents.scanner import loads
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.schema.walk import SchemaWalk
+from workrail_lint.documents.schema.walk import SchemaWalk
 
 _SYSTEMS = os.path.dirname(__file__)
 # A JSON Schema names the members of the documents it describes, and often carries their names.
@@ -50,8 +48,6 @@ def load_schema(kind: str) -> dict[str, Any]:
 @cache
 def schema_walk(kind: str) -> SchemaWalk:
     """Return what the schema of a document kind says about places. Raises KeyError for a kind that has none."""
-    from workrail_lint.documents.schema.walk import SchemaWalk
-
     return SchemaWalk(load_schema(kind))
 
 

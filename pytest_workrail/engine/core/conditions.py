@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
 from workrail_lint.base.result import Err
 
 
@@ -194,8 +195,6 @@ def _plain(value: object) -> str:
 
 
 def _matches(value: object, pattern: object) -> bool | None:
-    from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
-
     compiled = compile_pattern(js.text(pattern), "i")
     if isinstance(compiled, Err):
         return False

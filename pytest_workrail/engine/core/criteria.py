@@ -12,9 +12,11 @@ from pytest_workrail.engine.core.outputs import TIME_LIMIT_SECONDS, Validation
 from pytest_workrail.engine.model.places import utf8_prefix
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.criteria_schema import problems
 
 MAX_LINES = 25
 MAX_BYTES = 4096
@@ -247,8 +249,6 @@ class _RuleEvaluator:
 
 
 def _search(pattern: str, flags: str, text: str, seconds: float) -> bool:
-    from workrail_lint.base.ecma_regex import compile_pattern
-
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, Err):
         raise _EvaluationError(f"invalid pattern: {compiled.error}")
@@ -287,8 +287,6 @@ def _expects_container(schema: object) -> bool:
 
 def _validates(schema: object, value: Any, seconds: float) -> bool:
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
-
-    from workrail_lint.systems.workrail.criteria_schema import problems
 
     if not isinstance(schema, dict | bool):
         raise _EvaluationError("a schema is neither an object nor a boolean")

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from pytest_workrail.engine.model.places import StepInstance, collation_key
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import FunctionDefinition
@@ -29,8 +30,6 @@ class ContractPack(Struct, frozen=True):
 
     def issues(self, artifact: Json) -> tuple[str, ...]:
         """What is wrong with an artifact; nothing when it meets the contract."""
-        from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
-
         return tuple(validate_artifact(self.schema, artifact))
 
 

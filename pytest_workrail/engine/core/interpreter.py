@@ -38,6 +38,7 @@ from pytest_workrail.engine.core.outcomes import (
     within_budget,
 )
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.blockers import Unmet
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.reasons import MissingContextKey, Reason
@@ -186,8 +187,6 @@ class Plan:
         selected = _selected(definition, qualified=condition is None)
         skipped = None
         if condition is not None:
-            from pytest_workrail.engine.core.smallest_set import ConditionSolver
-
             entry = TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),))
             skipped = entry, PassedOver(step_id, ConditionSolver(condition))
         loop, instance = self.loops.get(step_id), StepInstance(step_id)

@@ -26,6 +26,7 @@ from pytest_workrail.engine.core.outcomes import (
     actual,
 )
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
+from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
 from workrail_lint.base import js
@@ -138,8 +139,6 @@ class LoopPlan:
     __slots__ = ("_pack", "body", "definition", "kind", "loop_id", "max_iterations", "solvers", "source", "variables")
 
     def __init__(self, definition: RepeatingStep, body: tuple[BodyStep, ...], packs: dict[str, ContractPack]) -> None:
-        from pytest_workrail.engine.core.smallest_set import ConditionSolver
-
         self.definition = definition
         self.loop_id = definition.id
         self.kind = definition.loop.kind

@@ -7,7 +7,7 @@ but on request. Errors are a closed set, each with its own facts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from pytest_workrail.engine.core.conditions import (
     deciding_operator,
     value_of,
 )
+from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.base import UNSET, canonical
 from pytest_workrail.engine.model.blockers import LargeActual, Unmet, UnsetActual, ValueActual
 from pytest_workrail.engine.model.places import LoopPosition, truncate_marked
@@ -45,10 +46,6 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
-
-if TYPE_CHECKING:
-    from pytest_workrail.engine.core.smallest_set import ConditionSolver
-
 
 # Less than this would be hardly more than the truncation marker itself.
 _MIN_CUT_BYTES = 24

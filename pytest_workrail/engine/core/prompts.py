@@ -14,7 +14,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
-from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrIndex
+from pytest_workrail.engine.core.criteria import criteria_lines, requirement
+from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrIndex, functions_block
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Confirmer, confirmed_by, reports_confirmation, required_gate
 from pytest_workrail.engine.core.profiles import Answers, CriteriaText, LoopBanner, LoopIdCheck, Profile
@@ -247,7 +248,6 @@ def requirements_slot(
     """The author's prose criteria, as far as they can be said in one line each."""
     if criteria is None:
         return None
-    from pytest_workrail.engine.core.criteria import criteria_lines, requirement
 
     match shown:
         case CriteriaText.COMPOSITION_ONLY:
@@ -597,8 +597,6 @@ class PromptRenderer:
 
     def functions(self, instance: StepInstance) -> str:
         """The functions the step can see, for the recovery text."""
-        from pytest_workrail.engine.core.index import functions_block
-
         loops = tuple(self._index.loops[at.loop_id] for at in instance.loop_path)
         return functions_block(self._index.program, self._index.definitions[instance.step_id], loops)
 

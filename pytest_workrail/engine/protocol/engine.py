@@ -36,8 +36,9 @@ from pytest_workrail.engine.protocol.errors import (
     token_error,
     unexpected,
 )
-from pytest_workrail.engine.protocol.library import NoWorkspace
+from pytest_workrail.engine.protocol.library import NoWorkspace, inspect_workflow, list_workflows
 from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
+from pytest_workrail.engine.protocol.rehydrate import CheckpointHandler, rehydrate, resume
 from pytest_workrail.engine.protocol.requests import (
     AdvanceRequest,
     ContinueRequest,
@@ -69,8 +70,10 @@ from pytest_workrail.engine.protocol.sessions import (
 )
 from pytest_workrail.engine.protocol.start import StartHandler, preferences_data
 from pytest_workrail.engine.protocol.step_response import ResponseFormat
-from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.bundle import Producer
+from pytest_workrail.engine.store.gate import Home, healthy_summaries
 from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, EventBuilder, preferences_plan
+from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -192,16 +195,12 @@ class Engine:
 
     def list_workflows(self, request: object) -> Answer:
         """The workflows that can be started."""
-        from pytest_workrail.engine.protocol.library import list_workflows
-
         return self._answer(
             request, read_list, lambda asked: list_workflows(self._library, asked, self._options.inject_onboarding)
         )
 
     def inspect_workflow(self, request: object) -> Answer:
         """One workflow before it is started."""
-        from pytest_workrail.engine.protocol.library import inspect_workflow
-
         onboarding = self._options.inject_onboarding
         return self._answer(
             request, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked, onboarding)
@@ -226,7 +225,6 @@ class Engine:
 
     def checkpoint_workflow(self, request: object) -> Answer:
         """Mark a node to come back to."""
-        from pytest_workrail.engine.protocol.rehydrate import CheckpointHandler
 
         def checkpoint(token: str) -> Ok[Response] | Err[ToolError]:
             grant = self.home.issuer.resolve_checkpoint(token)
@@ -238,9 +236,6 @@ class Engine:
 
     def resume_session(self, request: object) -> Answer:
         """Find a session again."""
-        from pytest_workrail.engine.protocol.rehydrate import resume
-        from pytest_workrail.engine.store.gate import healthy_summaries
-
         stores = self.home.stores
         return self._answer(
             request,
@@ -315,8 +310,6 @@ class Engine:
     def _rehydrate(
         self, place: NodeAddress, workflow_ref: WorkflowRef, request: RehydrateRequest
     ) -> Ok[ExecutionResponse] | Err[ToolError]:
-        from pytest_workrail.engine.protocol.rehydrate import rehydrate
-
         path = request.workspace_path
         return rehydrate(
             self._loader, self._response_format, self._workspace, self.home.mint, place, workflow_ref, path
@@ -370,9 +363,6 @@ class Engine:
         """A session as one document; with `salvage`, as much of a damaged one as can be trusted."""
 
         def call() -> Ok[dict[str, Json]] | Err[ToolError]:
-            from pytest_workrail.engine.store.bundle import Producer
-            from pytest_workrail.engine.store.transfer import export_session
-
             producer = Producer(app_version=self._options.app_version)
             home = self.home
             made = export_session(
@@ -391,8 +381,6 @@ class Engine:
         """A session from a document, always as a new one."""
 
         def call() -> Ok[SessionId] | Err[ToolError]:
-            from pytest_workrail.engine.store.transfer import import_bundle
-
             home = self.home
             made = import_bundle(bundle, home.stores, home.gate, home.mint)
             return Err(from_transfer(made.error)) if isinstance(made, Err) else made

@@ -30,10 +30,11 @@ from pytest_workrail.engine.model.words import (
 from pytest_workrail.engine.protocol.errors import ToolError
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes
-from workrail_lint.base.js import Json
+from workrail_lint.base.js import Json, type_name
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import edit_distance
 from workrail_lint.documents.schema.engine import Validator, compile_schema
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
 ToolName: TypeAlias = Literal[
     "list_workflows",
@@ -198,7 +199,6 @@ def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     # The patterns of requests are ours: nearly every request is done here, without the package for those of others.
     if isinstance(request, dict) and not _validator(shape.tool).violations(request):
         return Ok(request)
-    from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
     issues = [
         InputIssue(path, _PATTERN_TEXT.get(message, message))
@@ -408,8 +408,6 @@ def _name_problem(context: dict[str, Any], tool: ToolName) -> ToolError | None:
 
 
 def _type_name(value: object) -> str:
-    from workrail_lint.base.js import type_name
-
     return type_name(value)
 
 

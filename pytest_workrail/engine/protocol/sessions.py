@@ -45,6 +45,8 @@ from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStor
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.compile import compile_pin
 from workrail_lint.systems.workrail.model.build import ir_problem
 from workrail_lint.systems.workrail.model.ir import Program as Definition
 from workrail_lint.systems.workrail.model.ir import ProgramStep
@@ -130,8 +132,6 @@ class Program:
 
 @cache
 def _report_packs() -> dict[str, ContractPack]:
-    from workrail_lint.systems.workrail.catalog.catalog import load_core
-
     contracts = load_core().contracts
     return {
         ref: ContractPack(ref, contracts[ref].artifact_kind, contracts[ref].schema, contracts[ref].example)
@@ -155,8 +155,6 @@ def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], Wor
 
 def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
     """What the public engine pinned, as an IR: a session that it began can be looked at and continued here."""
-    from workrail_lint.systems.workrail.compile import compile_pin
-
     compiled = compile_pin(pin)
     if isinstance(compiled, Err):
         message = f"The workflow this run was started with can't run here: {compiled.error}."

@@ -93,6 +93,17 @@ def id_in_name(path: str, kind: BlockKind) -> str | None:
     return ident if is_safe_id(ident) else None
 
 
+def may_claim(path: str) -> bool:
+    """Return whether a file can be ours at all, by its name; any JSON can, by its shape."""
+    return path.endswith(".json") or kind_by_name(path) is not None
+
+
+def claims(path: str, data: bytes, named: bool) -> str | None:
+    """Return the name of the kind of a file, None when it is not ours."""
+    kind = detect(path, data, named)
+    return None if kind is None else kind.value
+
+
 def detect(path: str, data: bytes, named: bool) -> BlockKind | None:
     """The kind of a file, None for other files. Cheap for those: only their names and some words are checked."""
     kind = kind_by_name(path)

@@ -12,8 +12,9 @@ from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import Compiled, FileResult, RunSettings, System
+from workrail_lint.systems.blocks import documents
 from workrail_lint.systems.blocks.check import check_document, check_unit, read_document, unusable
-from workrail_lint.systems.blocks.documents import SUFFIXES, BlockKind, detect, kind_by_name
+from workrail_lint.systems.blocks.documents import SUFFIXES, BlockKind, kind_by_name
 from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.options import block_options
 from workrail_lint.systems.blocks.rules import RULES
@@ -34,12 +35,10 @@ class BlockSystem(System):
         return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
-        """Return whether a file can be ours at all, by its name; any JSON can, by its shape."""
-        return path.endswith(".json") or kind_by_name(path) is not None
+        return documents.may_claim(path)
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
-        kind = detect(path, data, named)
-        return None if kind is None else kind.value
+        return documents.claims(path, data, named)
 
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         return self._checked(path, data, kind, settings, alone=False)

@@ -183,6 +183,17 @@ def is_session_folder(folder: str) -> bool:
     return all(os.path.isfile(os.path.join(folder, name)) for name in ("spec.md", "acceptance.json"))
 
 
+def may_claim(path: str) -> bool:
+    """Return whether a file can be ours at all, by its name; any JSON can, by its shape."""
+    return path.endswith(".json") or kind_by_name(path) is not None
+
+
+def claims(path: str, data: bytes, named: bool) -> str | None:
+    """Return the name of the kind of a file, None when it is not ours."""
+    kind = claimed_kind(path, data, named=named)
+    return None if kind is None else kind.value
+
+
 def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> TeamKind | None:
     """The kind of a file, None when it is not ours. A file named on the command line needs no other evidence."""
     kind = kind_by_name(path)

@@ -14,14 +14,13 @@ from workrail_lint.rules.locate import locate
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules, RuleChoice, RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.team import documents
 from workrail_lint.systems.team.agent_files import AgentFile
 from workrail_lint.systems.team.documents import (
     MARKDOWN,
     SUFFIXES,
     TREES,
     TeamKind,
-    claimed_kind,
-    kind_by_name,
     place_by_path,
 )
 from workrail_lint.systems.team.options import TeamOptions, team_options
@@ -68,12 +67,10 @@ class TeamSystem(System):
         return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
-        """Return whether a file can be ours at all, by its name; any JSON can, by its shape."""
-        return path.endswith(".json") or kind_by_name(path) is not None
+        return documents.may_claim(path)
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
-        kind = claimed_kind(path, data, named=named)
-        return None if kind is None else kind.value
+        return documents.claims(path, data, named)
 
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         options = team_options(settings.options)

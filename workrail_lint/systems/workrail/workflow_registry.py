@@ -7,6 +7,7 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import copy
 from typing import NamedTuple
 
 from workrail_lint.base.suggest import nearest_id
@@ -132,7 +133,6 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
     operation = finding.fix.operations[0] if finding.fix is not None else None
     if new is None or not isinstance(operation, Replace) or operation.value == new:
         return finding
-    from copy import copy
 
     result = copy(finding)  # what the file's own check said may be kept for the next run
     result.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)

@@ -23,6 +23,7 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Use, builtin_uses
 from workrail_lint.systems.workrail.compiler.tokens import declared_slots
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step, Workflow
+from workrail_lint.systems.workrail.rules.samples import completed
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -173,8 +174,6 @@ class WorkflowRule(Rule):
 
     def document(self, part: Any) -> Any:
         """Return the workflow that a part of one stands for (`samples.completed`)."""
-        from workrail_lint.systems.workrail.rules.samples import completed  # here, because rules run without examples
-
         return completed(part)
 
     def applies(self, workflow: WorkflowContext) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.source_text import SourceText
 
@@ -59,7 +61,5 @@ def _kind(code: int) -> str:
 
 def _is_in_names(char: str) -> bool:
     """Return whether it is a letter, digit or mark, as opposed to dashes, quotes and symbols of prose."""
-    import unicodedata
-
     is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji
     return unicodedata.category(char)[0] in "LNM" and not is_variation_selector

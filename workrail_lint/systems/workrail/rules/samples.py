@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workrail_lint.rules.example_files import COMMON
 from workrail_lint.systems.workrail.model.workflow import Workflow
 
 Fragment = dict[str, Any]
@@ -65,8 +66,6 @@ def _written(members: Fragment) -> Fragment:
 
 def workflow(*steps: Fragment, **members: Any) -> Fragment:
     """Return a workflow with the given steps (one plain step when there are none) and top-level members."""
-    from workrail_lint.rules.example_files import COMMON  # here, because rules run without their examples
-
     return _written({"id": "demo.example", **COMMON, **members, "steps": list(steps) or [step()]})
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -197,8 +198,6 @@ def _joins(char: str) -> bool:
 
 
 def _in_emoji(char: str) -> bool:
-    import unicodedata
-
     code = ord(char)
     # U+2194 has the category of a math symbol, but is also part of the head-shaking emoji.
     return code in (0xFE0F, 0x2194) or 0x1F3FB <= code <= 0x1F3FF or unicodedata.category(char) == "So"
@@ -357,7 +356,6 @@ class UnicodeNotNfc(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if not names(workflow):
             return
-        import unicodedata
 
         for name, pointer, is_key in names(workflow):
             composed = unicodedata.normalize("NFC", name)

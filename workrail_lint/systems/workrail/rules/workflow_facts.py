@@ -17,12 +17,14 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, unsafe
+from workrail_lint.systems.workrail.analysis.logic import exclusive, implies
 from workrail_lint.systems.workrail.compat.normalize import CONDITION_REF
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.condition_logic import COMPARISONS, is_structure
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE, WorkflowContext
+from workrail_lint.systems.workrail.rules.characters import kinds_in
 from workrail_lint.systems.workrail.rules.prose import TextIndex, has_braces, sentences, text_index
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 
@@ -204,8 +206,6 @@ def _about_text(workflow: WorkflowContext) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def character_kinds(workflow: WorkflowContext) -> frozenset[str]:
     """Return the kinds of unusual characters that the strings of the document may contain."""
-    from workrail_lint.systems.workrail.rules.characters import kinds_in
-
     return kinds_in(workflow.document.source)
 
 
@@ -371,8 +371,6 @@ def may_come_next(top: Step, workflow: WorkflowContext) -> Iterator[Step]:
     A step that is the body of a loop is never selected alone, and a step whose condition follows from that of `top`
     runs whenever `top` did.
     """
-    from workrail_lint.systems.workrail.analysis.logic import exclusive, implies
-
     condition = top.run_condition
     for following in islice(steps_after(top, workflow), _MOST_NEXT):
         if following.pointer in workflow.loop_of:
