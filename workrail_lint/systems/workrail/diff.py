@@ -2,6 +2,9 @@
 
 A facet is one aspect of behaviour (a step's prompt, its condition, a loop's limit). Lockfiles keep long facets
 as digests, so that a changed prompt is noticed and named without storing the prompt.
+
+Facets are JSON values, not typed nodes: they are compared as values, hashed, and stored in lockfiles, and a member that
+the IR gains is a facet without a line here.
 """
 
 from __future__ import annotations
