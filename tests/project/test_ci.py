@@ -12,7 +12,7 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".ci" / "run"
 BASH = shutil.which("bash")
-RINGS = "make test\nmake test-deep MINUTES=25\n"
+RINGS = "make setup HASHES=.ci\nmake test\nmake test-deep MINUTES=25\n"
 PROGRAMS = ("chromium", "fish", "node", "nvim", "tmux", "zsh")
 pytestmark = pytest.mark.skipif(
     BASH is None or not SCRIPT.is_file() or sys.platform != "linux", reason="needs bash, Linux and a checkout"

@@ -157,9 +157,9 @@ class RuleSet(Generic[R]):
         self.collector = Collector(most)
         self.hooks: Calls = {}
         self.asked: list[tuple[R, Reporter]] = []
-        self.add(_hooked(rules, base, {}))
+        self.extend(_hooked(rules, base, {}))
 
-    def add(self, rules: Iterable[_Hooked[R]]) -> None:
+    def extend(self, rules: Iterable[_Hooked[R]]) -> None:
         """Add rules, to report into the collector of this set."""
         for hooked in rules:
             report = Reporter(hooked.rule, self.collector)
@@ -250,7 +250,7 @@ class LazyRules(Generic[R]):
             if group.hooked is None:
                 rules = [*self._table.rules(group.infos), *group.rules]
                 group.hooked = _hooked(rules, self._base, {info.name: info for info in group.infos})
-            chosen.add(group.hooked)
+            chosen.extend(group.hooked)
         return chosen
 
 
