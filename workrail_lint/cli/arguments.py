@@ -1,4 +1,4 @@
-"""What the commands share: configuration, catalog, bindings, and the workflow files they read."""
+"""Arguments that the commands share: configuration, catalog, bindings, and the workflow files they read."""
 
 from __future__ import annotations
 
@@ -144,11 +144,11 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
     With `others`, a named file may also be one that another system compiles.
     """
     include, exclude = config.strings("include"), config.strings("exclude")
-    found = discover(paths, include=include, exclude=exclude, root=config.root)
-    for path, reason in found.problems:
+    discovery = discover(paths, include=include, exclude=exclude, root=config.root)
+    for path, reason in discovery.problems:
         raise UsageError(f"{printable(path)} {reason}")
     workflows: list[Workflow] = []
-    for file in found.files:
+    for file in discovery.files:
         read = read_file(file.path)
         if isinstance(read, Err):
             raise UsageError(printable(read.error.message))

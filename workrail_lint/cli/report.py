@@ -71,8 +71,8 @@ def _rules(outcome: Outcome, known: list[KnownRules]) -> dict[str, RuleInfo]:
     """The rules that occur, by name."""
     findings = [*outcome.findings, *outcome.accepted, *(finding for finding, _ in outcome.suppressed)]
     pairs = {(finding.code, finding.name) for finding in findings}
-    found = (rule for pair in sorted(pairs) for rules in known if (rule := rules.get(*pair)) is not None)
-    return {rule.name: rule for rule in found}
+    matching = (rule for pair in sorted(pairs) for rules in known if (rule := rules.get(*pair)) is not None)
+    return {rule.name: rule for rule in matching}
 
 
 def _rule(info: RuleInfo, known: list[KnownRules]) -> Rule:

@@ -1,7 +1,7 @@
-"""What an ECMAScript pattern demands of a text, found out without running it.
+"""Static analysis of ECMAScript patterns: what a text must contain to match.
 
-Used to judge the patterns that authors write: how little satisfies one, which words it spells, whether it can
-keep an engine busy for ever, and what in it only JavaScript understands. Total on any text, valid or not.
+Used to check the patterns that authors write: how little satisfies one, which words it spells, whether it can
+backtrack forever, and which syntax only JavaScript understands. Total on any text, valid or not.
 """
 
 from __future__ import annotations

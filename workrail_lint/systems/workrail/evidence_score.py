@@ -33,7 +33,7 @@ _COUNTED_PER_CLASS = 3
 
 
 class LeafClass(str, Enum):
-    """What a single rule proves."""
+    """The strength of a single rule."""
 
     VACUOUS = "VACUOUS"  # any answer passes
     FLAG = "FLAG"  # a phrase that says the work is done
@@ -61,7 +61,7 @@ _FLOORS = (LeafClass.FLOOR, LeafClass.FLOOR_WEAK)
 
 
 class EvidenceVerdict(str, Enum):
-    """What can be wrong with criteria as a whole; the values are the names of the findings."""
+    """A problem of criteria as a whole; the values are the names of the findings."""
 
     VACUOUS = "criteria-vacuous"
     OR_BYPASS = "criteria-or-bypass"
@@ -242,7 +242,7 @@ def _is_filled_in(schema: object) -> bool:
 
 
 class EvidenceJudgement:
-    """What criteria guarantee: a score, the shortest answer that passes, and what follows from both."""
+    """The guarantees of criteria: a score, the shortest answer that passes, and what follows from both."""
 
     __slots__ = ("bypass", "cheap", "has_floor", "leaves", "score")
 

@@ -113,19 +113,19 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
     ]
     definitions = [
         {
-            "name": made.name,
-            "step": step_id(made.step),
-            "pointer": source(made.pointer),
-            "span": list(made.span),
-            "kind": made.kind,
-            "confidence": made.confidence,
-            "sentence": _sentence(made.text, made.span if made.kind != "token" else _NOWHERE),
-            "when": _written(made.when),
-            "scope": step_id(made.step) if made.confidence == CERTAIN else None,
-            "origin": origin(made.origin),
+            "name": definition.name,
+            "step": step_id(definition.step),
+            "pointer": source(definition.pointer),
+            "span": list(definition.span),
+            "kind": definition.kind,
+            "confidence": definition.confidence,
+            "sentence": _sentence(definition.text, definition.span if definition.kind != "token" else _NOWHERE),
+            "when": _written(definition.when),
+            "scope": step_id(definition.step) if definition.confidence == CERTAIN else None,
+            "origin": origin(definition.origin),
         }
         for name in names
-        for made in analysis.definitions(name)
+        for definition in analysis.definitions(name)
     ]
     domains = [
         {

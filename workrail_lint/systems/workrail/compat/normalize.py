@@ -156,7 +156,7 @@ class Policy(str, Enum):
 
 
 class SideModel:
-    """What the design form says and the shipping form has no place for."""
+    """The members of the design form that the shipping form has no place for."""
 
     __slots__ = (
         "agent_role",

@@ -62,7 +62,7 @@ class Executable:
 
 
 class Passed:
-    """What all passes make of a definition, and the errors of C1 to C6 and of C7 to C12."""
+    """The result of all passes, with the errors of C1 to C6 and of C7 to C12."""
 
     __slots__ = ("executable", "index_errors", "resolve_errors", "resolved")
 
@@ -85,8 +85,8 @@ def run_passes(
 ) -> Passed:
     """All passes. `authored` are the nodes of the workflow's steps, if already made; the passes change them."""
     resolved, errors = resolve(workflow, catalog, overrides, authored, for_engine=for_engine)
-    executable, found = index_steps(workflow, resolved, catalog)
-    return Passed(resolved, executable, errors, found)
+    executable, index_errors = index_steps(workflow, resolved, catalog)
+    return Passed(resolved, executable, errors, index_errors)
 
 
 def resolve(
@@ -103,8 +103,8 @@ def resolve(
     """
     nodes, errors = expand_templates(authored or authored_nodes(workflow), catalog)
     steps = walk(nodes)
-    bound, found = resolve_bindings(steps, workflow.extension_points, overrides)
-    errors += found
+    bound, binding_errors = resolve_bindings(steps, workflow.extension_points, overrides)
+    errors += binding_errors
     applied = workflow.features if for_engine else list(dict.fromkeys(workflow.features))
     with_blocks = [node for node in steps if node.model.kind == "standard" and node.model.prompt_blocks is not None]
     unknown_features = apply_features(with_blocks, applied, workflow.features, catalog)
@@ -122,8 +122,8 @@ def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tup
     steps = walk(nodes)
     errors += check_contracts(steps, catalog)
     errors += check_assessments(steps, workflow.assessments)
-    index, found = resolve_loops(nodes, workflow.id)
-    return Executable(nodes, index), errors + found
+    index, loop_errors = resolve_loops(nodes, workflow.id)
+    return Executable(nodes, index), errors + loop_errors
 
 
 def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed) -> list[Finding]:
@@ -140,8 +140,8 @@ def _repeats_features(workflow: Workflow) -> bool:
 
 def engine_errors_of(workflow: Workflow, catalog: Catalog, passed: Passed) -> list[Finding]:
     """The errors for which the engine rejects a workflow, of passes that were run as the engine runs them."""
-    found = distinct(passed.resolve_errors + passed.index_errors)
-    return design_only_errors(workflow, catalog) or [error for error in found if error.details.get("engine")]
+    all_errors = distinct(passed.resolve_errors + passed.index_errors)
+    return design_only_errors(workflow, catalog) or [error for error in all_errors if error.details.get("engine")]
 
 
 def distinct(errors: list[Finding]) -> list[Finding]:
@@ -352,17 +352,17 @@ def compile_definition(
     """
     overrides = overrides or {}
     passed = passed or run_passes(workflow, catalog, overrides)
-    resolved, executable, found = passed.resolved, passed.executable, passed.index_errors
+    resolved, executable, index_errors = passed.resolved, passed.executable, passed.index_errors
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
         authored = authored_nodes(workflow)
         nodes, of_probes = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
-        executable, found = index_steps(workflow, Resolved(nodes, resolved.bound), catalog)
-        found = of_probes + found
+        executable, index_errors = index_steps(workflow, Resolved(nodes, resolved.bound), catalog)
+        index_errors = of_probes + index_errors
     elif normalized:
-        executable, found = index_steps(workflow, resolved, catalog)
-    errors = distinct(passed.resolve_errors + found)
+        executable, index_errors = index_steps(workflow, resolved, catalog)
+    errors = distinct(passed.resolve_errors + index_errors)
     if any(map(prevents_compiling, errors)):
         return Err(errors)
     return Ok(
