@@ -1,4 +1,4 @@
-"""What agents get wrong, one name for each way, and the agents that do it.
+"""Agents that misbehave, one name for each way.
 
 They never learn, never do the same twice, set no variables, or work where answers get lost, memory goes, tokens are
 mangled and the engine's process ends. Chance is the same for the same seed, on every machine and in every order.

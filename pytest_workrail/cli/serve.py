@@ -123,8 +123,8 @@ def _serve_authoring() -> int:
 def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
     rules = redaction_rules(args)
 
-    def said(line: str) -> None:
+    def print_line(line: str) -> None:
         err(f"{PROGRAM}: {printable(line)}")
 
     workflows = {name: version.path.absolute() for name, version in versions.items()}
-    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, said, rules)
+    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, print_line, rules)

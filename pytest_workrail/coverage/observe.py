@@ -1,4 +1,4 @@
-"""What one run showed about its workflow, as coverage points.
+"""Coverage points that one run shows about its workflow.
 
 A transcript holds what every choice of a step was made from. The interpreter makes the choices once more, watched for
 what its search comes across; the engine's own record of that is cut where it grows long.

@@ -332,7 +332,7 @@ class Arrival:
 
     @property
     def gate_case(self) -> str | None:
-        """What the agent was told about waiting for a person; None where it was told nothing."""
+        """How the agent was asked to wait for a person; None where it was not."""
         if self.step.confirmation.kind == "never":
             return None
         never_waits = self.profile.confirmation is Confirmation.USER_DEPENDENCY and self.choice.never_stops

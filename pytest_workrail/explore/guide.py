@@ -1,4 +1,4 @@
-"""What is known of one workflow under one profile: the goals that are left, where a run can go, what it can show there.
+"""A workflow under one profile: the goals that are left, where a run can go, what it can show.
 
 The search for a step goes past everything that is completed or does not apply, into loops, on to their next iteration
 and out of them. Here the same ways are walked without knowing the context: conditions on the way become wishes, and
@@ -224,7 +224,7 @@ class _Walk(Search):
 
 
 class _WalkKernel(LoopKernel):
-    """What a loop does in a walk."""
+    """The behaviour of a loop in a walk."""
 
     __slots__ = ("_loop", "_walk")
 
@@ -322,7 +322,7 @@ class Ledger:
 
 
 class Guide:
-    """What is known of one workflow under one profile, for all runs that are made of it."""
+    """A workflow under one profile, for all runs that are made of it."""
 
     def __init__(self, ir: dict[str, Any], profile: ProfileName) -> None:
         self.ir = ir

@@ -208,7 +208,7 @@ def _long_stays(loop: RepeatingStep) -> Iterator[list[Json]]:
 
 
 def _keeps_going(condition: object, wanted: bool) -> dict[str, Json]:
-    """What to set so that a loop goes on, whatever the right answer would set to end it; null removes a variable."""
+    """Return the values that keep a loop going, even against an answer that would end it; null removes a variable."""
     solver = agent_solver([condition])
     ended = solver.solve([(condition, not wanted)]).change or {}
     return solver.solve([(condition, wanted)], ended).change or {}

@@ -422,7 +422,7 @@ class Planner(Agent):
         return known
 
     def _note_arrival(self, view: StepView) -> None:
-        """What is shown by getting to a step."""
+        """Record the goals that arriving at a step shows."""
         place = place_of(view.step_id, view.instance.loop_path)
         self.visited.add(place)
         context = render_context(view.loop, view.instance.loop_path, view.context)

@@ -1,4 +1,4 @@
-"""What the agent read at each node, rebuilt from the pinned workflow by our engine."""
+"""The prompt that the agent read at each node, rebuilt from the pinned workflow by our engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def node_prompts(
     session = view_session(SessionId(story.session_id), story.log.truth)
     if isinstance(session, Err):
         return Err(session.error.message)
-    found: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     for node in story.nodes:
         then = session.value.as_of(node.index)
         run = None if isinstance(then, Err) else then.value.runs.get(story.run_id)
@@ -54,5 +54,5 @@ def node_prompts(
             continue
         pending = render(response_format, opened.value)
         if pending is not None:
-            found[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
-    return Ok(found)
+            by_number[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
+    return Ok(by_number)

@@ -41,7 +41,7 @@ _UNDER_WAY = ("in_progress", "blocked")
 
 
 class JudgedSession(Struct, frozen=True):
-    """What became of a session: a judgement for each run, or why there is none."""
+    """The result for a session: a judgement for each run, or why there is none."""
 
     session: str
     judgements: tuple[Judgement, ...] = ()
@@ -54,13 +54,13 @@ def judge_session(
     folder: DataFolder, session_id: str, versions: Mapping[str, Version], profile: ProfileName = "reference"
 ) -> JudgedSession:
     """Every run of a session on the version that its workflow has now; runs of other workflows are left out."""
-    found = stories(folder, session_id)
-    left_out = tuple(story.workflow_id for story in found if story.workflow_id not in versions)
-    if found and len(left_out) == len(found):
+    all_runs = stories(folder, session_id)
+    left_out = tuple(story.workflow_id for story in all_runs if story.workflow_id not in versions)
+    if all_runs and len(left_out) == len(all_runs):
         return JudgedSession(session_id, left_out=left_out)
     runs = recorded_runs(folder, session_id, profile)
     if isinstance(runs, Err):
-        return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(found))
+        return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(all_runs))
     concerned = [run for run in runs.value if run.story.workflow_id in versions]
 
     judgements = tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
@@ -102,7 +102,7 @@ class _Continuing(Auto):
 
 
 def _obstacle(run: Recorded, ir: dict[str, Any]) -> str | None:
-    """What keeps the run from its end on a version; None when nothing does."""
+    """Return the reason why the run can't reach its end on a version; None when it can."""
     scenario = scenario_of(run, "", Redactor(()))
     if any(turn["step"] is None for turn in scenario["agent"]["turns"]):  # a snapshot that was damaged or forged
         return "the log does not say at which step a call was made"
@@ -198,8 +198,8 @@ class RecordedSession(Struct, frozen=True):
     def notes(self, step: str) -> tuple[str, ...]:
         """The notes that were accepted at a step, in order."""
         story = self.recorded.story
-        found = (each.notes for each in story.advances if story.node(each.source).step == step)
-        return tuple(notes for notes in found if notes is not None)
+        submitted = (each.notes for each in story.advances if story.node(each.source).step == step)
+        return tuple(notes for notes in submitted if notes is not None)
 
     def artifacts(self, step: str) -> tuple[Any, ...]:
         """Everything else that was submitted at a step, in order."""

@@ -53,7 +53,7 @@ _MAX_TITLE = 120
 
 
 class SessionLog(Struct, frozen=True):
-    """What was read. `damage` is the first thing wrong; everything before it is in `events`."""
+    """A log as read. `damage` is the first problem; everything before it is in `events`."""
 
     session_id: str
     events: tuple[AnyEvent, ...] = ()

@@ -104,7 +104,7 @@ class _Parser:
             self.step(self.frames[-1])
         self.space()
         if self.at < len(self.text):
-            self.syntax(f"expected the end of the file, found {self.shown()}", self.at, len(self.text))
+            self.syntax(f"expected the end of the file, found {self.token_in_words()}", self.at, len(self.text))
 
     def step(self, frame: _Frame) -> None:
         """Read the next element or member of the innermost container, or close it."""
@@ -123,9 +123,9 @@ class _Parser:
                     self.close(frame)
                     return
             elif self.starts_item(frame):
-                self.syntax(f"expected ',' or '{close}', found {self.shown()}", self.at, self.at + 1)
+                self.syntax(f"expected ',' or '{close}', found {self.token_in_words()}", self.at, self.at + 1)
             else:
-                self.fail(f"expected ',' or '{close}', found {self.shown()}")
+                self.fail(f"expected ',' or '{close}', found {self.token_in_words()}")
         if frame.is_object:
             self.member(frame)
         else:
@@ -147,7 +147,7 @@ class _Parser:
             self.syntax("expected ':' after the key, found '='", self.at, self.at + 1)
             self.at += 1
         else:
-            self.fail(f"expected ':' after the key, found {self.shown()}")
+            self.fail(f"expected ':' after the key, found {self.token_in_words()}")
         self.space()
         frame.name = name
         frame.members.setdefault(name, []).append(name_span)
@@ -224,7 +224,7 @@ class _Parser:
             self.syntax("expected keys in double quotes", start, match.end(), once=True)
             self.at = match.end()
             return match[0]
-        self.fail(f"expected a key in double quotes, found {self.shown()}")
+        self.fail(f"expected a key in double quotes, found {self.token_in_words()}")
         raise AssertionError  # pragma: no cover - fail() never returns
 
     def word(self, pointer: str) -> js.Json:
@@ -245,7 +245,7 @@ class _Parser:
             self.report("json-non-finite-literal", f"JSON does not allow {word}", start, self.at, pointer=pointer)
             return None
         if not word:
-            self.fail(f"expected a value, found {self.shown()}")
+            self.fail(f"expected a value, found {self.token_in_words()}")
         self.syntax(self.bad_word(word) if self.frames else self.no_document(word), start, start + len(word))
         self.at = start + len(word)
         return word
@@ -288,7 +288,7 @@ class _Parser:
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def shown(self) -> str:
+    def token_in_words(self) -> str:
         char = self.peek()
         if not char:
             return "the end of the file"

@@ -284,17 +284,17 @@ def _add_reading(server: Server) -> None:
         document = server.put(params.text_document.uri)
         places = server.positions(document)
 
-        def made(symbol: outline.Symbol) -> lsp.DocumentSymbol:
+        def convert(symbol: outline.Symbol) -> lsp.DocumentSymbol:
             return lsp.DocumentSymbol(
                 symbol.name,
                 _SYMBOL_KINDS[symbol.kind],
                 places.range(symbol.start, symbol.end),
                 places.range(symbol.name_start, symbol.name_end),
                 symbol.detail,
-                children=[made(inner) for inner in symbol.inner],
+                children=[convert(inner) for inner in symbol.inner],
             )
 
-        return [made(symbol) for symbol in outline.symbols(document)]
+        return [convert(symbol) for symbol in outline.symbols(document)]
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folded(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:

@@ -82,7 +82,7 @@ def typed_program(ir: dict[str, Any]) -> Program:
 
 
 class IrIndex:
-    """What interpreter, renderer and validator look up in one IR."""
+    """The lookups of interpreter, renderer and validator in one IR."""
 
     __slots__ = ("definitions", "loops", "packs", "program")
 

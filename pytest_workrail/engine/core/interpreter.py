@@ -169,7 +169,7 @@ class TopStep(Struct, frozen=True):
 
 
 class Plan:
-    """What an IR says about order, indexed once."""
+    """The order of the steps of an IR, indexed once."""
 
     __slots__ = ("bits", "has_conditions", "loops", "steps")
 
@@ -508,7 +508,7 @@ def loop_question(unset: LoopUnset, context: Context) -> Question:
 
 
 def find_question(selection: Selection, context: Context, declined: frozenset[str], select: Select) -> Question | None:
-    """What to ask before a run completes with this selection; None when no variable would change that.
+    """Return the question to ask before a run completes with this selection; None when no variable would change that.
 
     `select` repeats the selection with a change to the context. `declined` are variables that were asked for before.
     """

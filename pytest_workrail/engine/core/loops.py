@@ -85,7 +85,7 @@ _NO_CONTROL = NotFound("No wr.loop_control artifact found")
 
 
 def read_loop_control(artifacts: Sequence[Json], pack: ContractPack, loop_id: str, check: LoopIdCheck) -> LoopReading:
-    """What the artifacts say about a loop: the last valid one decides."""
+    """Return the decision that the artifacts contain for a loop: the last valid one counts."""
     if not artifacts:
         return _NO_ARTIFACTS
     last: tuple[str, ...] | None = None
@@ -102,7 +102,7 @@ def read_loop_control(artifacts: Sequence[Json], pack: ContractPack, loop_id: st
 def loop_control_issues(
     artifact: dict[str, Json], pack: ContractPack, loop_id: str, check: LoopIdCheck
 ) -> tuple[str, ...]:
-    """What keeps an artifact from deciding about this loop."""
+    """Return the reasons why an artifact can't decide about this loop."""
     issues = pack.issues(artifact)
     match check:
         case LoopIdCheck.IGNORE:

@@ -1,4 +1,4 @@
-"""What a search for the next step leaves behind: its trace, the steps it passed over, and what went wrong.
+"""The result of a search for the next step: its trace, the steps it passed over, and its errors.
 
 Of a step that was passed over, the comparisons to blame and what they found are not computed while a step is chosen,
 but on request. Errors are a closed set, each with its own facts.
@@ -169,7 +169,7 @@ def skipped_list(passed: Sequence[Passed], context: Context) -> SkippedList:
 
 
 def actual(name: str, context: Context) -> UnsetActual | ValueActual | LargeActual:
-    """What a variable holds: nothing, a value, or one too large to be shown."""
+    """Return the value of a variable: unset, a value, or one too large to show."""
     if name not in context:
         return UnsetActual()
     value = context[name]

@@ -74,7 +74,7 @@ class SkippedStep(Closed, frozen=True, kw_only=True):
 
 
 class SkippedList(Struct, frozen=True):
-    """What is recorded of a selection, within its budget; `omitted` is how many steps are not."""
+    """The recorded skips of a selection, within its budget; `omitted` counts the steps left out."""
 
     entries: tuple[SkippedStep, ...] = ()
     omitted: int = 0

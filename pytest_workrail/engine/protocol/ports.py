@@ -1,4 +1,4 @@
-"""What the protocol needs besides the stores: workflows to start and a workspace to know about. No behaviour."""
+"""Ports of the protocol besides the stores: workflows to start and facts about the workspace. No behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every execution response has in common: the rendered step, its tokens, what to do next, and references."""
+"""Shared parts of execution responses: the rendered step, its tokens, what to do next, and references."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def references_of(ir: dict[str, Any], workspace: Workspace, workspace_path: str 
 
 
 def preferences_at(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
-    """What holds at a node."""
+    """Return the preferences in effect at a node."""
     effective = effective_preferences(events, run, node)
     if isinstance(effective, Err):
         return Err(internal(f"The preferences at a node can't be told ({effective.error.code})."))
@@ -181,7 +181,7 @@ def issue_tokens(issuer: TokenIssuer, grant: ContinueGrant) -> Ok[Tokens] | Err[
 def blocked_response(
     response_format: ResponseFormat,
     position: NodePosition,
-    shown: Progress,
+    step_progress: Progress,
     block: RetryableBlock | TerminalBlock,
     retry_attempt: AttemptId,
 ) -> Ok[Blocked] | Err[ToolError]:
@@ -196,7 +196,7 @@ def blocked_response(
     validation = None if result is None else ShownValidation(result.issues, result.suggestions)
     return Ok(
         Blocked(
-            shown,
+            step_progress,
             block.blockers.blockers,
             retry_token,
             validation,

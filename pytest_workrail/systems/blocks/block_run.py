@@ -38,7 +38,7 @@ from workrail_lint.systems.builtin import scenario_system
 
 @dataclass(frozen=True, slots=True)
 class BlockRun:
-    """What came of a run."""
+    """The result of a run."""
 
     trace: dict[str, Any]
     golden: dict[str, Any]

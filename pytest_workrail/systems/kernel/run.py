@@ -1,4 +1,4 @@
-"""What every simulated run has: numbered events, blockers, scripted replies and answers, and a temporary folder."""
+"""Parts of every simulated run: numbered events, blockers, scripted replies and answers, a temporary folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EventLog:
 
 
 class RunState:
-    """What all parts of a run share: the clock, and what is collected on the way."""
+    """The shared state of a run: the clock, and everything collected on the way."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self.clock = clock
