@@ -18,8 +18,8 @@ from pytest_workrail.engine.core.interpreter import Selection, State
 from pytest_workrail.engine.core.outcomes import InterpreterError
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import Reason
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import Preferences, UserDependency
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.protocol.sessions import Program

@@ -41,7 +41,7 @@ from pytest_workrail.agents.correct import (
 )
 from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
-from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from workrail_lint.base.js import Json

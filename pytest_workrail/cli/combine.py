@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_workrail.plugin.records import FILE, Combination, read_record
+from pytest_workrail.plugin.suite_records import FILE, Combination, read_record
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import NOTHING, OK, UsageError

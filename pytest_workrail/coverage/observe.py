@@ -35,7 +35,14 @@ from pytest_workrail.engine.core.loops import LoopPlan
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, MaxIterationsExceeded
 from pytest_workrail.engine.core.profiles import PROFILES, LoopLimit, Profile
 from pytest_workrail.engine.core.prompts import render_context
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPath, LoopPosition, StepInstance, step_key
+from pytest_workrail.engine.model.step_keys import (
+    CompletedKeys,
+    LoopFrame,
+    LoopPath,
+    LoopPosition,
+    StepInstance,
+    step_key,
+)
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from pytest_workrail.agents.agent import Attempt, Choice
 from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
-from pytest_workrail.engine.model.places import LoopPath, LoopPosition
+from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
 from workrail_lint.systems.workrail.solver.search import Wish

@@ -30,7 +30,7 @@ from pytest_workrail.engine.core.interpreter import Interpreter, Running, Search
 from pytest_workrail.engine.core.loops import Advance, BodyStep, Exit, LoopKernel, LoopPlan, Move
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, Tracer
 from pytest_workrail.engine.core.profiles import PROFILES, LoopIdCheck, LoopLimit, Profile, ProfileName
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep

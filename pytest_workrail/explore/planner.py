@@ -40,8 +40,8 @@ from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers

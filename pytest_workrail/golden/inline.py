@@ -17,7 +17,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.records import InlineRecord, Span
+from pytest_workrail.golden.golden_records import InlineRecord, Span
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 

@@ -30,19 +30,19 @@ from pytest_workrail.engine.model.events import (
     NotesPayload,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
-from pytest_workrail.engine.projections.facts import (
+from pytest_workrail.engine.projections.incremental import of_kind
+from pytest_workrail.engine.projections.session_facts import (
     Lineage,
     effective_preferences,
     node_context,
     project_gaps,
     skipped_of,
 )
-from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.protocol.advance_outcome import asks_questions, decides_together, question_patch
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged, read_continue
 from pytest_workrail.engine.tokens.issuer import NodeAddress

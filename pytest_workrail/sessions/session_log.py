@@ -32,7 +32,7 @@ from pytest_workrail.engine.model.lenient import ANY_RECORDS, ANY_SNAPSHOTS, Any
 from pytest_workrail.engine.model.manifest import ManifestRecord, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
-from pytest_workrail.engine.projections.facts import run_status
+from pytest_workrail.engine.projections.session_facts import run_status
 from pytest_workrail.engine.store.log import (
     altered_segment,
     missing_segment,

@@ -39,12 +39,12 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.facts import project_gaps
+from pytest_workrail.engine.projections.session_facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log, session_status
 from workrail_lint.base import js

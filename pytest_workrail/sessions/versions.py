@@ -26,7 +26,7 @@ from workrail_lint.project.config import find_config
 from workrail_lint.project.discovery import discover
 from workrail_lint.systems.workrail.compile import compile_pin, compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
 
 
 class Version(Struct):

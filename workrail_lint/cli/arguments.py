@@ -17,7 +17,7 @@ from workrail_lint.project.config import Config, find_config, load_config, uncon
 from workrail_lint.project.discovery import discover
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import known_systems
-from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE, Settings, resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.ir import FORMAT
 from workrail_lint.systems.workrail.diff import Change, Outline, compare, describe, outline
-from workrail_lint.systems.workrail.kinds import Kind, kind_of
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_of
 from workrail_lint.systems.workrail.settings import Settings
 
 _COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "renamed": "yellow", "changed": "cyan"}

@@ -13,7 +13,7 @@ from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import FORMATS, render, render_statistics
 from workrail_lint.report.data import ReportData
-from workrail_lint.report.sources import Sources
+from workrail_lint.report.source_texts import Sources
 from workrail_lint.report.text import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo

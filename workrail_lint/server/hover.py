@@ -13,7 +13,7 @@ from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import STEP, VARIABLE, name_at, related
 from workrail_lint.server.place import Place
-from workrail_lint.systems.workrail.analysis.records import SET
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import SET
 from workrail_lint.systems.workrail.compiler.nodes import walk as walk_nodes
 from workrail_lint.systems.workrail.provenance import pieces
 

@@ -15,7 +15,7 @@ from workrail_lint.documents.pointer import decode, encode
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.place import Place
-from workrail_lint.systems.workrail.analysis.records import AUTHORED
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED
 from workrail_lint.systems.workrail.model.workflow import Step
 
 STEP, VARIABLE, ASSESSMENT, REFERENCE, ID = "step", "variable", "assessment", "reference", "id"

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from pytest_workrail.engine.core.conditions import Context, Expansion, combination, deciding_operator, evaluate, fold
 from pytest_workrail.engine.core.outputs import TIME_LIMIT_SECONDS, Validation
-from pytest_workrail.engine.model.places import utf8_prefix
+from pytest_workrail.engine.model.step_keys import utf8_prefix
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.ecma_regex import compile_pattern

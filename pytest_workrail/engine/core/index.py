@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.model.places import StepInstance, collation_key
+from pytest_workrail.engine.model.step_keys import StepInstance, collation_key
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.model.build import program_model

@@ -40,7 +40,6 @@ from pytest_workrail.engine.core.outcomes import (
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.blockers import Unmet
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.reasons import MissingContextKey, Reason
 from pytest_workrail.engine.model.snapshot import (
     Block,
@@ -56,6 +55,7 @@ from pytest_workrail.engine.model.snapshot import (
     RunningState,
     StepPending,
 )
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.trace import LoopRef, StepRef, TraceEntry
 from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from workrail_lint.base.js import Json

@@ -24,7 +24,6 @@ from pytest_workrail.engine.core.conditions import (
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.base import UNSET, canonical
 from pytest_workrail.engine.model.blockers import LargeActual, Unmet, UnsetActual, ValueActual
-from pytest_workrail.engine.model.places import LoopPosition, truncate_marked
 from pytest_workrail.engine.model.reasons import (
     InvalidRequiredOutput,
     LoopLimitReached,
@@ -32,6 +31,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     Reason,
 )
+from pytest_workrail.engine.model.step_keys import LoopPosition, truncate_marked
 from pytest_workrail.engine.model.trace import SkippedList, SkippedStep, TraceEntry, TraceRef
 from pytest_workrail.engine.model.words import (
     MAX_SHOWN_VALUE_BYTES,

@@ -36,7 +36,6 @@ from pytest_workrail.engine.model.events import (
     RecordedDimension,
 )
 from pytest_workrail.engine.model.ids import AttemptId, Digest
-from pytest_workrail.engine.model.places import LoopPath, collated, collation_key, truncate_marked
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
@@ -47,6 +46,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     Reason,
 )
+from pytest_workrail.engine.model.step_keys import LoopPath, collated, collation_key, truncate_marked
 from pytest_workrail.engine.model.words import (
     MAX_NOTES_BYTES,
     MAX_VALIDATION_ISSUE_BYTES,

@@ -19,7 +19,7 @@ from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrI
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Confirmer, confirmed_by, reports_confirmation, required_gate
 from pytest_workrail.engine.core.profiles import Answers, CriteriaText, LoopBanner, LoopIdCheck, Profile
-from pytest_workrail.engine.model.places import LoopPath, StepInstance, collated
+from pytest_workrail.engine.model.step_keys import LoopPath, StepInstance, collated
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Autonomy, GateKind, Preferences
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from pytest_workrail.engine.model.base import UNSET, Closed, Index, NonEmpty, UnsetType, Value, check_bytes
 from pytest_workrail.engine.model.ids import EventId, SafeId, StepId
-from pytest_workrail.engine.model.places import (
+from pytest_workrail.engine.model.step_keys import (
     CollationKey,
     collation_key,
 )

@@ -23,7 +23,7 @@ from pytest_workrail.engine.model.blockers import (
     WorkflowStepPointer,
 )
 from pytest_workrail.engine.model.ids import SafeId, StepId
-from pytest_workrail.engine.model.places import (
+from pytest_workrail.engine.model.step_keys import (
     LoopPosition,
     is_safe_id,
     truncate_marked,

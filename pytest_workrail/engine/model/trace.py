@@ -12,7 +12,7 @@ from pytest_workrail.engine.model.base import (
 )
 from pytest_workrail.engine.model.blockers import Unmet
 from pytest_workrail.engine.model.ids import SafeId, StepId
-from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.step_keys import LoopPosition
 from pytest_workrail.engine.model.words import (
     MAX_SKIPPED_ENTRIES,
     MAX_TRACE_ENTRIES,

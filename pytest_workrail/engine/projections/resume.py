@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.model.places import collation_key, utf8_prefix
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import collation_key, utf8_prefix
 from pytest_workrail.engine.projections.dag import Run, project_dag
-from pytest_workrail.engine.projections.facts import Recap, Workspace, node_context, project_outputs, workspace
+from pytest_workrail.engine.projections.session_facts import Recap, Workspace, node_context, project_outputs, workspace
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err

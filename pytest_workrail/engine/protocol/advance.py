@@ -14,11 +14,11 @@ from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import OutputContractPointer
 from pytest_workrail.engine.model.events import AdvanceRecorded
 from pytest_workrail.engine.model.ids import NodeId, child_attempt
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
-from pytest_workrail.engine.projections.facts import Lineage
-from pytest_workrail.engine.projections.facts import workspace as workspace_facts
+from pytest_workrail.engine.model.step_keys import StepInstance
+from pytest_workrail.engine.projections.session_facts import Lineage
+from pytest_workrail.engine.projections.session_facts import workspace as workspace_facts
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
     AdvanceAttempt,

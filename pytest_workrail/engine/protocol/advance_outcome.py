@@ -63,7 +63,6 @@ from pytest_workrail.engine.model.events import (
     Observation,
 )
 from pytest_workrail.engine.model.ids import EventId, NodeId
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
@@ -73,11 +72,12 @@ from pytest_workrail.engine.model.reasons import (
     UserOnlyDependency,
 )
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.model.words import GateKind, Preferences
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.projections.facts import Lineage
 from pytest_workrail.engine.projections.incremental import of_node
+from pytest_workrail.engine.projections.session_facts import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, open_node
 from workrail_lint.base.js import Json

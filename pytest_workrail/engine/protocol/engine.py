@@ -25,7 +25,7 @@ from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
-from pytest_workrail.engine.projections.facts import RunStatus, run_status
+from pytest_workrail.engine.projections.session_facts import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler
 from pytest_workrail.engine.protocol.errors import (

@@ -48,7 +48,7 @@ from pytest_workrail.engine.model.snapshot import (
     TerminalBlock,
 )
 from pytest_workrail.engine.model.trace import DecisionTraceData, SkippedList, TraceEntry
-from pytest_workrail.engine.projections.facts import workspace
+from pytest_workrail.engine.projections.session_facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
     AdvanceAttempt,

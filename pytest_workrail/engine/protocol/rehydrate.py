@@ -16,10 +16,10 @@ from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AdvancedOutcome, AdvanceRecorded, EdgeCreated
 from pytest_workrail.engine.model.ids import AttemptId, IdMint, NodeId, WorkflowRef, child_attempt, ref_of
 from pytest_workrail.engine.model.snapshot import BlockedState, GateCheckpoint, RetryableBlock, TerminalBlock
-from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.projections.facts import recovery_text
 from pytest_workrail.engine.projections.resume import Candidate, ResumeQuery, SessionSummary, rank
+from pytest_workrail.engine.projections.session_facts import recovery_text
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, from_store, internal
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.requests import ResumeRequest
@@ -78,7 +78,7 @@ def replay(
     if isinstance(state, BlockedState):
         retry = state.blocked.retry_attempt_id if isinstance(state.blocked, RetryableBlock) else attempt
         return blocked_response(response_format, position, step.value, state.blocked, retry)
-    recorded_here = facts.assessments(position.events, recorded.scope.node_id)
+    recorded_here = session_facts.assessments(position.events, recorded.scope.node_id)
     return Ok(Continued(step.value, assessments=tuple(recorded_here)))
 
 
@@ -140,7 +140,7 @@ def rehydrate(
     if isinstance(step, Err):
         return step
     ir = position.program.ir
-    path = workspace_path or facts.workspace(position.events).repo_root
+    path = workspace_path or session_facts.workspace(position.events).repo_root
     warnings = binding_drift(ir["bindings"]["overrides"], workspace.overrides(ir["workflowId"], path))
     block = _block(position, response_format.profile)
     if block is not None:

@@ -27,7 +27,7 @@ from pytest_workrail.engine.model.ids import (
 )
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run, project_dag
-from pytest_workrail.engine.projections.facts import node_context
+from pytest_workrail.engine.projections.session_facts import node_context
 from pytest_workrail.engine.protocol.errors import (
     ToolError,
     from_content,

@@ -15,9 +15,9 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.reasons import FollowupRequired, UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import RetryableBlock, TerminalBlock
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.facts import effective_preferences, has_recap, skipped_before
+from pytest_workrail.engine.projections.session_facts import effective_preferences, has_recap, skipped_before
 from pytest_workrail.engine.protocol.advance_outcome import question_patch
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.ports import Workspace
@@ -192,7 +192,7 @@ def blocked_response(
         if isinstance(issued, Err):
             return issued
         retry_token = issued.value
-    result = None if block.validation_ref is None else facts.validation(position.events, block.validation_ref)
+    result = None if block.validation_ref is None else session_facts.validation(position.events, block.validation_ref)
     validation = None if result is None else ShownValidation(result.issues, result.suggestions)
     return Ok(
         Blocked(

@@ -58,7 +58,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import AttemptId, EventId, NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.manifest import ManifestRecord, SegmentClosed
-from pytest_workrail.engine.model.places import collation_key
+from pytest_workrail.engine.model.step_keys import collation_key
 from pytest_workrail.engine.model.trace import DecisionTraceData
 from pytest_workrail.engine.model.words import EdgeCauseKind, NodeKind
 from pytest_workrail.engine.projections.incremental import grown, log_index, longer

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.blocks.driver import drive
-from pytest_workrail.systems.blocks.records import (
+from pytest_workrail.systems.blocks.run_evidence import (
     EVIDENCE,
     RunEvidence,
     findings_of,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from pytest_workrail.engine.model.places import collation_key, truncate_marked
+from pytest_workrail.engine.model.step_keys import collation_key, truncate_marked
 from pytest_workrail.engine.model.words import MAX_BLOCKER_MESSAGE_BYTES, MAX_BLOCKER_SUGGESTED_FIX_BYTES, MAX_BLOCKERS
 from pytest_workrail.scenarios.drivers import SimulatedClock
 from workrail_lint.findings import Finding

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.regex_analysis.backtracking import slow
-from workrail_lint.base.regex_analysis.facts import Facts
+from workrail_lint.base.regex_analysis.required_text import Facts
 from workrail_lint.base.regex_analysis.syntax import parse
 from workrail_lint.base.result import Err
 

@@ -33,8 +33,8 @@ from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
 from workrail_lint.systems.workrail.rules.prose import text_index
+from workrail_lint.systems.workrail.rules.rule_needs import facts_of
 from workrail_lint.systems.workrail.rules.walk import run_rules
-from workrail_lint.systems.workrail.rules.workflow_facts import facts_of
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings

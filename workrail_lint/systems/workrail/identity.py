@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from workrail_lint.systems.workrail.kinds import is_routine
+from workrail_lint.systems.workrail.document_kinds import is_routine
 
 MIN_LENGTH = 3
 MAX_LENGTH = 64

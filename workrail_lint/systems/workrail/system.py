@@ -19,7 +19,7 @@ from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 from workrail_lint.systems.workrail.check import cap_at_warning, check_document, declared_slots, entry_for
-from workrail_lint.systems.workrail.kinds import (
+from workrail_lint.systems.workrail.document_kinds import (
     Kind,
     in_routines_folder,
     kind_by_name,

@@ -16,8 +16,8 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity, unsafe
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.catalog.catalog import template_id_of
+from workrail_lint.systems.workrail.document_kinds import is_routine
 from workrail_lint.systems.workrail.identity import Variant
-from workrail_lint.systems.workrail.kinds import is_routine
 from workrail_lint.systems.workrail.rules import RULES
 
 # A workflow is known by its workspace and its id: workspaces may use the same ids.

@@ -7,9 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from workrail_lint.systems.workrail.analysis import domains
-from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
-from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
     CERTAIN,
     ENGINE,
@@ -22,6 +20,8 @@ from workrail_lint.systems.workrail.analysis.records import (
     Step,
     Use,
 )
+from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import Texts, build_decisions, build_uses
 from workrail_lint.systems.workrail.catalog.catalog import Catalog

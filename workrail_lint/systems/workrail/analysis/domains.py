@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any, sentence_at
-from workrail_lint.systems.workrail.analysis.records import STATED
 from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
 
 MAX_ITEMS = 40

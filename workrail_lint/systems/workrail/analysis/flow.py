@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
     FEATURE,
     TEMPLATE,

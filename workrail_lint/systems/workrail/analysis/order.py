@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import Definition, Step, Use
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
-from workrail_lint.systems.workrail.analysis.records import Definition, Step, Use
 from workrail_lint.systems.workrail.model.workflow import Condition
 
 # Looked at after the step's own submission, or again while its loop runs.

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, CERTAIN, UNSET_TEXT, Example, Origin
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Answer
 from workrail_lint.systems.workrail.analysis.prose import sentence_at
-from workrail_lint.systems.workrail.analysis.records import AUTHORED, CERTAIN, UNSET_TEXT, Example, Origin
 from workrail_lint.systems.workrail.model.workflow import Condition
 
 _KINDS = {"fragment": "fragment", "gate": "gate", "delegation": "delegation"}

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.systems.workrail.analysis.records import LISTED, MENTIONED, STATED
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import LISTED, MENTIONED, STATED
 
 WINDOW = 400  # characters of a clause
 _NEARBY = 120  # characters within which "variable" says what the next words are

@@ -7,9 +7,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.systems.workrail.analysis.domains import read_domain
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     CALLER,
     LISTED,
     MENTIONED,
@@ -22,6 +20,8 @@ from workrail_lint.systems.workrail.analysis.records import (
     Origin,
     Text,
 )
+from workrail_lint.systems.workrail.analysis.domains import read_domain
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS, Texts
 
 # A search for each name is cheaper than an index of all words as long as the names are few.

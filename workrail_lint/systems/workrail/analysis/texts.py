@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.nodes import numbered
-from workrail_lint.systems.workrail.analysis.flow import Flow
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
     BINDING,
     FEATURE,
@@ -27,6 +26,7 @@ from workrail_lint.systems.workrail.analysis.records import (
     Text,
     Use,
 )
+from workrail_lint.systems.workrail.analysis.flow import Flow
 from workrail_lint.systems.workrail.author_texts import Group, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS

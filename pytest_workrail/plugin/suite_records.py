@@ -20,6 +20,7 @@ from pytest_workrail.coverage.plugin import CoveragePlugin
 from pytest_workrail.coverage.report import document
 from pytest_workrail.golden.document import story_value
 from pytest_workrail.golden.files import ENDING, PENDING
+from pytest_workrail.golden.golden_records import GoldenStatus
 from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.golden.plugin import goldens_of
 from pytest_workrail.golden.records import GoldenStatus

@@ -46,8 +46,8 @@ from pytest_workrail.engine.model.events import (
     ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList, TraceEntry
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
