@@ -403,10 +403,12 @@ def _dependents(name: str) -> set[str]:
                     imports[module] |= {alias.name for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module:
                     imports[module] |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    found = {name}
-    while more := {module for module, used in imports.items() if module not in found and not found.isdisjoint(used)}:
-        found |= more
-    return found
+    dependents = {name}
+    while more := {
+        module for module, used in imports.items() if module not in dependents and not dependents.isdisjoint(used)
+    }:
+        dependents |= more
+    return dependents
 
 
 def _module_name(path: Path) -> str:

@@ -18,9 +18,9 @@ from pytest_workrail.cli.searches import (
 )
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore import mutation_report as report
-from pytest_workrail.explore.mutation_judge import MutationCache, UnstableScenario, mutant_keys
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
 from pytest_workrail.explore.mutation_report import TASK, pieces, sentence
+from pytest_workrail.explore.mutation_verdicts import MutationCache, UnstableScenario, mutant_keys
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from workrail_lint.base.terminal import err, json_text, out, out_json, printable
 from workrail_lint.base.wording import counted

@@ -16,7 +16,7 @@ from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_r
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
 from pytest_workrail.sessions.prompts import read_only_home
-from pytest_workrail.sessions.recorded_session import judge_session
+from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import RecordedScenario, record
 from pytest_workrail.sessions.redaction import Redactor, Rule, chosen_rules
 from pytest_workrail.sessions.replay import Judgement, recorded_runs
@@ -48,7 +48,7 @@ def run_replay(args: argparse.Namespace) -> int:
     if not versions:
         err(f"{PROGRAM}: no workflow was found in {', '.join(map(printable, args.workflow or [os.curdir]))}")
         return NOTHING
-    results = [judge_session(folder, session, versions, args.profile) for session in chosen]
+    results = [replay_session(folder, session, versions, args.profile) for session in chosen]
     judged = [each for result in results for each in result.judgements]
     failed = [result for result in results if result.problem is not None]
     left_out = Counter(name for result in results for name in result.left_out)

@@ -26,7 +26,7 @@ from pytest_workrail.sessions.replay import (
     Judgement,
     Recorded,
     answered_steps,
-    judge,
+    compare_run,
     recorded_runs,
     reproduce,
 )
@@ -40,7 +40,7 @@ _MAX_TURNS = 2_000
 _UNDER_WAY = ("in_progress", "blocked")
 
 
-class JudgedSession(Struct, frozen=True):
+class ReplayedSession(Struct, frozen=True):
     """The result for a session: a judgement for each run, or why there is none."""
 
     session: str
@@ -50,30 +50,30 @@ class JudgedSession(Struct, frozen=True):
     concerns: bool = False  # whether it is known that the session is of one of the versions
 
 
-def judge_session(
+def replay_session(
     folder: DataFolder, session_id: str, versions: Mapping[str, Version], profile: ProfileName = "reference"
-) -> JudgedSession:
+) -> ReplayedSession:
     """Every run of a session on the version that its workflow has now; runs of other workflows are left out."""
     all_runs = stories(folder, session_id)
     left_out = tuple(story.workflow_id for story in all_runs if story.workflow_id not in versions)
     if all_runs and len(left_out) == len(all_runs):
-        return JudgedSession(session_id, left_out=left_out)
+        return ReplayedSession(session_id, left_out=left_out)
     runs = recorded_runs(folder, session_id, profile)
     if isinstance(runs, Err):
-        return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(all_runs))
+        return ReplayedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(all_runs))
     concerned = [run for run in runs.value if run.story.workflow_id in versions]
 
-    judgements = tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
-    return JudgedSession(session_id, judgements, left_out, concerns=True)
+    judgements = tuple(replay_on_version(run, versions[run.story.workflow_id]) for run in concerned)
+    return ReplayedSession(session_id, judgements, left_out, concerns=True)
 
 
-def judge_run(run: Recorded, version: Version) -> Judgement:
+def replay_on_version(run: Recorded, version: Version) -> Judgement:
     """One run on one version."""
     story = run.story
     ir = version.ir_for(run.pinned.is_engines)
     if ir is None:
         return Judgement(story.session_id, story.workflow_id, "invalid", None, version.problem, pending=run.step)
-    judgement = judge(run, ir)
+    judgement = compare_run(run, ir)
     if judgement.verdict == "breaks" or story.status not in _UNDER_WAY:
         return judgement
     return _under_way(judgement, run, ir)
@@ -212,7 +212,7 @@ class RecordedSession(Struct, frozen=True):
         """The verdict on another version of the workflow; without one, on the version it was pinned to."""
         if workflow is not None:
             version = workflow if isinstance(workflow, Version) else load_version(Path(workflow))
-            return judge_run(self.recorded, version)
+            return replay_on_version(self.recorded, version)
         reproduction = reproduce(self.recorded)
         story = self.recorded.story
         if reproduction.parts_at is None:

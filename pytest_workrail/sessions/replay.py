@@ -196,7 +196,7 @@ def _outcomes(run: Recorded, ir: dict[str, Any]) -> Iterator[Outcome]:
                 yield outcome
 
 
-def judge(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -> Judgement:
+def compare_run(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -> Judgement:
     """Play a run on another version, as far as our engine reproduces the recording at all.
 
     `base` is the run on the version it was pinned to, where that has been played already.

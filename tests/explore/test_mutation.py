@@ -33,6 +33,7 @@ from pytest_workrail.explore.mutation_operators import (
     without_injected,
 )
 from pytest_workrail.explore.mutation_report import missing_scenario, perform, pieces
+from pytest_workrail.explore.mutation_verdicts import Baseline, baseline, concerned, inert_reason, mutant_keys, notices
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
 

@@ -301,7 +301,7 @@ def _compile(
         side=normalized.side,
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
-        judge=lambda: engine_errors(document, path, settings, model if is_valid else None),
+        find_engine_errors=lambda: engine_errors(document, path, settings, model if is_valid else None),
         plain_source=lambda: document.is_plain,
         passed=passed,
     )

@@ -96,7 +96,7 @@ class IdVerdict(str, Enum):
     INVALID = "invalid"
 
 
-def judge(ident: str, source_kind: str) -> IdVerdict:
+def verdict_of_id(ident: str, source_kind: str) -> IdVerdict:
     """The id policy for a workflow from a source."""
     parsed = parse(ident)
     if parsed is None:

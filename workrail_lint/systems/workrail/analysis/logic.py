@@ -105,7 +105,7 @@ def satisfy(
     from workrail_lint.systems.workrail.solver.search import Solver
 
     wanted = [*((node, True) for node in positive), *((node, False) for node in negative)]
-    return Solver().judge(wanted, values=values)
+    return Solver().decide(wanted, values=values)
 
 
 def impossible(

@@ -172,7 +172,7 @@ class CompiledWorkflow:
         side: SideModel | None,
         warnings: list[tuple[str, str]],
         remarks: list[Finding],
-        judge: Callable[[], list[Finding]] | None,
+        find_engine_errors: Callable[[], list[Finding]] | None,
         plain_source: Callable[[], bool],
     ) -> None:
         self.model = model
@@ -181,7 +181,7 @@ class CompiledWorkflow:
         self.side = side
         self.warnings = warnings
         self.remarks = remarks  # errors for which neither target rejects the workflow
-        self._judge = judge
+        self._find_engine_errors = find_engine_errors
         self._plain_source = plain_source
         self._resolved = resolved
         self._executable = executable
@@ -249,7 +249,7 @@ class CompiledWorkflow:
             self.side,
             self.warnings,
             self.remarks,
-            self._judge,
+            self._find_engine_errors,
             self._plain_source,
         )
 
@@ -305,7 +305,7 @@ class CompiledWorkflow:
 
         Computed on demand, because a caller that only runs the IR does not need it.
         """
-        return [] if self._judge is None else self._judge()
+        return [] if self._find_engine_errors is None else self._find_engine_errors()
 
     @cached_property
     def engine_hash(self) -> str | None:
@@ -339,16 +339,15 @@ def compile_definition(
     side: SideModel | None = None,
     warnings: list[tuple[str, str]] | None = None,
     normalized: dict[str, tuple[str, ...]] | None = None,
-    judge: Callable[[], list[Finding]] | None = None,
+    find_engine_errors: Callable[[], list[Finding]] | None = None,
     plain_source: Callable[[], bool] = lambda: False,
     passed: Passed | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a workflow that the schema accepts.
 
-    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
-    gives the public engine's verdict on the document as it was written, and `plain_source` whether an ordinary encoder
-    is known to write the workflow in canonical form. `passed` is what the passes make of the workflow, if that is
-    known.
+    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did.
+    `find_engine_errors` returns the public engine's errors about the document as written, `plain_source` whether an
+    ordinary encoder is known to write the workflow in canonical form. `passed` is the result of the passes, if known.
     """
     overrides = overrides or {}
     passed = passed or run_passes(workflow, catalog, overrides)
@@ -367,7 +366,16 @@ def compile_definition(
         return Err(errors)
     return Ok(
         CompiledWorkflow(
-            workflow, catalog, overrides, resolved, executable, side, warnings or [], errors, judge, plain_source
+            workflow,
+            catalog,
+            overrides,
+            resolved,
+            executable,
+            side,
+            warnings or [],
+            errors,
+            find_engine_errors,
+            plain_source,
         )
     )
 

@@ -128,7 +128,7 @@ class WorkflowIdReserved(WorkflowRule):
         return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if identity.judge(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
+        if identity.verdict_of_id(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"id {quoted(workflow.id)} is reserved: only bundled workflows can use the namespace wr"

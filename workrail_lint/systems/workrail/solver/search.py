@@ -75,7 +75,7 @@ class Solver:
 
         `fixed` lies on top of the context whatever is set in it; `kept` are variables that must stay as they are.
         """
-        return self.judge(
+        return self.decide(
             [(self._expression(condition), wanted) for condition, wanted in wishes], context, fixed, kept, self._limits
         )
 
@@ -111,7 +111,7 @@ class Solver:
             known = self._read[id(condition)] = (condition, read(condition))
         return known[1]
 
-    def judge(
+    def decide(
         self,
         wanted: Iterable[tuple[Expression | None, bool]],
         context: Mapping[str, Any] = _EMPTY,

@@ -274,7 +274,7 @@ class Verdict:
     replays: int
 
 
-def judge(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> Verdict:
+def verdict_of_mutant(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> Verdict:
     """Replay the scenarios until one notices."""
     visiting = concerned(mutant, scenarios)
     if not visiting:
