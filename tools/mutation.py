@@ -97,13 +97,13 @@ class Mutant(NamedTuple):
 
 def mutants(source: str) -> list[Mutant]:
     """Every mutant of a module, in the order of its lines."""
-    found: list[Mutant] = []
+    result: list[Mutant] = []
     for number, (place, operator, replacement) in enumerate(_changes(ast.parse(source))):
         node = place.node
         line = getattr(node.target if isinstance(node, ast.comprehension) else node, "lineno", 0)
         change = f"{operator}: {_shown(node)} -> {_shown(replacement)}"
-        found.append(Mutant(line, change, place.function, number))
-    return sorted(found, key=lambda mutant: mutant.line)
+        result.append(Mutant(line, change, place.function, number))
+    return sorted(result, key=lambda mutant: mutant.line)
 
 
 def mutated(source: str, mutant: Mutant) -> str:
@@ -297,7 +297,9 @@ def recorded(tests: Sequence[str]) -> list[RecordedTest]:
     passed, failed = _forked(record)
     for name in failed:
         _say(f"left out, because it fails when it is recorded: {name}")
-    found = [RecordedTest(name, taken, frozenset(map(tuple, calls)), starts) for name, taken, calls, starts in passed]
+    found = [
+        RecordedTest(name, seconds, frozenset(map(tuple, calls)), starts) for name, seconds, calls, starts in passed
+    ]
     return sorted(found, key=lambda test: test.seconds)
 
 
@@ -438,8 +440,8 @@ def main() -> int:
     args = parser.parse_args()
     module = args.module.resolve().relative_to(ROOT).as_posix()
     first, _, last = (args.lines or "0-1000000").partition("-")
-    found = mutants(args.module.read_text(encoding="utf-8"))
-    chosen = [mutant for mutant in found if int(first) <= mutant.line <= int(last or first)]
+    candidates = mutants(args.module.read_text(encoding="utf-8"))
+    chosen = [mutant for mutant in candidates if int(first) <= mutant.line <= int(last or first)]
     if args.mutants is not None and len(chosen) > args.mutants:
         chosen = sorted(random.Random(f"{args.seed} {module}").sample(chosen, args.mutants))
     survived = judge(module, chosen, recorded(args.tests or selected_for(module, ROOT)))

@@ -17,7 +17,6 @@ from pytest_workrail.golden.encoding import FORMAT, migrated
 from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.golden_records import in_ci
 from pytest_workrail.golden.pending import Outcome, PendingChanges, about, pending_data, pending_of
-from pytest_workrail.golden.records import in_ci
 from pytest_workrail.golden.show import golden_names, group_lines, page
 from workrail_lint.base.processes import run_attached
 from workrail_lint.base.result import Err

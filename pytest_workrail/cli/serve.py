@@ -75,10 +75,10 @@ def parser() -> Parser:
 
 
 def _serve_engine(args: argparse.Namespace) -> int:
-    found = versions_below(args.paths or [os.curdir])
-    if isinstance(found, Err):
-        raise UsageError(printable(found.error))
-    versions = found.value
+    loaded = versions_below(args.paths or [os.curdir])
+    if isinstance(loaded, Err):
+        raise UsageError(printable(loaded.error))
+    versions = loaded.value
     library = MemoryLibrary()
     for name, version in versions.items():
         if version.compiled is None:

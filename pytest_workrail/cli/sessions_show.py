@@ -30,10 +30,10 @@ def run_show(args: argparse.Namespace) -> int:
     ]
     is_damaged = log.damage is not None or any(story.damage for story, _, _ in all_runs)
     if args.json:
-        runs = [story_json(*each) for each in found]
+        runs = [story_json(*each) for each in all_runs]
         answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
     elif args.html is not None:
-        page = story_page(session_id, [list(story_lines(*each, full=True)) for each in found])
+        page = story_page(session_id, [list(story_lines(*each, full=True)) for each in all_runs])
         write_file(args.html, page.encode("utf-8", "replace"))
     elif args.mermaid:
         out("".join(story_mermaid(story) for story, _, _ in all_runs), end="")

@@ -37,9 +37,7 @@ from pytest_workrail.golden.files import (
     source_folder,
     unwritable,
 )
-from pytest_workrail.golden.inline import write_inline
-from pytest_workrail.golden.pending import pending_bytes, pending_of
-from pytest_workrail.golden.records import (
+from pytest_workrail.golden.golden_records import (
     GoldenRecord,
     GoldensOfTest,
     GoldenStatus,
@@ -50,6 +48,8 @@ from pytest_workrail.golden.records import (
     add_options,
     policy,
 )
+from pytest_workrail.golden.inline import write_inline
+from pytest_workrail.golden.pending import pending_bytes, pending_of
 from pytest_workrail.golden.show import group_summary
 from pytest_workrail.run.result import Matcher, NoSuchMember
 from workrail_lint.base.files import read_bytes
@@ -276,9 +276,9 @@ def missing_message(path: str, policy: Policy) -> str:
 
 
 def inline_message(place: str, expected: str | None, outline: str, policy: Policy) -> str:
-    """Return the outline of a run is not what the test says; it is short, so it is shown."""
-    said = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
-    if not said:
+    """Return the message for an outline that differs from its inline golden; it shows the outline, which is short."""
+    old = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
+    if not old:
         how = "write it with: pytest --workrail-golden=new" if policy.may_write else _IN_CI
         return f"no inline golden yet\nin {place}\n{how}"
     change = Difference("changed", "answer", "", "outline", "", old, outline)
@@ -500,7 +500,7 @@ class GoldenFinish:
         if self.repeated():
             lines[0] += " (each change is shown once; -v lists every test)"
         for group in self._groups[:_MOST_NAMED]:
-            shown += group_summary(group, style)
+            lines += group_summary(group, style)
         if len(self._groups) > _MOST_NAMED:
             lines.append(f"... and {counted(len(self._groups) - _MOST_NAMED, 'more change')}")
         for title, paths in self._named:

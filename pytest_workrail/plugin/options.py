@@ -9,7 +9,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from pytest_workrail.golden.records import add_options as golden_options
+from pytest_workrail.golden.golden_records import add_options as golden_options
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
 
 MARKER = "workrail: a scenario, a workflow from workrail_auto or a session from workrail_sessions"

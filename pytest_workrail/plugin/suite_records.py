@@ -23,7 +23,6 @@ from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.golden_records import GoldenStatus
 from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.golden.plugin import goldens_of
-from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
 from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok

@@ -46,11 +46,11 @@ def node_prompts(
         then = session.value.as_of(node.index)
         run = None if isinstance(then, Err) else then.value.runs.get(story.run_id)
         if isinstance(then, Err) or run is None:
-            found[node.number] = {"problem": "(the log can't be read up to here)"}
+            by_number[node.number] = {"problem": "(the log can't be read up to here)"}
             continue
         opened = open_node(loader, then.value, run, run.nodes[node.node_id])
         if isinstance(opened, Err):
-            found[node.number] = {"problem": f"({opened.error.message})"}
+            by_number[node.number] = {"problem": f"({opened.error.message})"}
             continue
         pending = render(response_format, opened.value)
         if pending is not None:

@@ -189,11 +189,11 @@ class RecordedSession(Struct, frozen=True):
     @property
     def context(self) -> dict[str, Any]:
         """The context as it was last set."""
-        found = self.recorded.story.initial_context
+        context = self.recorded.story.initial_context
         for beat in self.recorded.story.beats:
             if isinstance(beat, Advance | ContextChange) and beat.full_context is not None:
-                found = beat.full_context
-        return dict(found)
+                context = beat.full_context
+        return dict(context)
 
     def notes(self, step: str) -> tuple[str, ...]:
         """The notes that were accepted at a step, in order."""

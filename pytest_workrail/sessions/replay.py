@@ -63,12 +63,12 @@ class Judgement(Struct, frozen=True):
 
 def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
     """The workflow that a run was pinned to, by the public engine or by ours."""
-    found = folder.pinned_workflow(workflow_hash)
-    if isinstance(found, Err):
-        return found
-    if not is_pin(found.value):
-        return _own_pin(found.value)
-    compiled = compile_pin(found.value)
+    stored = folder.pinned_workflow(workflow_hash)
+    if isinstance(stored, Err):
+        return stored
+    if not is_pin(stored.value):
+        return _own_pin(stored.value)
+    compiled = compile_pin(stored.value)
     if isinstance(compiled, Err):
         return Err(f"the pinned workflow can't run here: {compiled.error}")
     pin = compiled.value

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
     if args.isolated:
         return unconfigured(start)
-    found = load_config(args.config) if args.config else find_config(start)
-    if isinstance(found, Err):
-        raise UsageError(found.error)
-    for path in found.value.passed_over:
+    loaded = load_config(args.config) if args.config else find_config(start)
+    if isinstance(loaded, Err):
+        raise UsageError(loaded.error)
+    for path in loaded.value.passed_over:
         _report_passed_over(path)
-    return found.value
+    return loaded.value
 
 
 @cache

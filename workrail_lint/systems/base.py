@@ -255,7 +255,7 @@ def _table_of(implementation: str, folder: str) -> RuleTable[Rule]:
 
 
 class Detection(Protocol):
-    """What tells the documents of a system from other files: the system itself, or a module of it."""
+    """The recogniser of a system's documents: the system itself, or a module of it."""
 
     def may_claim(self, path: str) -> bool: ...
 
@@ -288,7 +288,7 @@ class LazySystem(System):
 
     @cached_property
     def _detection(self) -> Detection:
-        """What decides whose a file is, without the system where the manifest says so."""
+        """The recogniser of files: a module of the system where the manifest names one, else the system."""
         if self.manifest.detection is None:
             return self.system
         return cast(Detection, import_module(self.manifest.detection))

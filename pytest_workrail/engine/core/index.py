@@ -29,7 +29,7 @@ class ContractPack(Struct, frozen=True):
     example: Json
 
     def issues(self, artifact: Json) -> tuple[str, ...]:
-        """What is wrong with an artifact; nothing when it meets the contract."""
+        """Return the issues of an artifact; nothing when it meets the contract."""
         return tuple(validate_artifact(self.schema, artifact))
 
 

@@ -27,7 +27,7 @@ from pytest_workrail.engine.core.outcomes import (
 )
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
