@@ -297,10 +297,10 @@ def recorded(tests: Sequence[str]) -> list[RecordedTest]:
     passed, failed = _forked(record)
     for name in failed:
         _say(f"left out, because it fails when it is recorded: {name}")
-    found = [
+    results = [
         RecordedTest(name, seconds, frozenset(map(tuple, calls)), starts) for name, seconds, calls, starts in passed
     ]
-    return sorted(found, key=lambda test: test.seconds)
+    return sorted(results, key=lambda test: test.seconds)
 
 
 def _forked(work: Callable[[], object]) -> Any:
